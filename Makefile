@@ -1,0 +1,37 @@
+# `make` lists the targets. Everything they need is installed into .venv by scripts/setup.
+.DEFAULT_GOAL := help
+BIN := .venv/bin
+CODE := src tests bench
+
+.PHONY: help setup demo test check format bench lock clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+setup:
+	@scripts/setup
+
+demo: setup  ## a cluster dies and its applications move, live in this terminal (about 40 s)
+	@$(BIN)/leeward demo
+
+test: setup  ## all tests (virtual time, and a handful on real processes)
+	@$(BIN)/pytest -n auto --dist worksteal
+
+check: setup  ## format, lint, types, import contracts
+	@$(BIN)/ruff format --check $(CODE)
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/lint-imports --no-timing
+	@$(BIN)/pyright
+
+format: setup  ## format the code and mend what lint can mend
+	@$(BIN)/ruff format $(CODE)
+	@$(BIN)/ruff check --fix $(CODE)
+
+bench: setup  ## measure; every figure stands beside another of the same run
+	@$(BIN)/python -m bench
+
+lock: setup  ## write requirements.lock anew from pyproject.toml
+	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --quiet -o requirements.lock
+
+clean:  ## remove the environment and all caches
+	@rm -rf .venv .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,102 @@
+"""`cluster.karmada.io/v1alpha1`: a member cluster, how to reach it, and what it reports of itself."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from leeward.api.core import Taint
+from leeward.api.meta import Condition, Object, TypedObject, find_condition
+from leeward.api.quantity import Quantity
+
+
+class LocalSecretReference(Object, frozen=True):
+    namespace: str
+    name: str
+
+
+class ResourceModelRange(Object, frozen=True):
+    """One resource's share of a node grade: `min` inclusive, `max` exclusive."""
+
+    name: str
+    min: Quantity
+    max: Quantity
+
+
+class ResourceModel(Object, frozen=True):
+    grade: int
+    ranges: tuple[ResourceModelRange, ...]
+
+
+class ClusterSpec(Object, frozen=True):
+    sync_mode: Literal["Push", "Pull"]
+    id: Annotated[str, Meta(max_length=128000)] = ""
+    api_endpoint: str = ""
+    secret_ref: LocalSecretReference | None = None
+    impersonator_secret_ref: LocalSecretReference | None = None
+    insecure_skip_tls_verification: bool = field(default=False, name="insecureSkipTLSVerification")
+    proxy_url: str = field(default="", name="proxyURL")
+    proxy_header: Mapping[str, str] = {}
+    provider: str = ""
+    region: str = ""
+    zone: str = ""
+    zones: tuple[str, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    resource_models: tuple[ResourceModel, ...] = ()
+
+
+class APIResource(Object, frozen=True):
+    name: str
+    kind: str
+
+
+class APIEnablement(Object, frozen=True):
+    group_version: str
+    resources: tuple[APIResource, ...] = ()
+
+
+class NodeSummary(Object, frozen=True):
+    total_num: int = 0
+    ready_num: int = 0
+
+
+class AllocatableModeling(Object, frozen=True):
+    grade: int
+    count: int
+
+
+class ResourceSummary(Object, frozen=True):
+    """Amounts per resource name: what nodes offer, what pods that wait ask for, what placed pods have."""
+
+    allocatable: Mapping[str, Quantity] = {}
+    allocating: Mapping[str, Quantity] = {}
+    allocated: Mapping[str, Quantity] = {}
+    allocatable_modelings: tuple[AllocatableModeling, ...] = ()
+
+
+class ClusterStatus(Object, frozen=True):
+    kubernetes_version: str = ""
+    api_enablements: tuple[APIEnablement, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    node_summary: NodeSummary | None = None
+    resource_summary: ResourceSummary | None = None
+    remedy_actions: tuple[str, ...] = ()
+
+
+class Cluster(TypedObject, frozen=True, kw_only=True):
+    spec: ClusterSpec
+    status: ClusterStatus = ClusterStatus()
+
+    @property
+    def ready(self) -> Condition | None:
+        """The condition `Ready`; None before the first report."""
+        return find_condition(self.status.conditions, "Ready")
+
+    @property
+    def is_ready(self) -> bool:
+        ready = self.ready
+        return ready is not None and ready.status == "True"
+
+    @property
+    def is_being_deleted(self) -> bool:
+        return self.metadata.deletion_timestamp is not None

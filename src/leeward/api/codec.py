@@ -1,0 +1,101 @@
+"""Bytes to objects and back: JSON for the wire, YAML for files.
+
+YAML from users is bounded: a document with too many aliases or too deep a nesting is refused, not expanded.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar, cast
+
+import msgspec
+import yaml
+
+from leeward.api.meta import Manifest
+
+T = TypeVar("T")
+
+MAX_YAML_ALIASES = 1_000
+MAX_DEPTH = 100
+
+_encoder = msgspec.json.Encoder()
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+DecodeError = msgspec.MsgspecError
+"""What the decoders raise: bytes that are not JSON, or JSON that is not of the type."""
+
+
+def encode(value: object) -> bytes:
+    """Compact JSON."""
+    return _encoder.encode(value)
+
+
+def decode(data: bytes, as_type: type[T]) -> T:
+    """Reads JSON as `as_type`. Raises: DecodeError."""
+    decoder = _decoders.get(as_type)
+    if decoder is None:
+        decoder = _decoders[as_type] = msgspec.json.Decoder(as_type)
+    return decoder.decode(data)
+
+
+def decode_manifest(data: bytes) -> Manifest:
+    """Reads one JSON object. Raises: DecodeError."""
+    return decode(data, Manifest)
+
+
+def to_wire(value: object) -> Any:
+    """A struct (or tuple of structs) as plain JSON values, for use inside a patch or a manifest."""
+    return msgspec.json.decode(_encoder.encode(value))
+
+
+def from_wire(value: object, as_type: type[T]) -> T:
+    """Plain JSON values as a struct. Raises: DecodeError."""
+    return msgspec.convert(value, as_type)
+
+
+def parse_yaml(text: str | bytes) -> Iterator[Manifest]:
+    """The mappings of a YAML stream; empty documents are skipped.
+
+    Raises: ValueError when the text is not YAML, a document is no mapping, or it breaks a limit.
+    """
+    try:
+        _check_limits(text)
+        for document in yaml.load_all(text, Loader=_Loader):
+            if document is not None:
+                yield _as_manifest(document)
+    except yaml.YAMLError as error:
+        raise ValueError(f"not valid YAML: {error}") from error
+
+
+def render_yaml(value: object) -> str:
+    return yaml.dump(to_wire(value), Dumper=yaml.CSafeDumper, sort_keys=False)
+
+
+def _as_manifest(document: object) -> Manifest:
+    if not isinstance(document, dict):
+        raise ValueError(f"a YAML document is a {type(document).__name__}, not a mapping")
+    return cast(Manifest, document)
+
+
+def _check_limits(text: str | bytes) -> None:
+    """Refuses what would grow when it is composed, before anything is composed."""
+    aliases = depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            aliases += 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if aliases > MAX_YAML_ALIASES:
+            raise ValueError(f"YAML with more than {MAX_YAML_ALIASES} aliases")
+        if depth > MAX_DEPTH:
+            raise ValueError(f"YAML nested deeper than {MAX_DEPTH} levels")
+
+
+class _Loader(yaml.CSafeLoader):
+    """The safe loader, with timestamps left as text, as in Kubernetes."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}

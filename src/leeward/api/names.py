@@ -1,0 +1,92 @@
+"""Karmada's names: labels, annotations, finalizers, namespaces, and the hashes inside object names.
+
+Karmada: pkg/util/names, pkg/util/constants; same, proven by the recorded cases of `tests/data/oracle`.
+"""
+
+CLUSTER_CONTROLLER_FINALIZER = "karmada.io/cluster-controller"
+EXECUTION_CONTROLLER_FINALIZER = "karmada.io/execution-controller"
+BINDING_CONTROLLER_FINALIZER = "karmada.io/binding-controller"
+CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER = "karmada.io/cluster-resource-binding-controller"
+PROPAGATION_POLICY_CONTROLLER_FINALIZER = "karmada.io/propagation-policy-controller"
+CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER = "karmada.io/cluster-propagation-policy-controller"
+
+SYSTEM_NAMESPACE = "karmada-system"
+CLUSTER_NAMESPACE = "karmada-cluster"
+EXECUTION_SPACE_PREFIX = "karmada-es-"
+
+APPLIED_PLACEMENT_ANNOTATION = "policy.karmada.io/applied-placement"
+POLICY_NAMESPACE_ANNOTATION = "propagationpolicy.karmada.io/namespace"
+POLICY_NAME_ANNOTATION = "propagationpolicy.karmada.io/name"
+CLUSTER_POLICY_NAME_ANNOTATION = "clusterpropagationpolicy.karmada.io/name"
+BINDING_NAMESPACE_ANNOTATION = "resourcebinding.karmada.io/namespace"
+BINDING_NAME_ANNOTATION = "resourcebinding.karmada.io/name"
+CLUSTER_BINDING_NAME_ANNOTATION = "clusterresourcebinding.karmada.io/name"
+WORK_NAMESPACE_ANNOTATION = "work.karmada.io/namespace"
+WORK_NAME_ANNOTATION = "work.karmada.io/name"
+CONFLICT_RESOLUTION_ANNOTATION = "work.karmada.io/conflict-resolution"
+TEMPLATE_UID_ANNOTATION = "resourcetemplate.karmada.io/uid"
+TEMPLATE_GENERATION_ANNOTATION = "resourcetemplate.karmada.io/generation"
+MANAGED_LABELS_ANNOTATION = "resourcetemplate.karmada.io/managed-labels"
+MANAGED_ANNOTATIONS_ANNOTATION = "resourcetemplate.karmada.io/managed-annotations"
+
+MANAGED_LABEL = "karmada.io/managed"
+SYSTEM_LABEL = "karmada.io/system"
+POLICY_ID_LABEL = "propagationpolicy.karmada.io/permanent-id"
+CLUSTER_POLICY_ID_LABEL = "clusterpropagationpolicy.karmada.io/permanent-id"
+BINDING_ID_LABEL = "resourcebinding.karmada.io/permanent-id"
+CLUSTER_BINDING_ID_LABEL = "clusterresourcebinding.karmada.io/permanent-id"
+WORK_ID_LABEL = "work.karmada.io/permanent-id"
+RETAIN_REPLICAS_LABEL = "resourcetemplate.karmada.io/retain-replicas"
+SKIP_NAMESPACE_LABEL = "namespace.karmada.io/skip-auto-propagation"
+
+NOT_READY_TAINT = "cluster.karmada.io/not-ready"
+UNREACHABLE_TAINT = "cluster.karmada.io/unreachable"
+UNSCHEDULABLE_TAINT = "cluster.karmada.io/unschedulable"
+
+WORK_GENERATION_ANNOTATION = "leeward.dev/work-generation"
+"""On a member's object: the generation of the Work whose manifest was applied last (ours)."""
+LAST_SEEN_ANNOTATION = "leeward.dev/last-seen-at"
+"""On a Cluster with the unreachable taint: when its last sign of life was seen here (ours)."""
+
+EVICTION_HELD_CONDITION = "leeward.dev/EvictionHeld"
+"""On a binding: True while an eviction that is due is held back, with the reason (ours)."""
+REFLECTED_CONDITION = "leeward.dev/Reflected"
+"""On a Work: its manifest statuses were read from objects that carry the generation in `observedGeneration` (ours)."""
+
+_SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def fnv1a_32(text: str) -> int:
+    """The 32-bit FNV-1a hash of the UTF-8 bytes."""
+    value = 0x811C9DC5
+    for byte in text.encode():
+        value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
+    return value
+
+
+def safe_hash(text: str) -> str:
+    """The hash of `text` in letters that spell nothing, as in Pod and Work names."""
+    return "".join(_SAFE_ALPHABET[ord(digit) % len(_SAFE_ALPHABET)] for digit in str(fnv1a_32(text)))
+
+
+def binding_name(kind: str, name: str) -> str:
+    """The name of the binding of a template."""
+    return f"{name}-{kind}".lower().replace(":", ".")
+
+
+def work_name(kind: str, name: str, namespace: str) -> str:
+    """The name of the Works of a template, equal in every execution space."""
+    hashed = f"{namespace}-{name}-{kind}" if namespace else f"{name}-{kind}"
+    return f"{name.lower().replace(':', '.')}-{safe_hash(hashed.lower())}"
+
+
+def execution_space(cluster: str) -> str:
+    """The namespace that holds a cluster's Works."""
+    return EXECUTION_SPACE_PREFIX + cluster
+
+
+def cluster_of_execution_space(namespace: str) -> str:
+    """The inverse of `execution_space`. Raises: ValueError for another namespace."""
+    if not namespace.startswith(EXECUTION_SPACE_PREFIX):
+        raise ValueError(f"{namespace!r} is no execution space")
+    return namespace.removeprefix(EXECUTION_SPACE_PREFIX)

@@ -1,0 +1,153 @@
+"""`policy.karmada.io/v1alpha1`: which templates go where, and what failover may do with them."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from leeward.api.core import Toleration
+from leeward.api.meta import LabelSelector, LabelSelectorRequirement, Object, TypedObject
+
+AffinityName = Annotated[str, Meta(min_length=1, max_length=32)]
+ConflictResolution = Literal["Abort", "Overwrite"]
+
+
+class ResourceSelector(Object, frozen=True):
+    api_version: str
+    kind: str
+    namespace: str = ""
+    name: str = ""
+    label_selector: LabelSelector | None = None
+
+
+class FieldSelector(Object, frozen=True):
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class ClusterAffinity(Object, frozen=True):
+    """All parts that are set must match; an empty affinity matches every cluster."""
+
+    cluster_names: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    label_selector: LabelSelector | None = None
+    field_selector: FieldSelector | None = None
+
+
+class NamedClusterAffinity(ClusterAffinity, frozen=True, kw_only=True):
+    affinity_name: AffinityName
+
+
+class ClusterAffinityTerm(NamedClusterAffinity, frozen=True, kw_only=True):
+    overflow_affinities: tuple[NamedClusterAffinity, ...] | None = None
+
+
+class SpreadConstraint(Object, frozen=True):
+    spread_by_field: Literal["", "cluster", "region", "zone", "provider"] = ""
+    spread_by_label: str = ""
+    min_groups: int = 0
+    max_groups: int = 0
+
+
+class StaticClusterWeight(Object, frozen=True):
+    target_cluster: ClusterAffinity
+    weight: Annotated[int, Meta(ge=1)]
+
+
+class ClusterPreferences(Object, frozen=True):
+    static_weight_list: tuple[StaticClusterWeight, ...] = ()
+    dynamic_weight: Literal["", "AvailableReplicas"] = ""
+
+
+class ReplicaSchedulingStrategy(Object, frozen=True):
+    replica_scheduling_type: Literal["", "Duplicated", "Divided"] = ""
+    replica_division_preference: Literal["", "Aggregated", "Weighted"] = ""
+    weight_preference: ClusterPreferences | None = None
+
+
+class WorkloadAffinityTerm(Object, frozen=True):
+    group_by_label_key: str
+
+
+class WorkloadAffinity(Object, frozen=True):
+    affinity: WorkloadAffinityTerm | None = None
+    anti_affinity: WorkloadAffinityTerm | None = None
+
+
+class Placement(Object, frozen=True):
+    cluster_affinity: ClusterAffinity | None = None
+    cluster_affinities: tuple[ClusterAffinityTerm, ...] = ()
+    cluster_tolerations: tuple[Toleration, ...] = ()
+    spread_constraints: tuple[SpreadConstraint, ...] = ()
+    replica_scheduling: ReplicaSchedulingStrategy | None = None
+    workload_affinity: WorkloadAffinity | None = None
+
+
+class StatePreservationRule(Object, frozen=True):
+    alias_label_name: str
+    json_path: str
+
+
+class StatePreservation(Object, frozen=True):
+    rules: tuple[StatePreservationRule, ...]
+
+
+class DecisionConditions(Object, frozen=True):
+    toleration_seconds: int | None = None
+
+
+class ApplicationFailover(Object, frozen=True):
+    decision_conditions: DecisionConditions
+    purge_mode: Literal["", "Directly", "Gracefully", "Never"] = ""
+    grace_period_seconds: int | None = None
+    state_preservation: StatePreservation | None = None
+
+
+class ClusterFailover(Object, frozen=True):
+    purge_mode: Literal["", "Directly", "Gracefully"] = ""
+    state_preservation: StatePreservation | None = None
+
+
+class FailoverBehavior(Object, frozen=True):
+    application: ApplicationFailover | None = None
+    cluster: ClusterFailover | None = None
+
+
+class SuspendClusters(Object, frozen=True):
+    cluster_names: tuple[str, ...] = ()
+
+
+class Suspension(Object, frozen=True):
+    dispatching: bool | None = None
+    dispatching_on_clusters: SuspendClusters | None = None
+
+
+class SchedulePriority(Object, frozen=True):
+    priority_class_name: str
+    priority_class_source: Literal["KubePriorityClass"]
+
+
+class PropagationSpec(Object, frozen=True):
+    resource_selectors: Annotated[tuple[ResourceSelector, ...], Meta(min_length=1)]
+    placement: Placement = Placement()
+    association: bool | None = None
+    propagate_deps: bool | None = None
+    priority: int | None = None
+    preemption: Literal["", "Always", "Never"] = ""
+    dependent_overrides: tuple[str, ...] = ()
+    scheduler_name: str = ""
+    failover: FailoverBehavior | None = None
+    conflict_resolution: Literal["", "Abort", "Overwrite"] = ""
+    activation_preference: Literal["", "Lazy"] = ""
+    suspension: Suspension | None = None
+    preserve_resources_on_deletion: bool | None = None
+    schedule_priority: SchedulePriority | None = None
+
+
+class PropagationPolicy(TypedObject, frozen=True, kw_only=True):
+    spec: PropagationSpec
+
+
+class ClusterPropagationPolicy(TypedObject, frozen=True, kw_only=True):
+    spec: PropagationSpec
+
+
+AnyPropagationPolicy = PropagationPolicy | ClusterPropagationPolicy

@@ -1,0 +1,195 @@
+"""`work.karmada.io`: bindings (a template and where it goes) and Works (what one member cluster must contain)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from leeward.api.core import NodeSelector, Toleration
+from leeward.api.meta import Condition, Manifest, Object, TypedObject, find_condition
+from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
+from leeward.api.quantity import Quantity
+
+Health = Literal["", "Healthy", "Unhealthy", "Unknown"]
+
+
+class NodeClaim(Object, frozen=True):
+    hard_node_affinity: NodeSelector | None = None
+    node_selector: Mapping[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class ComponentReplicaRequirements(Object, frozen=True):
+    node_claim: NodeClaim | None = None
+    resource_request: Mapping[str, Quantity] = {}
+    priority_class_name: str = ""
+
+
+class ReplicaRequirements(ComponentReplicaRequirements, frozen=True, kw_only=True):
+    """What one replica asks for."""
+
+    namespace: str = ""
+
+
+class Component(Object, frozen=True):
+    name: Annotated[str, Meta(max_length=32)]
+    replicas: int
+    replica_requirements: ComponentReplicaRequirements | None = None
+
+
+class BindingResource(Object, frozen=True):
+    """The resource template that a binding is for."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class TargetComponent(Object, frozen=True):
+    name: str
+    replicas: int
+
+
+class TargetCluster(Object, frozen=True):
+    name: str
+    replicas: int = 0
+    components: tuple[TargetComponent, ...] = ()
+
+
+class GracefulEvictionTask(Object, frozen=True):
+    """A cluster that is being left, and how."""
+
+    from_cluster: str
+    reason: Annotated[str, Meta(min_length=1, max_length=32, pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")]
+    producer: str
+    purge_mode: Literal["", "Directly", "Gracefully", "Never"] = ""
+    replicas: int | None = None
+    message: Annotated[str, Meta(max_length=1024)] = ""
+    grace_period_seconds: int | None = None
+    suppress_deletion: bool | None = None
+    creation_timestamp: datetime | None = None
+    preserved_label_state: Mapping[str, str] = {}
+    clusters_before_failover: tuple[str, ...] = ()
+
+
+class BindingSnapshot(Object, frozen=True):
+    """A binding that needs this one as its dependency, and where it is."""
+
+    name: str
+    namespace: str = ""
+    clusters: tuple[TargetCluster, ...] = ()
+
+
+class BindingSuspension(Object, frozen=True):
+    dispatching: bool | None = None
+    dispatching_on_clusters: SuspendClusters | None = None
+    scheduling: bool | None = None
+
+
+class BindingSchedulePriority(Object, frozen=True):
+    priority: int = 0
+
+
+class WorkloadAffinityGroups(Object, frozen=True):
+    affinity_group: str = ""
+    anti_affinity_group: str = ""
+
+
+class ResourceBindingSpec(Object, frozen=True):
+    resource: BindingResource
+    clusters: tuple[TargetCluster, ...] = ()
+    replicas: int = 0
+    replica_requirements: ReplicaRequirements | None = None
+    components: tuple[Component, ...] = ()
+    placement: Placement | None = None
+    graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
+    required_by: tuple[BindingSnapshot, ...] = ()
+    propagate_deps: bool | None = None
+    scheduler_name: str = ""
+    failover: FailoverBehavior | None = None
+    conflict_resolution: Literal["", "Abort", "Overwrite"] = ""
+    reschedule_triggered_at: datetime | None = None
+    suspension: BindingSuspension | None = None
+    preserve_resources_on_deletion: bool | None = None
+    schedule_priority: BindingSchedulePriority | None = None
+    workload_affinity_groups: WorkloadAffinityGroups | None = None
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether the template has replicas to place. Karmada: `ResourceBindingSpec.IsWorkload`."""
+        return self.replicas > 0 or self.replica_requirements is not None or bool(self.components)
+
+
+class AggregatedStatusItem(Object, frozen=True):
+    """What one cluster reports of the template; `status` is as the member gave it."""
+
+    cluster_name: str
+    status: Any = None
+    applied: bool | None = None
+    applied_message: str = ""
+    health: Health = ""
+
+
+class ResourceBindingStatus(Object, frozen=True):
+    scheduler_observed_generation: int = 0
+    scheduler_observing_affinity_name: str = ""
+    last_scheduled_time: datetime | None = None
+    conditions: tuple[Condition, ...] = ()
+    aggregated_status: tuple[AggregatedStatusItem, ...] = ()
+
+
+class ResourceBinding(TypedObject, frozen=True, kw_only=True):
+    spec: ResourceBindingSpec
+    status: ResourceBindingStatus = ResourceBindingStatus()
+
+
+class ClusterResourceBinding(TypedObject, frozen=True, kw_only=True):
+    spec: ResourceBindingSpec
+    status: ResourceBindingStatus = ResourceBindingStatus()
+
+
+Binding = ResourceBinding | ClusterResourceBinding
+
+
+class WorkloadTemplate(Object, frozen=True):
+    manifests: tuple[Manifest, ...] = ()
+
+
+class WorkSpec(Object, frozen=True):
+    workload: WorkloadTemplate = WorkloadTemplate()
+    suspend_dispatching: bool | None = None
+    preserve_resources_on_deletion: bool | None = None
+
+
+class ResourceIdentifier(Object, frozen=True):
+    ordinal: int
+    version: str
+    kind: str
+    resource: str
+    name: str
+    group: str = ""
+    namespace: str = ""
+
+
+class ManifestStatus(Object, frozen=True):
+    identifier: ResourceIdentifier
+    status: Any = None
+    health: Health = ""
+
+
+class WorkStatus(Object, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+    manifest_statuses: tuple[ManifestStatus, ...] = ()
+
+
+class Work(TypedObject, frozen=True):
+    spec: WorkSpec = WorkSpec()
+    status: WorkStatus = WorkStatus()
+
+    @property
+    def applied(self) -> Condition | None:
+        return find_condition(self.status.conditions, "Applied")

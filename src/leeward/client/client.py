@@ -1,0 +1,236 @@
+"""Typed requests to one Kubernetes API server.
+
+    cluster = await client.get(CLUSTERS, "member1")
+    await client.patch(CLUSTERS, "member1", {"spec": {"taints": [...]}}, resource_version=cluster.metadata.resource_version)
+
+Every request has a deadline. Every failure is a `WorldError`.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from leeward.api import codec
+from leeward.api.meta import Manifest
+from leeward.api.resource import Resource
+from leeward.api.status import Status
+from leeward.client.errors import Undecodable, error_of, error_of_status
+from leeward.client.transport import Request, Response, Transport
+
+T = TypeVar("T")
+
+REQUEST_TIMEOUT_SECONDS = 10.0
+WATCH_TIMEOUT_SECONDS = 300
+MERGE_PATCH = "application/merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One page of a list, all from one revision."""
+
+    items: tuple[T, ...]
+    resource_version: str
+    continue_token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent(Generic[T]):
+    """`type` is ADDED, MODIFIED, DELETED or BOOKMARK; a bookmark has no object."""
+
+    type: str
+    object: T | None
+    resource_version: str
+
+
+class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct):
+    items: list[msgspec.Raw]
+    metadata: _ListMeta = _ListMeta()
+
+
+class _Frame(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _VersionOnlyMeta(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+
+
+class _VersionOnly(msgspec.Struct):
+    metadata: _VersionOnlyMeta = _VersionOnlyMeta()
+
+
+class Client:
+    """One API server, seen through one transport."""
+
+    def __init__(self, transport: Transport, user_agent: str = "leeward") -> None:
+        self._transport = transport
+        self._headers = {"accept": "application/json", "user-agent": user_agent}
+
+    async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
+        """Raises: NotFound."""
+        return self._decode(resource, await self._request("GET", resource.path(namespace, name)))
+
+    async def list(
+        self,
+        resource: Resource[T],
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        limit: int = 0,
+        continue_token: str = "",
+    ) -> Page[T]:
+        """One page; all of it when `limit` is 0. Raises: Expired when the page's revision is gone."""
+        query = _query(
+            labelSelector=label_selector,
+            fieldSelector=field_selector,
+            limit=limit,
+            **{"continue": continue_token},
+        )
+        body = await self._request("GET", resource.path(namespace), query)
+        try:
+            page = codec.decode(body, _List)
+        except codec.DecodeError as error:
+            raise Undecodable(f"list of {resource.plural}: {error}") from error
+        items = tuple(self._decode(resource, bytes(item)) for item in page.items)
+        return Page(items, page.metadata.resource_version, page.metadata.continue_)
+
+    async def watch(
+        self,
+        resource: Resource[T],
+        namespace: str = "",
+        *,
+        resource_version: str,
+        label_selector: str = "",
+        field_selector: str = "",
+        timeout_seconds: int = WATCH_TIMEOUT_SECONDS,
+    ) -> AsyncGenerator[WatchEvent[T], None]:
+        """Changes after `resource_version`, until the server ends the stream. Close it with `aclosing`.
+
+        Raises: Expired when the version is too old.
+        """
+        query = _query(
+            watch="true",
+            allowWatchBookmarks="true",
+            resourceVersion=resource_version,
+            labelSelector=label_selector,
+            fieldSelector=field_selector,
+            timeoutSeconds=timeout_seconds,
+        )
+        request = Request("GET", resource.path(namespace), query, self._headers)
+        async with self._transport.stream(request) as lines, aclosing(lines):  # type: ignore[type-var]
+            async for line in lines:
+                yield self._event(resource, line)
+
+    async def create(self, resource: Resource[T], obj: T | Manifest, namespace: str = "") -> T:
+        """Raises: AlreadyExists, Invalid."""
+        body = codec.encode(_with_kind(resource, obj))
+        return self._decode(resource, await self._request("POST", resource.path(namespace), body=body))
+
+    async def update(
+        self, resource: Resource[T], obj: T | Manifest, name: str, namespace: str = "", subresource: str = ""
+    ) -> T:
+        """Replaces the object; the resourceVersion in it, if any, must be the present one. Raises: Conflict, NotFound."""
+        body = codec.encode(_with_kind(resource, obj))
+        return self._decode(
+            resource, await self._request("PUT", resource.path(namespace, name, subresource), body=body)
+        )
+
+    async def patch(
+        self,
+        resource: Resource[T],
+        name: str,
+        patch: Mapping[str, Any],
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        resource_version: str = "",
+    ) -> T:
+        """Applies a JSON merge patch; with `resource_version`, only to that version. Raises: Conflict, NotFound."""
+        if resource_version:
+            metadata = {**patch.get("metadata", {}), "resourceVersion": resource_version}
+            patch = {**patch, "metadata": metadata}
+        path = resource.path(namespace, name, subresource)
+        body = await self._request("PATCH", path, body=codec.encode(patch), content_type=MERGE_PATCH)
+        return self._decode(resource, body)
+
+    async def delete(
+        self,
+        resource: Resource[Any],
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "Background",
+    ) -> None:
+        """Asks for the deletion, of that uid and version where given. Raises: Conflict, NotFound."""
+        preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", resource_version)) if value}
+        options = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "propagationPolicy": propagation,
+            **({"preconditions": preconditions} if preconditions else {}),
+        }
+        await self._request("DELETE", resource.path(namespace, name), body=codec.encode(options))
+
+    async def raw(
+        self, method: str, path: str, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS, body: bytes = b""
+    ) -> Response:
+        """Any path; the answer as it is, whatever its code. Raises: Unreachable."""
+        request = Request(method, path, headers=self._headers, body=body)
+        return await self._transport.send(request, timeout_seconds=timeout_seconds)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        content_type: str = "application/json",
+    ) -> bytes:
+        headers = {**self._headers, "content-type": content_type} if body else self._headers
+        request = Request(method, path, query or {}, headers, body)
+        response = await self._transport.send(request, timeout_seconds=REQUEST_TIMEOUT_SECONDS)
+        if response.code >= 400:
+            raise error_of(response.code, response.body)
+        return response.body
+
+    def _decode(self, resource: Resource[T], body: bytes) -> T:
+        try:
+            return codec.decode(body, resource.object_type)
+        except codec.DecodeError as error:
+            raise Undecodable(f"{resource.kind}: {error}") from error
+
+    def _event(self, resource: Resource[T], line: bytes) -> WatchEvent[T]:
+        try:
+            frame = codec.decode(line, _Frame)
+            if frame.type == "ERROR":
+                raise error_of_status(codec.decode(bytes(frame.object), Status))
+            version = codec.decode(bytes(frame.object), _VersionOnly).metadata.resource_version
+        except codec.DecodeError as error:
+            raise Undecodable(f"watch of {resource.plural}: {error}") from error
+        if frame.type == "BOOKMARK":
+            return WatchEvent(frame.type, None, version)
+        return WatchEvent(frame.type, self._decode(resource, bytes(frame.object)), version)
+
+
+def _query(**parameters: str | int) -> dict[str, str]:
+    return {key: str(value) for key, value in parameters.items() if value}
+
+
+def _with_kind(resource: Resource[Any], obj: object) -> dict[str, Any]:
+    manifest: dict[str, Any] = obj if isinstance(obj, dict) else codec.to_wire(obj)  # type: ignore[assignment]
+    return {**manifest, "apiVersion": resource.api_version, "kind": resource.kind}

@@ -1,0 +1,97 @@
+"""The one tree of errors for what the outside world does; foreign exceptions are mapped here once.
+
+"Could not see" (`Unreachable`, `Undecodable`) is never "is gone" (`NotFound`).
+"""
+
+from leeward.api import codec
+from leeward.api.status import Status
+
+
+class WorldError(Exception):
+    """The outside world failed us; trying again later may help."""
+
+
+class Unreachable(WorldError):
+    """No answer: refused, cut off, or not within the deadline. Whether a write took effect is unknown."""
+
+
+class Untrusted(Unreachable):
+    """The TLS handshake failed: a certificate that does not verify, on either side."""
+
+
+class Undecodable(WorldError):
+    """An answer came that cannot be read."""
+
+
+class ApiError(WorldError):
+    """The API server said no."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.message or status.reason or f"HTTP {status.code}")
+        self.status = status
+
+    @property
+    def code(self) -> int:
+        return self.status.code
+
+
+class NotFound(ApiError):
+    pass
+
+
+class AlreadyExists(ApiError):
+    pass
+
+
+class Conflict(ApiError):
+    """Another resourceVersion or uid than the one that was expected."""
+
+
+class Expired(ApiError):
+    """410: the resourceVersion is too old; list again."""
+
+
+class Invalid(ApiError):
+    """400 or 422: trying again will not help."""
+
+
+class Unauthorized(ApiError):
+    pass
+
+
+class Forbidden(ApiError):
+    pass
+
+
+class TooManyRequests(ApiError):
+    @property
+    def retry_after_seconds(self) -> int:
+        return self.status.details.retry_after_seconds if self.status.details else 1
+
+
+_BY_CODE: dict[int, type[ApiError]] = {
+    400: Invalid,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Expired,
+    422: Invalid,
+    429: TooManyRequests,
+}
+
+
+def error_of(code: int, body: bytes) -> ApiError:
+    """The exception for an answer with an error code, whether or not its body is a `Status`."""
+    try:
+        status = codec.decode(body, Status)
+    except codec.DecodeError:
+        status = Status(message=body[:200].decode(errors="replace").strip(), code=code)
+    return error_of_status(status, code)
+
+
+def error_of_status(status: Status, code: int | None = None) -> ApiError:
+    code = code or status.code
+    if status.reason == "AlreadyExists":
+        return AlreadyExists(status)
+    return _BY_CODE.get(code, ApiError)(status)

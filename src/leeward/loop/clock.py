@@ -1,0 +1,49 @@
+"""The one place that reads the time.
+
+`Clock.now` is wall-clock time for timestamps; `Clock.monotonic` is for durations and deadlines, and is the running
+event loop's own time, so that the two move together under virtual time.
+"""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The present instant in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never run backwards, from an arbitrary start."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+class VirtualClock:
+    """A clock that starts at `epoch` and moves with the time of a `VirtualLoop`."""
+
+    def __init__(self, epoch: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._epoch = epoch
+
+    def now(self) -> datetime:
+        return self._epoch + timedelta(seconds=self.monotonic())
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+async def sleep_until(clock: Clock, instant: datetime) -> None:
+    """Returns at `instant`, or at once when it has passed."""
+    delay = (instant - clock.now()).total_seconds()
+    if delay > 0:
+        await asyncio.sleep(delay)
