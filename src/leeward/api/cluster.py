@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from leeward.api.core import Taint
-from leeward.api.meta import Condition, Object, TypedObject, find_condition
+from leeward.api.meta import Condition, Int32, Object, TypedObject, find_condition
 from leeward.api.quantity import Quantity
 
 
@@ -56,8 +56,8 @@ class APIEnablement(Object, frozen=True):
 
 
 class NodeSummary(Object, frozen=True):
-    total_num: int = 0
-    ready_num: int = 0
+    total_num: Int32 = 0
+    ready_num: Int32 = 0
 
 
 class AllocatableModeling(Object, frozen=True):

@@ -17,6 +17,7 @@ MAX_YAML_ALIASES = 1_000
 MAX_DEPTH = 100
 
 _encoder = msgspec.json.Encoder()
+_canonical_encoder = msgspec.json.Encoder(order="sorted")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 DecodeError = msgspec.MsgspecError
@@ -26,6 +27,11 @@ DecodeError = msgspec.MsgspecError
 def encode(value: object) -> bytes:
     """Compact JSON."""
     return _encoder.encode(value)
+
+
+def canonical(value: object) -> bytes:
+    """Compact JSON with sorted keys: equal values give equal bytes."""
+    return _canonical_encoder.encode(value)
 
 
 def decode(data: bytes, as_type: type[T]) -> T:

@@ -1,9 +1,13 @@
-"""The parts of Kubernetes' own kinds that Leeward reads or writes: Namespace, Secret, ConfigMap, Event, Lease, Node, Pod."""
+"""The parts of Kubernetes' own kinds that Leeward reads or writes.
+
+These are Namespace, Secret, ConfigMap, Event, Lease, Node and Pod.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Annotated
 
-from leeward.api.meta import LabelSelectorRequirement, Object, TypedObject
+from leeward.api.meta import ATOMIC, Int64, LabelSelectorRequirement, Object, TypedObject
 
 
 class Taint(Object, frozen=True):
@@ -24,16 +28,16 @@ class Toleration(Object, frozen=True):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 class NodeSelectorTerm(Object, frozen=True):
-    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
-    match_fields: tuple[LabelSelectorRequirement, ...] = ()
+    match_expressions: Annotated[tuple[LabelSelectorRequirement, ...], ATOMIC] = ()
+    match_fields: Annotated[tuple[LabelSelectorRequirement, ...], ATOMIC] = ()
 
 
 class NodeSelector(Object, frozen=True):
-    node_selector_terms: tuple[NodeSelectorTerm, ...]
+    node_selector_terms: Annotated[tuple[NodeSelectorTerm, ...], ATOMIC]
 
 
 class ObjectReference(Object, frozen=True):

@@ -6,14 +6,29 @@ Every struct is immutable, and its fields follow the wire names in snake case (`
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any, cast
 
 import msgspec
+from msgspec import Meta, field
 
 Manifest = dict[str, Any]
 """A whole object of any kind as a JSON mapping: users' templates, and everything in the API server."""
 
 ReadOnlyManifest = Mapping[str, Any]
+
+Int32 = Annotated[int, Meta(extra_json_schema={"format": "int32"})]
+Int64 = Annotated[int, Meta(extra_json_schema={"format": "int64"})]
+
+ATOMIC = Meta(extra_json_schema={"x-kubernetes-list-type": "atomic"})
+"""On a list: server-side apply replaces it as a whole."""
+
+ON_WIRE = Meta(extra={"on_wire": True})
+"""On a field with a struct default: the schema requires it all the same, as Karmada's does."""
+
+
+def schema_default(value: object) -> Meta:
+    """On a field: what the API server fills in. The struct's own default stays "absent", so that nothing is lost."""
+    return Meta(extra_json_schema={"default": value})
 
 
 class Object(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):
@@ -61,26 +76,32 @@ class TypedObject(Object, frozen=True):
         return self.metadata.namespace
 
 
-class Condition(Object, frozen=True):
-    """`metav1.Condition`; `status` is `True`, `False` or `Unknown`."""
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_QUALIFIED = rf"({_LABEL}(\.{_LABEL})*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])"
+_CONDITION_TYPE = {"maxLength": 316, "pattern": f"^{_QUALIFIED}$"}
+_CONDITION_REASON = {"minLength": 1, "maxLength": 1024, "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"}
 
-    type: str
-    status: str
-    reason: str
-    message: str = ""
-    last_transition_time: datetime | None = None
-    observed_generation: int = 0
+
+class Condition(Object, frozen=True):
+    """`metav1.Condition`; `status` is `True`, `False` or `Unknown`. An empty message is on the wire, too."""
+
+    type: Annotated[str, Meta(extra_json_schema=_CONDITION_TYPE)]
+    status: Annotated[str, Meta(extra_json_schema={"enum": ["True", "False", "Unknown"]})]
+    reason: Annotated[str, Meta(extra_json_schema=_CONDITION_REASON)]
+    message: Annotated[str, Meta(extra_json_schema={"maxLength": 32768}), ON_WIRE] = field(default_factory=str)
+    last_transition_time: Annotated[datetime | None, ON_WIRE] = None
+    observed_generation: Annotated[int, Meta(extra_json_schema={"format": "int64", "minimum": 0})] = 0
 
 
 class LabelSelectorRequirement(Object, frozen=True):
     key: str
     operator: str
-    values: tuple[str, ...] = ()
+    values: Annotated[tuple[str, ...], ATOMIC] = ()
 
 
 class LabelSelector(Object, frozen=True):
     match_labels: Mapping[str, str] = {}
-    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+    match_expressions: Annotated[tuple[LabelSelectorRequirement, ...], ATOMIC] = ()
 
 
 def find_condition(conditions: Iterable[Condition], condition_type: str) -> Condition | None:
@@ -128,3 +149,11 @@ def parse_time(text: str) -> datetime:
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone")
     return instant
+
+
+def labels_of(manifest: ReadOnlyManifest) -> dict[str, str]:
+    return cast(dict[str, str], manifest["metadata"].get("labels") or {})
+
+
+def annotations_of(manifest: ReadOnlyManifest) -> dict[str, str]:
+    return cast(dict[str, str], manifest["metadata"].get("annotations") or {})

@@ -47,6 +47,8 @@ WORK_GENERATION_ANNOTATION = "leeward.dev/work-generation"
 """On a member's object: the generation of the Work whose manifest was applied last (ours)."""
 LAST_SEEN_ANNOTATION = "leeward.dev/last-seen-at"
 """On a Cluster with the unreachable taint: when its last sign of life was seen here (ours)."""
+TEMPLATE_DIGEST_ANNOTATION = "leeward.dev/template-digest"
+"""On a binding: what its template asked for when `spec.resource.resourceVersion` was written (ours)."""
 
 EVICTION_HELD_CONDITION = "leeward.dev/EvictionHeld"
 """On a binding: True while an eviction that is due is held back, with the reason (ours)."""

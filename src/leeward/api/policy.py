@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from leeward.api.core import Toleration
-from leeward.api.meta import LabelSelector, LabelSelectorRequirement, Object, TypedObject
+from leeward.api.meta import Int32, LabelSelector, LabelSelectorRequirement, Object, TypedObject, schema_default
 
 AffinityName = Annotated[str, Meta(min_length=1, max_length=32)]
 ConflictResolution = Literal["Abort", "Overwrite"]
+Gracefully = schema_default("Gracefully")
 
 
 class ResourceSelector(Object, frozen=True):
@@ -49,7 +50,7 @@ class SpreadConstraint(Object, frozen=True):
 
 class StaticClusterWeight(Object, frozen=True):
     target_cluster: ClusterAffinity
-    weight: Annotated[int, Meta(ge=1)]
+    weight: Annotated[int, Meta(ge=1, extra_json_schema={"format": "int64"})]
 
 
 class ClusterPreferences(Object, frozen=True):
@@ -58,7 +59,7 @@ class ClusterPreferences(Object, frozen=True):
 
 
 class ReplicaSchedulingStrategy(Object, frozen=True):
-    replica_scheduling_type: Literal["", "Duplicated", "Divided"] = ""
+    replica_scheduling_type: Annotated[Literal["", "Duplicated", "Divided"], schema_default("Divided")] = ""
     replica_division_preference: Literal["", "Aggregated", "Weighted"] = ""
     weight_preference: ClusterPreferences | None = None
 
@@ -91,18 +92,18 @@ class StatePreservation(Object, frozen=True):
 
 
 class DecisionConditions(Object, frozen=True):
-    toleration_seconds: int | None = None
+    toleration_seconds: Annotated[Int32 | None, schema_default(300)] = None
 
 
 class ApplicationFailover(Object, frozen=True):
     decision_conditions: DecisionConditions
-    purge_mode: Literal["", "Directly", "Gracefully", "Never"] = ""
-    grace_period_seconds: int | None = None
+    purge_mode: Annotated[Literal["", "Directly", "Gracefully", "Never"], Gracefully] = ""
+    grace_period_seconds: Int32 | None = None
     state_preservation: StatePreservation | None = None
 
 
 class ClusterFailover(Object, frozen=True):
-    purge_mode: Literal["", "Directly", "Gracefully"] = ""
+    purge_mode: Annotated[Literal["", "Directly", "Gracefully"], Gracefully] = ""
     state_preservation: StatePreservation | None = None
 
 
@@ -130,12 +131,12 @@ class PropagationSpec(Object, frozen=True):
     placement: Placement = Placement()
     association: bool | None = None
     propagate_deps: bool | None = None
-    priority: int | None = None
-    preemption: Literal["", "Always", "Never"] = ""
+    priority: Annotated[Int32 | None, schema_default(0)] = None
+    preemption: Annotated[Literal["", "Always", "Never"], schema_default("Never")] = ""
     dependent_overrides: tuple[str, ...] = ()
-    scheduler_name: str = ""
+    scheduler_name: Annotated[str, schema_default("default-scheduler")] = ""
     failover: FailoverBehavior | None = None
-    conflict_resolution: Literal["", "Abort", "Overwrite"] = ""
+    conflict_resolution: Annotated[Literal["", "Abort", "Overwrite"], schema_default("Abort")] = ""
     activation_preference: Literal["", "Lazy"] = ""
     suspension: Suspension | None = None
     preserve_resources_on_deletion: bool | None = None

@@ -9,8 +9,13 @@ from typing import Generic, TypeVar
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import ConfigMap, Event, Lease, Namespace, Node, Pod, Secret
+from leeward.api.interpreter_config import ResourceInterpreterCustomization, ResourceInterpreterWebhookConfiguration
 from leeward.api.meta import Manifest
+from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy
+from leeward.api.quota import FederatedResourceQuota
+from leeward.api.rebalancer import WorkloadRebalancer
+from leeward.api.taint_policy import ClusterTaintPolicy
 from leeward.api.work import ClusterResourceBinding, ResourceBinding, Work
 
 T = TypeVar("T")
@@ -73,6 +78,37 @@ CLUSTER_RESOURCE_BINDINGS = Resource(
     ClusterResourceBinding,
 )
 WORKS = Resource("work.karmada.io", "v1alpha1", "works", "Work", True, Work)
+OVERRIDE_POLICIES = Resource(
+    "policy.karmada.io", "v1alpha1", "overridepolicies", "OverridePolicy", True, OverridePolicy
+)
+CLUSTER_OVERRIDE_POLICIES = Resource(
+    "policy.karmada.io", "v1alpha1", "clusteroverridepolicies", "ClusterOverridePolicy", False, ClusterOverridePolicy
+)
+CLUSTER_TAINT_POLICIES = Resource(
+    "policy.karmada.io", "v1alpha1", "clustertaintpolicies", "ClusterTaintPolicy", False, ClusterTaintPolicy
+)
+FEDERATED_RESOURCE_QUOTAS = Resource(
+    "policy.karmada.io", "v1alpha1", "federatedresourcequotas", "FederatedResourceQuota", True, FederatedResourceQuota
+)
+WORKLOAD_REBALANCERS = Resource(
+    "apps.karmada.io", "v1alpha1", "workloadrebalancers", "WorkloadRebalancer", False, WorkloadRebalancer
+)
+RESOURCE_INTERPRETER_CUSTOMIZATIONS = Resource(
+    "config.karmada.io",
+    "v1alpha1",
+    "resourceinterpretercustomizations",
+    "ResourceInterpreterCustomization",
+    False,
+    ResourceInterpreterCustomization,
+)
+RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS = Resource(
+    "config.karmada.io",
+    "v1alpha1",
+    "resourceinterpreterwebhookconfigurations",
+    "ResourceInterpreterWebhookConfiguration",
+    False,
+    ResourceInterpreterWebhookConfiguration,
+)
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", False, Namespace)
 SECRETS = Resource("", "v1", "secrets", "Secret", True, Secret)
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", True, ConfigMap)

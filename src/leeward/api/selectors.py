@@ -13,7 +13,7 @@ _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?"
 _KEY = rf"(?:{_NAME}/)?{_NAME}"
 _REQUIREMENT = re.compile(
     rf"\s*(?:(?P<absent>!)\s*)?(?P<key>{_KEY})\s*"
-    rf"(?:(?P<set>in|notin)\s*\((?P<values>[^)]*)\)|(?P<op>==|!=|=|>|<)\s*(?P<value>[^,()]*))?\s*(?:,|$)"
+    rf"(?:(?P<set>in|notin)\s*\((?P<values>[^)]*)\)|(?P<op>==|!=|=|>|<)\s*(?P<value>[^,()=!<>]*))?\s*(?:,|$)"
 )
 
 

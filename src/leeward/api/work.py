@@ -7,11 +7,22 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from leeward.api.core import NodeSelector, Toleration
-from leeward.api.meta import Condition, Manifest, Object, TypedObject, find_condition
+from leeward.api.meta import (
+    ON_WIRE,
+    Condition,
+    Int32,
+    Int64,
+    Manifest,
+    Object,
+    TypedObject,
+    find_condition,
+    schema_default,
+)
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
 from leeward.api.quantity import Quantity
 
 Health = Literal["", "Healthy", "Unhealthy", "Unknown"]
+RawObject = Annotated[Any, Meta(extra_json_schema={"type": "object"})]
 
 
 class NodeClaim(Object, frozen=True):
@@ -34,7 +45,7 @@ class ReplicaRequirements(ComponentReplicaRequirements, frozen=True, kw_only=Tru
 
 class Component(Object, frozen=True):
     name: Annotated[str, Meta(max_length=32)]
-    replicas: int
+    replicas: Int32
     replica_requirements: ComponentReplicaRequirements | None = None
 
 
@@ -51,12 +62,12 @@ class BindingResource(Object, frozen=True):
 
 class TargetComponent(Object, frozen=True):
     name: str
-    replicas: int
+    replicas: Int32
 
 
 class TargetCluster(Object, frozen=True):
     name: str
-    replicas: int = 0
+    replicas: Int32 = 0
     components: tuple[TargetComponent, ...] = ()
 
 
@@ -67,9 +78,9 @@ class GracefulEvictionTask(Object, frozen=True):
     reason: Annotated[str, Meta(min_length=1, max_length=32, pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")]
     producer: str
     purge_mode: Literal["", "Directly", "Gracefully", "Never"] = ""
-    replicas: int | None = None
+    replicas: Int32 | None = None
     message: Annotated[str, Meta(max_length=1024)] = ""
-    grace_period_seconds: int | None = None
+    grace_period_seconds: Int32 | None = None
     suppress_deletion: bool | None = None
     creation_timestamp: datetime | None = None
     preserved_label_state: Mapping[str, str] = {}
@@ -91,7 +102,7 @@ class BindingSuspension(Object, frozen=True):
 
 
 class BindingSchedulePriority(Object, frozen=True):
-    priority: int = 0
+    priority: Annotated[Int32, schema_default(0)] = 0
 
 
 class WorkloadAffinityGroups(Object, frozen=True):
@@ -102,7 +113,7 @@ class WorkloadAffinityGroups(Object, frozen=True):
 class ResourceBindingSpec(Object, frozen=True):
     resource: BindingResource
     clusters: tuple[TargetCluster, ...] = ()
-    replicas: int = 0
+    replicas: Int32 = 0
     replica_requirements: ReplicaRequirements | None = None
     components: tuple[Component, ...] = ()
     placement: Placement | None = None
@@ -111,7 +122,7 @@ class ResourceBindingSpec(Object, frozen=True):
     propagate_deps: bool | None = None
     scheduler_name: str = ""
     failover: FailoverBehavior | None = None
-    conflict_resolution: Literal["", "Abort", "Overwrite"] = ""
+    conflict_resolution: Annotated[Literal["", "Abort", "Overwrite"], schema_default("Abort")] = ""
     reschedule_triggered_at: datetime | None = None
     suspension: BindingSuspension | None = None
     preserve_resources_on_deletion: bool | None = None
@@ -128,14 +139,14 @@ class AggregatedStatusItem(Object, frozen=True):
     """What one cluster reports of the template; `status` is as the member gave it."""
 
     cluster_name: str
-    status: Any = None
+    status: RawObject = None
     applied: bool | None = None
     applied_message: str = ""
     health: Health = ""
 
 
 class ResourceBindingStatus(Object, frozen=True):
-    scheduler_observed_generation: int = 0
+    scheduler_observed_generation: Int64 = 0
     scheduler_observing_affinity_name: str = ""
     last_scheduled_time: datetime | None = None
     conditions: tuple[Condition, ...] = ()
@@ -177,7 +188,7 @@ class ResourceIdentifier(Object, frozen=True):
 
 class ManifestStatus(Object, frozen=True):
     identifier: ResourceIdentifier
-    status: Any = None
+    status: RawObject = None
     health: Health = ""
 
 
@@ -187,7 +198,7 @@ class WorkStatus(Object, frozen=True):
 
 
 class Work(TypedObject, frozen=True):
-    spec: WorkSpec = WorkSpec()
+    spec: Annotated[WorkSpec, ON_WIRE] = WorkSpec()
     status: WorkStatus = WorkStatus()
 
     @property

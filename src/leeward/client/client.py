@@ -209,10 +209,15 @@ class Client:
         return response.body
 
     def _decode(self, resource: Resource[T], body: bytes) -> T:
+        """Servers leave `apiVersion` and `kind` out of the items of a list; manifests always have them here."""
         try:
-            return codec.decode(body, resource.object_type)
+            obj = codec.decode(body, resource.object_type)
         except codec.DecodeError as error:
             raise Undecodable(f"{resource.kind}: {error}") from error
+        if isinstance(obj, dict):
+            obj.setdefault("apiVersion", resource.api_version)
+            obj.setdefault("kind", resource.kind)
+        return obj
 
     def _event(self, resource: Resource[T], line: bytes) -> WatchEvent[T]:
         try:

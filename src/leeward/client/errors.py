@@ -16,7 +16,7 @@ class Unreachable(WorldError):
 
 
 class Untrusted(Unreachable):
-    """The TLS handshake failed: a certificate that does not verify, on either side."""
+    """No connection can be trusted: a certificate that does not verify, a credential that is missing or unreadable."""
 
 
 class Undecodable(WorldError):

@@ -5,6 +5,7 @@ event loop's own time, so that the two move together under virtual time.
 """
 
 import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -47,3 +48,14 @@ async def sleep_until(clock: Clock, instant: datetime) -> None:
     delay = (instant - clock.now()).total_seconds()
     if delay > 0:
         await asyncio.sleep(delay)
+
+
+class Deadline:
+    """A bound on a wait outside of every event loop: for synchronous code that waits for processes."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    @property
+    def has_passed(self) -> bool:
+        return time.monotonic() >= self._end

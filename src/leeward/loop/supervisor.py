@@ -22,6 +22,7 @@ class Supervisor:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._on_failure = on_failure
         self._closed = False
+        self._farewells: list[Callable[[], None]] = []
 
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Runs `work` until it ends or the supervisor is closed. Raises: RuntimeError when it is closed already."""
@@ -33,9 +34,15 @@ class Supervisor:
         task.add_done_callback(self._forget)
         return task
 
+    def on_close(self, farewell: Callable[[], None]) -> None:
+        """Has `farewell` called when the supervisor is closed, before its tasks are cancelled."""
+        self._farewells.append(farewell)
+
     async def close(self) -> None:
         """Cancels every task and waits until all have ended."""
         self._closed = True
+        while self._farewells:
+            self._farewells.pop()()
         while self._tasks:
             tasks = list(self._tasks)
             for task in tasks:

@@ -1,0 +1,26 @@
+"""The JSON merge patch (RFC 7396) that turns one object into another."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from leeward.api.codec import to_wire
+from leeward.api.meta import Manifest
+
+
+def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Manifest:
+    """The smallest merge patch from `old` to `new`; empty when they are equal. Lists are replaced whole."""
+    patch: Manifest = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(value, dict) and isinstance(before, dict):
+            if inner := merge_patch(cast(Manifest, before), cast(Manifest, value)):
+                patch[key] = inner
+        elif before != value or key not in old:
+            patch[key] = value
+    return patch
+
+
+def status_patch(old: object, new: object) -> Manifest:
+    """The merge patch of a status subresource from struct to struct; empty when they are equal."""
+    patch = merge_patch(to_wire(old), to_wire(new))
+    return {"status": patch} if patch else {}

@@ -1,0 +1,37 @@
+"""Rules of ResourceBinding and ClusterResourceBinding, without the enforcement of quotas.
+
+Karmada: pkg/webhook/resourcebinding.
+"""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from msgspec import DecodeError, json
+
+from leeward.api.rules.node import Node, Problems
+
+_DEPENDENCIES = "resourcebinding.karmada.io/dependencies"
+
+
+def binding_problems(binding: Node) -> Problems:
+    yield from _dependencies_problems(binding["metadata"]["annotations"][_DEPENDENCIES])
+    seen: set[str] = set()
+    for component in binding["spec"]["components"].items():
+        name = component["name"]
+        if not name.text:
+            yield name.invalid("must not be empty", value="")
+        elif name.text in seen:
+            yield name.invalid("must differ from the names of the other components")
+        seen.add(name.text)
+
+
+def _dependencies_problems(annotation: Node) -> Problems:
+    if not annotation.text:
+        return
+    try:
+        dependencies: Any = json.decode(annotation.text)
+    except DecodeError as error:
+        yield annotation.invalid(f"must be JSON: {error}")
+        return
+    if not isinstance(dependencies, list) or not all(isinstance(d, dict) for d in cast(Iterable[Any], dependencies)):
+        yield annotation.invalid("must be a JSON list of objects, each a reference to a dependency")

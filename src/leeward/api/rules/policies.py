@@ -1,0 +1,96 @@
+"""Rules of PropagationPolicy and ClusterPropagationPolicy.
+
+Karmada: pkg/util/validation, pkg/webhook/propagationpolicy.
+"""
+
+from collections import Counter
+
+from leeward.api.rules.node import Node, Problems
+from leeward.api.rules.placements import placement_problems
+from leeward.api.rules.selectors import selector_namespace_problems
+from leeward.api.rules.texts import qualified_name_fault
+
+
+def propagation_policy_problems(policy: Node, old: Node | None, id_label: str) -> Problems:
+    """In three steps, as in Karmada: later ones are only reached when the earlier ones found nothing."""
+    for step in (_scheduler_problems(policy, old), _spec_problems(policy), _id_problems(policy, old, id_label)):
+        problems = list(step)
+        yield from problems
+        if problems:
+            return
+
+
+def _scheduler_problems(policy: Node, old: Node | None) -> Problems:
+    scheduler = policy["spec"]["schedulerName"]
+    if old is not None and scheduler.text != old["spec"]["schedulerName"].text:
+        yield scheduler.invalid("must not change; delete the policy and create it anew with another scheduler")
+
+
+def _id_problems(policy: Node, old: Node | None, id_label: str) -> Problems:
+    labels = policy["metadata"]["labels"]
+    label = Node(f"metadata.labels[{id_label}]", labels.mapping.get(id_label))
+    if old is not None and label.text != Node("", old["metadata"]["labels"].mapping.get(id_label)).text:
+        yield label.invalid("must not change; it is set by the control plane when the policy is created")
+    elif not label.text:
+        yield label.required("the control plane sets it when the policy is created; is its mutating webhook running?")
+
+
+def _spec_problems(policy: Node) -> Problems:
+    spec, namespace = policy["spec"], policy["metadata"]["namespace"].text
+    yield from placement_problems(spec["placement"])
+    yield from _failover_problems(spec)
+    yield from _preemption_problems(spec)
+    yield from _suspension_problems(spec["suspension"])
+    if namespace:
+        yield from selector_namespace_problems(spec["resourceSelectors"], namespace)
+
+
+def _failover_problems(spec: Node) -> Problems:
+    application = spec["failover"]["application"]
+    if application.is_set:
+        if spec["propagateDeps"].value is not True:
+            yield spec["propagateDeps"].invalid("must be true, because application failover is set", value=False)
+        yield from _application_failover_problems(application)
+    yield from _state_problems(application["statePreservation"])
+    yield from _state_problems(spec["failover"]["cluster"]["statePreservation"])
+
+
+def _application_failover_problems(application: Node) -> Problems:
+    toleration = application["decisionConditions"]["tolerationSeconds"]
+    if toleration.number < 0:
+        yield toleration.invalid("must be 0 or more seconds")
+    grace, gracefully = application["gracePeriodSeconds"], application["purgeMode"].text == "Gracefully"
+    if gracefully and not grace.is_set:
+        yield grace.invalid("must be set when purgeMode is Gracefully")
+    elif gracefully and grace.number <= 0:
+        yield grace.invalid("must be more than 0 seconds")
+    elif not gracefully and grace.is_set:
+        yield grace.invalid("only takes effect when purgeMode is Gracefully; remove it or change the purgeMode")
+
+
+def _state_problems(preservation: Node) -> Problems:
+    for rule in preservation["rules"].items():
+        if fault := qualified_name_fault(rule["aliasLabelName"].text):
+            yield rule["aliasLabelName"].invalid(fault)
+    labels = Counter(rule["aliasLabelName"].text for rule in preservation["rules"].items())
+    for label, count in labels.items():
+        if count > 1:
+            yield preservation["rules"].invalid(f"the label {label!r} is set by {count} rules; name each only once")
+
+
+def _preemption_problems(spec: Node) -> Problems:
+    if spec["preemption"].text != "Always":
+        return
+    for selector in spec["resourceSelectors"].items():
+        if not selector["name"].text:
+            yield selector["name"].invalid(
+                "must not be empty when preemption is Always: the policy could take over more than is meant", value=""
+            )
+
+
+def _suspension_problems(suspension: Node) -> Problems:
+    """Karmada names the field `suspension.suspension`, and so do we."""
+    if suspension["dispatching"].value is True and suspension["dispatchingOnClusters"]["clusterNames"].list:
+        yield suspension["suspension"].invalid(
+            "dispatching and dispatchingOnClusters.clusterNames must not both be set", value=suspension.value
+        )

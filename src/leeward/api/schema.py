@@ -1,0 +1,152 @@
+"""The CustomResourceDefinitions of Karmada's kinds: names, scope, columns, and schemas rendered from the wire structs.
+
+Differences to Karmada's own: bindings are served as v1alpha2 only (v1alpha1 is an older form that Karmada keeps
+unstored), and Cluster is an ordinary custom resource here, where Karmada runs an aggregated API server for it; its
+`proxy` subresource is answered by whoever serves the API.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from leeward.api import resource
+from leeward.api.meta import Manifest
+from leeward.api.openapi import structural_schema
+from leeward.api.resource import Resource
+
+
+class Column(NamedTuple):
+    """A printer column; `-o wide` shows those with priority 1, too."""
+
+    name: str
+    path: str
+    type: str = "string"
+    priority: int = 0
+
+
+_AGE = Column("AGE", ".metadata.creationTimestamp", "date")
+
+
+@dataclass(frozen=True, slots=True)
+class CustomKind:
+    resource: Resource[Any]
+    short_name: str = ""
+    columns: tuple[Column, ...] = ()
+    in_category: bool = True
+    """Whether `kubectl get karmada-io` lists it."""
+
+
+def _status_of(condition_type: str) -> str:
+    return f'.status.conditions[?(@.type=="{condition_type}")].status'
+
+
+_POLICY_COLUMNS = (
+    Column("CONFLICT-RESOLUTION", ".spec.conflictResolution"),
+    Column("PRIORITY", ".spec.priority"),
+    _AGE,
+)
+_BINDING_COLUMNS = (
+    Column("SCHEDULED", _status_of("Scheduled")),
+    Column("FULLYAPPLIED", _status_of("FullyApplied")),
+    _AGE,
+)
+
+CUSTOM_KINDS: tuple[CustomKind, ...] = (
+    CustomKind(
+        resource.CLUSTERS,
+        columns=(
+            Column("VERSION", ".status.kubernetesVersion"),
+            Column("MODE", ".spec.syncMode"),
+            Column("READY", _status_of("Ready")),
+            _AGE,
+            Column("ZONES", ".spec.zones", priority=1),
+            Column("REGION", ".spec.region", priority=1),
+            Column("PROVIDER", ".spec.provider", priority=1),
+            Column("API-ENDPOINT", ".spec.apiEndpoint", priority=1),
+            Column("PROXY-URL", ".spec.proxyURL", priority=1),
+        ),
+    ),
+    CustomKind(resource.PROPAGATION_POLICIES, "pp", _POLICY_COLUMNS),
+    CustomKind(resource.CLUSTER_PROPAGATION_POLICIES, "cpp", _POLICY_COLUMNS),
+    CustomKind(resource.OVERRIDE_POLICIES, "op"),
+    CustomKind(resource.CLUSTER_OVERRIDE_POLICIES, "cop"),
+    CustomKind(resource.CLUSTER_TAINT_POLICIES, in_category=False),
+    CustomKind(
+        resource.FEDERATED_RESOURCE_QUOTAS,
+        columns=(Column("OVERALL", ".status.overall"), Column("OVERALL_USED", ".status.overallUsed")),
+    ),
+    CustomKind(resource.RESOURCE_BINDINGS, "rb", _BINDING_COLUMNS),
+    CustomKind(resource.CLUSTER_RESOURCE_BINDINGS, "crb", _BINDING_COLUMNS),
+    CustomKind(
+        resource.WORKS,
+        "wk",
+        (
+            Column("WORKLOAD-KIND", ".spec.workload.manifests[*].kind"),
+            Column("APPLIED", _status_of("Applied")),
+            _AGE,
+        ),
+    ),
+    CustomKind(resource.WORKLOAD_REBALANCERS, in_category=False),
+    CustomKind(
+        resource.RESOURCE_INTERPRETER_CUSTOMIZATIONS,
+        "ric",
+        (
+            Column("TARGET-API-VERSION", ".spec.target.apiVersion"),
+            Column("TARGET-KIND", ".spec.target.kind"),
+            _AGE,
+        ),
+    ),
+    CustomKind(resource.RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS),
+)
+
+
+def custom_resource_definitions() -> list[Manifest]:
+    """`apiextensions.k8s.io/v1` manifests of all Karmada kinds. A fresh list; the schemas inside are shared."""
+    return [_render_definition(kind) for kind in CUSTOM_KINDS]
+
+
+def _render_definition(kind: CustomKind) -> Manifest:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": kind.resource.group_resource},
+        "spec": {
+            "group": kind.resource.group,
+            "names": _render_names(kind),
+            "scope": "Namespaced" if kind.resource.namespaced else "Cluster",
+            "versions": [_render_version(kind)],
+        },
+    }
+
+
+def _render_names(kind: CustomKind) -> Manifest:
+    names: Manifest = {
+        "plural": kind.resource.plural,
+        "singular": kind.resource.kind.lower(),
+        "kind": kind.resource.kind,
+        "listKind": f"{kind.resource.kind}List",
+    }
+    if kind.short_name:
+        names["shortNames"] = [kind.short_name]
+    if kind.in_category:
+        names["categories"] = ["karmada-io"]
+    return names
+
+
+def _render_version(kind: CustomKind) -> Manifest:
+    schema = structural_schema(kind.resource.object_type)
+    version: Manifest = {
+        "name": kind.resource.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    if "status" in schema["properties"]:
+        version["subresources"] = {"status": {}}
+    if kind.columns:
+        version["additionalPrinterColumns"] = [_render_column(column) for column in kind.columns]
+    return version
+
+
+def _render_column(column: Column) -> Manifest:
+    rendered: Manifest = {"name": column.name, "type": column.type, "jsonPath": column.path}
+    return rendered | ({"priority": column.priority} if column.priority else {})

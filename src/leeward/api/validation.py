@@ -1,0 +1,65 @@
+"""What is wrong with an object of Karmada's kinds, beyond what its schema can say.
+
+The model: one generator of problems per kind (package `rules`), read lazily into a list. Nothing here changes an object
+or knows another one than the object and what it replaces; run `defaulting` first.
+
+Karmada: pkg/webhook/*/validating.go, pkg/apis/cluster/validation; the same fields and kinds of problems, proven by the
+recorded cases of `tests/data/oracle`. The messages are ours.
+"""
+
+from collections.abc import Callable, Iterator
+
+from leeward.api import names
+from leeward.api.meta import Manifest
+from leeward.api.rules.bindings import binding_problems
+from leeward.api.rules.clusters import cluster_problems, taint_policy_problems
+from leeward.api.rules.interpreters import webhook_configuration_problems
+from leeward.api.rules.node import Node
+from leeward.api.rules.overrides import override_policy_problems
+from leeward.api.rules.policies import propagation_policy_problems
+from leeward.api.rules.quotas import quota_problems
+from leeward.api.status import Problem
+
+DELETION_PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
+
+
+def validate(
+    manifest: Manifest, old: Manifest | None = None, *, allow_no_execute_taint_policy: bool = True
+) -> list[Problem]:
+    """The problems of `manifest`; `old` is what an update replaces. Other kinds than Karmada's have none."""
+    group = str(manifest.get("apiVersion", "")).partition("/")[0]
+    kind = str(manifest.get("kind", ""))
+    if (group, kind) == ("policy.karmada.io", "ClusterTaintPolicy"):
+        return list(taint_policy_problems(Node("", manifest), allow_no_execute_taint_policy))
+    rules = _RULES.get((group, kind))
+    return list(rules(Node("", manifest), None if old is None else Node("", old))) if rules else []
+
+
+def validate_deletion(manifest: Manifest) -> list[Problem]:
+    """Whether an object of any kind, a Karmada one or a user's, is protected from being deleted."""
+    label = Node("", manifest)["metadata"]["labels"].mapping.get(DELETION_PROTECTED_LABEL)
+    if label != "Always":
+        return []
+    path = f"metadata.labels[{DELETION_PROTECTED_LABEL}]"
+    return [Problem.forbidden(path, "the object is protected from deletion; remove this label first")]
+
+
+_Rules = Callable[[Node, Node | None], Iterator[Problem]]
+
+_RULES: dict[tuple[str, str], _Rules] = {
+    ("cluster.karmada.io", "Cluster"): lambda new, old: cluster_problems(new),
+    ("policy.karmada.io", "PropagationPolicy"): lambda new, old: propagation_policy_problems(
+        new, old, names.POLICY_ID_LABEL
+    ),
+    ("policy.karmada.io", "ClusterPropagationPolicy"): lambda new, old: propagation_policy_problems(
+        new, old, names.CLUSTER_POLICY_ID_LABEL
+    ),
+    ("policy.karmada.io", "OverridePolicy"): lambda new, old: override_policy_problems(new),
+    ("policy.karmada.io", "ClusterOverridePolicy"): lambda new, old: override_policy_problems(new),
+    ("policy.karmada.io", "FederatedResourceQuota"): lambda new, old: quota_problems(new),
+    ("work.karmada.io", "ResourceBinding"): lambda new, old: binding_problems(new),
+    ("work.karmada.io", "ClusterResourceBinding"): lambda new, old: binding_problems(new),
+    ("config.karmada.io", "ResourceInterpreterWebhookConfiguration"): lambda new, old: webhook_configuration_problems(
+        new
+    ),
+}

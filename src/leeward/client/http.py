@@ -1,0 +1,202 @@
+"""The transport to any API server over HTTP(S).
+
+Requests share a bounded pool of connections; every watch has a connection of its own. Foreign errors are mapped here,
+once: what aiohttp, TLS and the operating system say becomes `Unreachable`, or `Untrusted` when a certificate is at
+fault.
+
+Never retries, never follows a redirect, and never reads a proxy from the environment.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
+from urllib.parse import quote, urlencode
+
+import aiohttp
+from yarl import URL
+
+from leeward.client.credentials import TokenSource
+from leeward.client.errors import Undecodable, Unreachable, Untrusted, error_of
+from leeward.client.transport import Request, Response
+
+MAX_REQUEST_CONNECTIONS = 64
+MAX_LINE_BYTES = 64 * 1024 * 1024
+MAX_BODY_BYTES = 512 * 1024 * 1024
+OPEN_TIMEOUT_SECONDS = 10.0
+IDLE_TIMEOUT_SECONDS = 90.0
+"""A watch that brings nothing for so long is dead: servers send a bookmark each minute."""
+
+_PATH_SAFE = "/:@!$&'()*+,;=~"
+
+
+class HttpTransport:
+    """A `Transport` to the API server at `endpoint`. Make it anywhere; it connects on the loop that first uses it."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        ssl_context: ssl.SSLContext | None = None,
+        *,
+        token_source: TokenSource | None = None,
+        headers: Mapping[str, str] | None = None,
+        proxy: str = "",
+        server_name: str = "",
+        idle_timeout_seconds: float = IDLE_TIMEOUT_SECONDS,
+    ) -> None:
+        self._endpoint = endpoint.rstrip("/")
+        self._ssl_context = ssl_context
+        self._token_source = token_source
+        self._headers = dict(headers or {})
+        self._proxy = proxy or None
+        self._server_name = server_name or None
+        self._idle_timeout_seconds = idle_timeout_seconds
+        self._requests: aiohttp.ClientSession | None = None
+        self._streams: aiohttp.ClientSession | None = None
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        with self._mapped_errors(request):
+            async with asyncio.timeout(timeout_seconds):
+                async with await self._open(self._request_session(), request, {}) as answer:
+                    body = await _read(answer)
+                    return Response(answer.status, body, {k.lower(): v for k, v in answer.headers.items()})
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._stream(request)
+
+    async def close(self) -> None:
+        sessions = [session for session in (self._requests, self._streams) if session is not None]
+        self._requests = self._streams = None
+        for session in sessions:
+            await session.close()
+
+    @asynccontextmanager
+    async def _stream(self, request: Request) -> AsyncGenerator[AsyncGenerator[bytes, None], None]:
+        answer = await self._open_stream(request)
+        try:
+            async with aclosing(self._lines(request, answer)) as lines:
+                yield lines
+        finally:
+            answer.close()
+
+    async def _open_stream(self, request: Request) -> aiohttp.ClientResponse:
+        with self._mapped_errors(request):
+            async with asyncio.timeout(OPEN_TIMEOUT_SECONDS):
+                answer = await self._open(self._stream_session(), request, {"accept-encoding": "identity"})
+                if answer.status == 200:
+                    return answer
+                async with answer:
+                    raise error_of(answer.status, await _read(answer))
+
+    async def _lines(self, request: Request, answer: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+        async with aclosing(split_lines(answer.content.iter_any())) as lines:
+            while True:
+                with self._mapped_errors(request):
+                    line = await anext(lines, None)
+                if line is None:
+                    return
+                yield line
+
+    async def _open(
+        self, session: aiohttp.ClientSession, request: Request, headers: Mapping[str, str]
+    ) -> aiohttp.ClientResponse:
+        answer = await session.request(
+            request.method,
+            self._url(request),
+            headers={**self._headers, **headers, **request.headers, **await self._authorization()},
+            data=request.body or None,
+            allow_redirects=False,
+            proxy=self._proxy,
+            server_hostname=self._server_name,
+        )
+        if answer.status == 401 and self._token_source is not None:
+            self._token_source.forget()
+        return answer
+
+    async def _authorization(self) -> Mapping[str, str]:
+        if self._token_source is None:
+            return {}
+        return {"authorization": f"Bearer {await self._token_source.token()}"}
+
+    def _url(self, request: Request) -> URL:
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        return URL(f"{self._endpoint}{quote(request.path, safe=_PATH_SAFE)}{query}", encoded=True)
+
+    def _request_session(self) -> aiohttp.ClientSession:
+        if self._requests is None:
+            self._requests = self._session(MAX_REQUEST_CONNECTIONS, aiohttp.ClientTimeout(total=None))
+        return self._requests
+
+    def _stream_session(self) -> aiohttp.ClientSession:
+        if self._streams is None:
+            timeout = aiohttp.ClientTimeout(total=None, sock_read=self._idle_timeout_seconds)
+            self._streams = self._session(0, timeout)
+        return self._streams
+
+    def _session(self, connections: int, timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
+        tls = self._ssl_context if self._ssl_context is not None else True
+        connector = aiohttp.TCPConnector(ssl=tls, limit=connections)
+        return aiohttp.ClientSession(
+            connector=connector,
+            timeout=timeout,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("content-type", "user-agent"),
+        )
+
+    @contextmanager
+    def _mapped_errors(self, request: Request) -> Generator[None, None, None]:
+        what = f"{request.method} {self._endpoint}{request.path}"
+        try:
+            yield
+        except TimeoutError as error:
+            raise Unreachable(f"{what}: no answer in time") from error
+        except (aiohttp.ClientError, OSError) as error:
+            kind = Untrusted if _blames_a_certificate(error) else Unreachable
+            raise kind(f"{what}: {error or type(error).__name__}") from error
+
+
+async def split_lines(
+    chunks: AsyncIterable[bytes], max_line_bytes: int = MAX_LINE_BYTES
+) -> AsyncGenerator[bytes, None]:
+    """The lines of a stream of bytes, without their ends and without empty ones.
+
+    Raises: Undecodable when one is longer than `max_line_bytes`.
+    """
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in chunks:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            parts.append(end)
+            if line := b"".join(parts):
+                yield line
+            parts, size = [], 0
+        parts.append(rest)
+        size += len(rest)
+        if size > max_line_bytes:
+            raise Undecodable(f"a line of a stream is longer than {max_line_bytes} bytes")
+    if line := b"".join(parts):
+        yield line
+
+
+async def _read(answer: aiohttp.ClientResponse) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in answer.content.iter_any():
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > MAX_BODY_BYTES:
+            raise Undecodable(f"an answer is longer than {MAX_BODY_BYTES} bytes")
+    return b"".join(chunks)
+
+
+def _blames_a_certificate(error: BaseException | None) -> bool:
+    """Whether TLS failed over a certificate, ours or theirs; a handshake that was cut off is no such case."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            reason = error.reason or ""
+            return isinstance(error, ssl.SSLCertVerificationError) or "CERTIFICATE" in reason or "UNKNOWN_CA" in reason
+        if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ServerFingerprintMismatch)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,214 @@
+"""Reads a kubeconfig: which server, which identity, for one context.
+
+Every broken form is a `KubeconfigError` that names the file and the field. Files that it names are relative to its own
+directory, and win or lose against inlined data as in kubectl: the data wins. Imports no HTTP library, so that a quick
+command stays quick.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from leeward.api import codec
+from leeward.client.connection import Connection, transport_of
+from leeward.client.credentials import EXEC_API_VERSIONS, ExecPlugin
+
+__all__ = ["Connection", "KubeconfigError", "load", "transport_of"]
+
+
+class KubeconfigError(ValueError):
+    """`<file>: <field>: <problem>`."""
+
+
+def load(source: Path | Mapping[str, Any], context: str = "") -> Connection:
+    """The connection of `context`, or of the current one. Raises: KubeconfigError."""
+    root = _read_file(source) if isinstance(source, Path) else _Section("kubeconfig", Path(), "", source)
+    name = context or root.text("current-context")
+    if not name:
+        raise root.error("current-context", "is not set; name a context")
+    chosen = root.named("contexts", name, "context")
+    cluster = root.named("clusters", chosen.required("cluster"), "cluster")
+    user_name = chosen.text("user")
+    user = root.named("users", user_name, "user") if user_name else root.empty("users")
+    return _connection(cluster, user, chosen.text("namespace"))
+
+
+class _Section:
+    """One mapping of the file, with the way to it."""
+
+    def __init__(self, source: str, directory: Path, path: str, values: Mapping[str, Any]) -> None:
+        self._source = source
+        self._directory = directory
+        self._path = path
+        self._values = values
+
+    def error(self, field: str, problem: str) -> KubeconfigError:
+        return KubeconfigError(f"{self._source}: {self._at(field)}: {problem}")
+
+    def has(self, field: str) -> bool:
+        return bool(self._values.get(field))
+
+    def text(self, field: str) -> str:
+        return cast(str, self._typed(field, str, "a string", ""))
+
+    def flag(self, field: str) -> bool:
+        return cast(bool, self._typed(field, bool, "true or false", False))
+
+    def required(self, field: str) -> str:
+        value = self.text(field)
+        if not value:
+            raise self.error(field, "is required")
+        return value
+
+    def section(self, field: str) -> "_Section":
+        values = self._typed(field, dict, "a mapping", {})
+        return _Section(self._source, self._directory, self._at(field), values)
+
+    def empty(self, field: str) -> "_Section":
+        return _Section(self._source, self._directory, self._at(field), {})
+
+    def sections(self, field: str) -> list["_Section"]:
+        found: list[_Section] = []
+        for index, item in enumerate(cast(list[Any], self._typed(field, list, "a list", []))):
+            at = f"{self._at(field)}[{index}]"
+            if not isinstance(item, dict):
+                raise KubeconfigError(f"{self._source}: {at}: is not a mapping")
+            found.append(_Section(self._source, self._directory, at, cast(dict[str, Any], item)))
+        return found
+
+    def named(self, field: str, name: str, inner: str) -> "_Section":
+        """The `inner` mapping of the item of the list `field` that has this name."""
+        items = self.sections(field)
+        for item in items:
+            if item.text("name") == name:
+                return item.section(inner)
+        known = ", ".join(item.text("name") for item in items) or "none"
+        raise self.error(field, f"there is no {inner} {name!r}; there are: {known}")
+
+    def texts(self, field: str) -> tuple[str, ...]:
+        items = cast(list[Any], self._typed(field, list, "a list", []))
+        if not all(isinstance(item, str) for item in items):
+            raise self.error(field, "is not a list of strings")
+        return tuple(items)
+
+    def content(self, field: str) -> bytes:
+        """What `<field>-data` holds in base64, or else the file that `<field>` names; empty when there is neither."""
+        data = self.text(f"{field}-data")
+        if data:
+            return self._decoded(f"{field}-data", data)
+        path = self.file(field)
+        return self._file_content(field, path) if path else b""
+
+    def file(self, field: str) -> Path | None:
+        name = self.text(field)
+        return self._directory / name if name else None
+
+    def _decoded(self, field: str, data: str) -> bytes:
+        try:
+            return base64.b64decode("".join(data.split()), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise self.error(field, f"is not base64: {error}") from error
+
+    def _file_content(self, field: str, path: Path) -> bytes:
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise self.error(field, f"{path} cannot be read: {error.strerror}") from error
+
+    def _typed(self, field: str, kind: type, wanted: str, default: Any) -> Any:
+        value = self._values.get(field)
+        if value is None:
+            return default
+        if not isinstance(value, kind):
+            raise self.error(field, f"is not {wanted}")
+        return value
+
+    def _at(self, field: str) -> str:
+        return f"{self._path}.{field}" if self._path else field
+
+
+def _read_file(path: Path) -> _Section:
+    try:
+        documents = list(codec.parse_yaml(path.read_bytes()))
+    except OSError as error:
+        raise KubeconfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise KubeconfigError(f"{path}: {error}") from error
+    if len(documents) != 1:
+        raise KubeconfigError(f"{path}: holds {len(documents)} documents instead of one")
+    return _Section(str(path), path.absolute().parent, "", documents[0])
+
+
+def _connection(cluster: _Section, user: _Section, namespace: str) -> Connection:
+    return Connection(
+        server=_server(cluster),
+        certificate_authority=_pem(cluster, "certificate-authority"),
+        insecure_skip_tls_verify=cluster.flag("insecure-skip-tls-verify"),
+        tls_server_name=cluster.text("tls-server-name"),
+        proxy_url=cluster.text("proxy-url"),
+        client_certificate=_client_certificate(user),
+        client_key=_pem(user, "client-key"),
+        token=user.text("token"),
+        token_file=user.file("tokenFile"),
+        username=user.text("username"),
+        password=user.text("password"),
+        exec_plugin=_exec_plugin(user.section("exec"), cluster) if user.has("exec") else _no_auth_provider(user),
+        namespace=namespace,
+    )
+
+
+def _server(cluster: _Section) -> str:
+    server = cluster.required("server")
+    if not server.startswith(("https://", "http://")):
+        raise cluster.error("server", f"{server!r} does not begin with https:// or http://")
+    return server
+
+
+def _pem(section: _Section, field: str) -> bytes:
+    content = section.content(field)
+    if content and b"-----BEGIN " not in content:
+        raise section.error(field if section.has(field) else f"{field}-data", "holds no PEM block")
+    return content
+
+
+def _client_certificate(user: _Section) -> bytes:
+    certificate, key = _pem(user, "client-certificate"), _pem(user, "client-key")
+    if certificate and not key:
+        raise user.error("client-key", "is required with a client certificate")
+    if key and not certificate:
+        raise user.error("client-certificate", "is required with a client key")
+    return certificate
+
+
+def _exec_plugin(section: _Section, cluster: _Section) -> ExecPlugin:
+    api_version = section.text("apiVersion")
+    if api_version not in EXEC_API_VERSIONS:
+        raise section.error("apiVersion", f"is {api_version!r}; supported: {', '.join(EXEC_API_VERSIONS)}")
+    if section.text("interactiveMode") == "Always":
+        raise section.error("interactiveMode", "is Always, and there is nobody to answer")
+    command = section.required("command")
+    path = section.file("command")
+    return ExecPlugin(
+        command=str(path) if "/" in command and path else command,
+        args=section.texts("args"),
+        env={entry.required("name"): entry.text("value") for entry in section.sections("env")},
+        api_version=api_version,
+        install_hint=section.text("installHint"),
+        cluster=_cluster_info(cluster) if section.flag("provideClusterInfo") else None,
+    )
+
+
+def _cluster_info(cluster: _Section) -> dict[str, Any]:
+    authority = base64.b64encode(cluster.content("certificate-authority")).decode()
+    return {
+        "server": cluster.required("server"),
+        "insecure-skip-tls-verify": cluster.flag("insecure-skip-tls-verify"),
+        **({"certificate-authority-data": authority} if authority else {}),
+    }
+
+
+def _no_auth_provider(user: _Section) -> None:
+    if user.has("auth-provider"):
+        raise user.error("auth-provider", "is no longer supported by Kubernetes; use an exec plug-in")

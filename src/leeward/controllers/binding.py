@@ -1,0 +1,239 @@
+"""The binding controller: one Work for each cluster that needs one, no other, and the statuses added up.
+
+Karmada: pkg/controllers/binding, pkg/controllers/status/rb_status_controller.go. Differs: only what Works report of
+their present generation is aggregated (BEHAVIOUR 8.11), and binding and statuses are kept by one controller.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from leeward.api.codec import to_wire
+from leeward.api.diff import merge_patch, status_patch
+from leeward.api.meta import Manifest, set_condition
+from leeward.api.names import (
+    BINDING_CONTROLLER_FINALIZER,
+    BINDING_NAME_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+    CLUSTER_BINDING_NAME_ANNOTATION,
+    CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER,
+    WORK_ID_LABEL,
+    cluster_of_execution_space,
+)
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKS, Resource
+from leeward.api.work import AggregatedStatusItem, Binding, Work
+from leeward.client import AlreadyExists, NotFound
+from leeward.core.execution.aggregate import aggregate
+from leeward.core.execution.works import build_works
+from leeward.core.failover.evidence import trusted
+from leeward.core.interpreter import aggregate_status
+from leeward.runtime.identity import Key, key_of, version_of
+from leeward.runtime.index import Index
+from leeward.runtime.plane import ControlPlane
+
+
+@dataclass(frozen=True, slots=True)
+class BindingKind:
+    """What differs between bindings of namespaced and of cluster-scoped templates."""
+
+    resource: Resource[Any]
+    finalizer: str
+    controller_name: str
+
+    def key_of_work(self, work: Work) -> Key | None:
+        """The binding that a Work belongs to; None for a Work of something else."""
+        annotations = work.metadata.annotations
+        if self.resource.namespaced:
+            name, namespace = annotations.get(BINDING_NAME_ANNOTATION), annotations.get(BINDING_NAMESPACE_ANNOTATION)
+            return Key(namespace, name) if name and namespace else None
+        name = annotations.get(CLUSTER_BINDING_NAME_ANNOTATION)
+        return Key("", name) if name else None
+
+
+RESOURCE_BINDING = BindingKind(RESOURCE_BINDINGS, BINDING_CONTROLLER_FINALIZER, "binding-controller")
+CLUSTER_RESOURCE_BINDING = BindingKind(
+    CLUSTER_RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER, "cluster-resource-binding-controller"
+)
+
+
+class BindingController:
+    def __init__(self, plane: ControlPlane, kind: BindingKind) -> None:
+        self._plane = plane
+        self._kind = kind
+        self._recorder = plane.recorder(kind.controller_name)
+        self._bindings = plane.informers.of(kind.resource)
+        self._works = plane.informers.of(WORKS)
+        self._works_of = Index(self._works, kind.key_of_work)
+        self._controller = plane.controller(kind.controller_name, self.reconcile)
+
+    def start(self) -> None:
+        self._bindings.on_change(self._binding_changed)
+        self._works.on_change(self._work_changed)
+        self._controller.start(self._plane.supervisor)
+
+    async def reconcile(self, key: Key) -> datetime | None:
+        await self._works.wait_synced()
+        await self._bindings.wait_synced()
+        binding: Binding | None = self._bindings.get(key.name, key.namespace)
+        if binding is None:
+            return None
+        if binding.metadata.deletion_timestamp is not None:
+            await self._dissolve(binding)
+            return None
+        template = await self._template(binding)
+        if template is None:
+            return None
+        works = await self._sync_works(binding, template)
+        await self._report_status(binding, template, works)
+        return None
+
+    async def _template(self, binding: Binding) -> Manifest | None:
+        """The resource template; None when it is gone, or replaced by another of the same name."""
+        wanted = binding.spec.resource
+        resource = await self._plane.server.discovery.resource(wanted.api_version, wanted.kind)
+        templates = self._plane.informers.of(resource)
+        await templates.wait_synced()
+        template = templates.get(wanted.name, wanted.namespace)
+        if template is not None and version_of(template) < int(wanted.resource_version or 0):
+            template = await self._plane.client.get(resource, wanted.name, wanted.namespace)
+        if template is None or (wanted.uid and template["metadata"]["uid"] != wanted.uid):
+            return None
+        return template
+
+    async def _sync_works(self, binding: Binding, template: Manifest) -> dict[str, Work]:
+        """Creates, updates and deletes Works. Returns the ones that are to be, by cluster, as they are now."""
+        present = {cluster_of_execution_space(w.namespace): w for w in self._works_of.get(key_of(binding))}
+        identities = {cluster: w.metadata.labels.get(WORK_ID_LABEL, "") for cluster, w in present.items()}
+        desired = build_works(binding, template, identities, self._plane.randomness.uid)
+        must_go_first = self._is_purging(binding, present)
+        synced: dict[str, Work] = {}
+        for cluster, manifest in desired.items():
+            work = present.get(cluster)
+            if work is None and must_go_first:
+                continue
+            if work is None:
+                work = await self._create_work(manifest)
+            elif work.metadata.deletion_timestamp is None:
+                work = await self._update_work(work, manifest)
+            synced[cluster] = work
+        for cluster, work in present.items():
+            if cluster not in desired and work.metadata.deletion_timestamp is None:
+                await self._delete_work(work)
+        return synced
+
+    @staticmethod
+    def _is_purging(binding: Binding, present: Mapping[str, Work]) -> bool:
+        """Whether a copy that is purged Directly is not yet known to be gone. Holds: S7."""
+        return any(
+            task.purge_mode == "Directly" and task.from_cluster in present
+            for task in binding.spec.graceful_eviction_tasks
+        )
+
+    async def _create_work(self, manifest: Manifest) -> Work:
+        key = key_of(manifest)
+        try:
+            work = await self._plane.client.create(WORKS, manifest, key.namespace)
+        except AlreadyExists:
+            work = await self._plane.client.get(WORKS, key.name, key.namespace)
+            return await self._update_work(work, manifest)
+        self._works.remember(work)
+        return work
+
+    async def _update_work(self, work: Work, manifest: Manifest) -> Work:
+        patch = _work_patch(to_wire(work), manifest)
+        if not patch:
+            return work
+        version = work.metadata.resource_version
+        updated = await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
+        self._works.remember(updated)
+        return updated
+
+    async def _delete_work(self, work: Work) -> None:
+        version = work.metadata.resource_version
+        try:
+            await self._plane.client.delete(
+                WORKS, work.name, work.namespace, uid=work.metadata.uid, resource_version=version
+            )
+        except NotFound:
+            return
+
+    async def _report_status(self, binding: Binding, template: Manifest, works: Mapping[str, Work]) -> None:
+        items, applied = aggregate(binding, {cluster: trusted(work) for cluster, work in works.items()})
+        applied = msgspec.structs.replace(applied, observed_generation=binding.metadata.generation)
+        conditions = set_condition(binding.status.conditions, applied, self._plane.clock.now())
+        status = msgspec.structs.replace(binding.status, aggregated_status=items, conditions=conditions)
+        patch = status_patch(binding.status, status)
+        if patch:
+            updated = await self._plane.client.patch(
+                self._kind.resource,
+                binding.name,
+                patch,
+                binding.namespace,
+                subresource="status",
+                resource_version=binding.metadata.resource_version,
+            )
+            self._bindings.remember(updated)
+        await self._report_to_template(template, items)
+
+    async def _report_to_template(self, template: Manifest, items: tuple[AggregatedStatusItem, ...]) -> None:
+        updated = aggregate_status(template, items)
+        patch = merge_patch(template.get("status", {}), updated.get("status", {})) if updated else {}
+        if not patch:
+            return
+        resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
+        key = key_of(template)
+        answer = await self._plane.client.patch(
+            resource,
+            key.name,
+            {"status": patch},
+            key.namespace,
+            subresource="status",
+            resource_version=template["metadata"]["resourceVersion"],
+        )
+        self._plane.informers.of(resource).remember(answer)
+
+    async def _dissolve(self, binding: Binding) -> None:
+        """Deletes the Works of a deleted binding, and lets the binding go when all are gone."""
+        if self._kind.finalizer not in binding.metadata.finalizers:
+            return
+        works = self._works_of.get(key_of(binding))
+        for work in works:
+            if work.metadata.deletion_timestamp is None:
+                await self._delete_work(work)
+        if works:
+            return
+        finalizers = [f for f in binding.metadata.finalizers if f != self._kind.finalizer]
+        await self._plane.client.patch(
+            self._kind.resource,
+            binding.name,
+            {"metadata": {"finalizers": finalizers}},
+            binding.namespace,
+            resource_version=binding.metadata.resource_version,
+        )
+
+    def _binding_changed(self, _: Binding | None, new: Binding | None) -> None:
+        if new is not None:
+            self._controller.queue.add(key_of(new))
+
+    def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        for work in (old, new):
+            key = self._kind.key_of_work(work) if work is not None else None
+            if key is not None:
+                self._controller.queue.add(key)
+
+
+def _work_patch(present: Manifest, desired: Manifest) -> Manifest:
+    """What brings a Work to `desired`; labels and annotations of others stay."""
+    metadata, wanted = present["metadata"], desired["metadata"]
+    target = {
+        "metadata": {
+            **metadata,
+            "labels": {**metadata.get("labels", {}), **wanted.get("labels", {})},
+            "annotations": {**metadata.get("annotations", {}), **wanted.get("annotations", {})},
+        },
+        "spec": desired["spec"],
+    }
+    return merge_patch({"metadata": metadata, "spec": present.get("spec", {})}, target)

@@ -1,0 +1,174 @@
+"""The cluster controller: execution spaces, leases that fall silent, and taints.
+
+Karmada: pkg/controllers/cluster. Differs: NoExecute taints follow the 1.4 timing, and taints change in one write.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import to_wire
+from leeward.api.core import Lease, Namespace
+from leeward.api.diff import status_patch
+from leeward.api.meta import ObjectMeta, set_condition
+from leeward.api.names import (
+    CLUSTER_CONTROLLER_FINALIZER,
+    CLUSTER_NAMESPACE,
+    EXECUTION_CONTROLLER_FINALIZER,
+    SYSTEM_LABEL,
+    execution_space,
+)
+from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES, WORKS
+from leeward.client import AlreadyExists, NotFound
+from leeward.core.failover.liveness import Patience, decide_liveness
+from leeward.core.failover.taints import decide_taints, describe_taints, stamp_no_execute
+from leeward.runtime.plane import ControlPlane
+
+RETRY_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """`eviction_seconds` is --failover-eviction-timeout; `failover` the gate."""
+
+    patience: Patience
+    eviction_seconds: float
+    failover: bool = True
+
+
+class ClusterController:
+    def __init__(self, plane: ControlPlane, settings: ClusterSettings) -> None:
+        self._plane = plane
+        self._settings = settings
+        self._recorder = plane.recorder("cluster-controller")
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._leases = plane.informers.of(LEASES, CLUSTER_NAMESPACE)
+        self._works = plane.informers.of(WORKS)
+        self._last_seen: dict[str, datetime] = {}
+        self._controller = plane.controller("cluster-controller", self.reconcile)
+
+    def start(self) -> None:
+        self._clusters.on_change(self._cluster_changed)
+        self._leases.on_change(self._lease_changed)
+        self._controller.start(self._plane.supervisor)
+
+    async def reconcile(self, name: str) -> datetime | None:
+        await self._clusters.wait_synced()
+        cluster = self._clusters.get(name)
+        if cluster is None:
+            return None
+        if cluster.is_being_deleted:
+            return await self._leave(cluster)
+        if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers:
+            cluster = await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=True)}})
+        await self._ensure_execution_space(cluster)
+        cluster, wake_for_lease = await self._judge_liveness(cluster)
+        wake_for_taints = await self._taint(cluster)
+        return min((i for i in (wake_for_lease, wake_for_taints) if i is not None), default=None)
+
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        if new is None:
+            if old is not None:
+                self._last_seen.pop(old.name, None)
+            return
+        if old is None or (old.status != new.status and new.ready is not None and new.ready.status != "Unknown"):
+            self._last_seen[new.name] = self._plane.clock.now()
+        self._controller.queue.add(new.name)
+
+    def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:
+        if new is not None and (old is None or old.spec.renew_time != new.spec.renew_time):
+            self._last_seen[new.name] = self._plane.clock.now()
+            if old is None:
+                self._controller.queue.add(new.name)
+
+    async def _judge_liveness(self, cluster: Cluster) -> tuple[Cluster, datetime | None]:
+        now = self._plane.clock.now()
+        last_seen = self._last_seen.setdefault(cluster.name, now)
+        liveness = decide_liveness(cluster, last_seen, now, self._settings.patience)
+        if liveness.condition is None:
+            return cluster, liveness.wake_at
+        status = msgspec.structs.replace(
+            cluster.status, conditions=set_condition(cluster.status.conditions, liveness.condition, now)
+        )
+        self._plane.metrics.cluster_ready.labels(cluster.name).set(0)
+        updated = await self._patch(cluster, status_patch(cluster.status, status), subresource="status")
+        self._recorder.warning(CLUSTERS, updated, "ClusterNotReady", liveness.condition.message)
+        return updated, liveness.wake_at
+
+    async def _taint(self, cluster: Cluster) -> datetime | None:
+        now = self._plane.clock.now()
+        decision = decide_taints(
+            cluster,
+            now,
+            last_seen=self._last_seen.get(cluster.name),
+            eviction_seconds=self._settings.eviction_seconds,
+            failover=self._settings.failover,
+        )
+        taints = stamp_no_execute(decision.taints, now)
+        if taints != cluster.spec.taints or decision.annotations:
+            patch: dict[str, Any] = {"spec": {"taints": to_wire(taints) or None}}
+            if decision.annotations:
+                patch["metadata"] = {"annotations": dict(decision.annotations)}
+            updated = await self._patch(cluster, patch)
+            message = f"Taint cluster succeed: {describe_taints(taints)}"
+            self._recorder.normal(CLUSTERS, updated, "TaintClusterSucceed", message)
+        return decision.wake_at
+
+    async def _ensure_execution_space(self, cluster: Cluster) -> None:
+        name = execution_space(cluster.name)
+        namespaces = self._plane.informers.of(NAMESPACES)
+        await namespaces.wait_synced()
+        if namespaces.get(name) is not None:
+            return
+        namespace = Namespace(metadata=ObjectMeta(name=name, labels={SYSTEM_LABEL: "true"}))
+        try:
+            namespaces.remember(await self._plane.client.create(NAMESPACES, namespace))
+        except AlreadyExists:
+            return
+        message = f"Created execution space({name}) for cluster({cluster.name})."
+        self._recorder.normal(CLUSTERS, cluster, "CreateExecutionSpaceSucceed", message)
+
+    async def _leave(self, cluster: Cluster) -> datetime | None:
+        """Unjoins: the execution space goes first, with all Works in it, and the finalizer last."""
+        if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers:
+            return None
+        name = execution_space(cluster.name)
+        try:
+            namespace = await self._plane.client.get(NAMESPACES, name)
+        except NotFound:
+            message = f"Removed execution space({name}) for cluster({cluster.name})."
+            self._recorder.normal(CLUSTERS, cluster, "RemoveExecutionSpaceSucceed", message)
+            await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=False)}})
+            return None
+        if namespace.metadata.deletion_timestamp is None:
+            await self._plane.client.delete(NAMESPACES, name, uid=namespace.metadata.uid)
+        elif cluster.spec.sync_mode == "Pull" and not cluster.is_ready:
+            await self._strip_works(name)
+        return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
+
+    async def _strip_works(self, namespace: str) -> None:
+        """A dead agent will never clean up: its Works' finalizers are taken off."""
+        for work in self._works.list(namespace):
+            finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
+            if len(finalizers) < len(work.metadata.finalizers):
+                await self._plane.client.patch(WORKS, work.name, {"metadata": {"finalizers": finalizers}}, namespace)
+
+    async def _patch(self, cluster: Cluster, patch: Mapping[str, Any], subresource: str = "") -> Cluster:
+        updated = await self._plane.client.patch(
+            CLUSTERS,
+            cluster.name,
+            patch,
+            subresource=subresource,
+            resource_version=cluster.metadata.resource_version,
+        )
+        self._clusters.remember(updated)
+        return updated
+
+    @staticmethod
+    def _finalizers(cluster: Cluster, *, present: bool) -> list[str]:
+        others = [f for f in cluster.metadata.finalizers if f != CLUSTER_CONTROLLER_FINALIZER]
+        return [*others, CLUSTER_CONTROLLER_FINALIZER] if present else others

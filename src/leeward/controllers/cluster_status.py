@@ -1,0 +1,186 @@
+"""The cluster status controller of one member: probes it, and keeps its Cluster's status true.
+
+Every member has its own, so that one that hangs delays no other (Holds: L4). A probe has a deadline, and a change of
+`Ready` counts only after its threshold.
+
+Karmada: pkg/controllers/status/cluster_status_controller.go; differs where BEHAVIOUR section 2 says so.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from leeward.api.cluster import APIEnablement, Cluster, ClusterStatus, NodeSummary, ResourceSummary
+from leeward.api.diff import status_patch
+from leeward.api.meta import Condition, set_condition
+from leeward.api.resource import CLUSTERS, NODES, PODS
+from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
+from leeward.client.errors import Untrusted
+from leeward.core.failover.health import HealthMemory, Sight, Thresholds, decide_ready, ready_condition, remembered
+from leeward.core.summary import summarize
+from leeward.runtime.plane import ControlPlane, Member
+
+log = logging.getLogger(__name__)
+
+SYNC_SECONDS = 5.0
+WRITE_ATTEMPTS = 3
+
+
+class Probe(NamedTuple):
+    sight: Sight
+    detail: str = ""
+
+
+class Facts(NamedTuple):
+    """What one look at a healthy member found; an empty part could not be read."""
+
+    version: str
+    enablements: tuple[APIEnablement, ...] | None
+    summaries: tuple[NodeSummary, ResourceSummary] | None
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    git_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStatusSettings:
+    frequency_seconds: float
+    probe_timeout_seconds: float
+    thresholds: Thresholds
+
+
+class ClusterStatusController:
+    def __init__(self, plane: ControlPlane, member: Member, settings: ClusterStatusSettings) -> None:
+        self._plane = plane
+        self._member = member
+        self._settings = settings
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._memory: HealthMemory | None = None
+
+    def start(self) -> None:
+        self._member.supervisor.start(self._run(), f"cluster-status/{self._member.name}")
+
+    async def _run(self) -> None:
+        await self._clusters.wait_synced()
+        cluster = self._clusters.get(self._member.name)
+        self._memory = remembered(cluster.ready if cluster else None)
+        loop = asyncio.get_running_loop()
+        while True:
+            started = loop.time()
+            try:
+                await self.observe_once()
+            except WorldError as error:
+                log.warning("status of cluster %s: %s", self._member.name, error)
+            elapsed = loop.time() - started
+            await asyncio.sleep(max(self._settings.frequency_seconds - elapsed, 0.01))
+
+    async def observe_once(self) -> None:
+        """One probe, one decision, at most one write. Raises: WorldError when the control plane cannot be written."""
+        probe = await self.probe()
+        facts = await self._collect() if probe.sight == "healthy" else None
+        cluster = self._clusters.get(self._member.name)
+        if cluster is None:
+            return
+        observed = ready_condition(probe.sight, probe.detail)
+        now = self._plane.clock.now()
+        self._memory, ready = decide_ready(self._memory, observed, cluster.ready, now, self._settings.thresholds)
+        self._plane.metrics.cluster_ready.labels(cluster.name).set(ready.status == "True")
+        await self._write(cluster, ready, facts if ready.status == "True" else None)
+
+    async def probe(self) -> Probe:
+        """Asks /readyz, and /healthz where there is no /readyz."""
+        timeout_seconds = self._settings.probe_timeout_seconds
+        client = self._member.server.client
+        try:
+            response = await client.raw("GET", "/readyz", timeout_seconds=timeout_seconds)
+            if response.code == 404:
+                response = await client.raw("GET", "/healthz", timeout_seconds=timeout_seconds)
+        except Untrusted as error:
+            return Probe("refused", f"the TLS certificate is not trusted: {error}")
+        except Unreachable:
+            return Probe("unreachable")
+        if response.code in (401, 403):
+            return Probe("refused", f"the cluster refuses the credential with HTTP {response.code}")
+        return Probe("healthy" if response.code == 200 else "unhealthy")
+
+    async def _collect(self) -> Facts:
+        """Version, kinds and capacity; what cannot be read is left out (an outage is not an absence)."""
+        server = self._member.server
+        version, enablements, summaries = "", None, None
+        try:
+            version = await self._version()
+            enablements = await server.discovery.enablements()
+        except WorldError as error:
+            log.warning("kinds of cluster %s: %s", self._member.name, error)
+        nodes, pods = server.informers.of(NODES), server.informers.of(PODS)
+        try:
+            await nodes.wait_synced(SYNC_SECONDS)
+            await pods.wait_synced(SYNC_SECONDS)
+        except Unreachable as error:
+            log.warning("capacity of cluster %s: %s", self._member.name, error)
+        else:
+            summaries = summarize(tuple(nodes.list()), tuple(pods.list()))
+        return Facts(version, enablements, summaries)
+
+    async def _version(self) -> str:
+        response = await self._member.server.client.raw("GET", "/version")
+        try:
+            return msgspec.json.decode(response.body, type=_Version).git_version
+        except msgspec.MsgspecError as error:
+            raise Undecodable(f"/version: {error}") from error
+
+    async def _write(self, cluster: Cluster, ready: Condition, facts: Facts | None) -> None:
+        for _ in range(WRITE_ATTEMPTS):
+            patch = status_patch(cluster.status, self._status(cluster.status, ready, facts))
+            if not patch:
+                return
+            try:
+                updated = await self._plane.client.patch(
+                    CLUSTERS,
+                    cluster.name,
+                    patch,
+                    subresource="status",
+                    resource_version=cluster.metadata.resource_version,
+                )
+            except Conflict:
+                cluster = await self._plane.client.get(CLUSTERS, cluster.name)
+            except NotFound:
+                return
+            else:
+                self._clusters.remember(updated)
+                return
+
+    def _status(self, status: ClusterStatus, ready: Condition, facts: Facts | None) -> ClusterStatus:
+        now = self._plane.clock.now()
+        conditions = set_condition(status.conditions, ready, now)
+        if facts is None:
+            return msgspec.structs.replace(status, conditions=conditions)
+        nodes, resources = facts.summaries or (status.node_summary, status.resource_summary)
+        if facts.summaries is not None:
+            self._plane.metrics.cluster_nodes.labels(self._member.name).set(facts.summaries[0].total_num)
+            self._plane.metrics.cluster_ready_nodes.labels(self._member.name).set(facts.summaries[0].ready_num)
+        enablements = status.api_enablements if facts.enablements is None else facts.enablements
+        return msgspec.structs.replace(
+            status,
+            kubernetes_version=facts.version or status.kubernetes_version,
+            api_enablements=enablements,
+            conditions=set_condition(conditions, _completeness(facts.enablements is not None, bool(enablements)), now),
+            node_summary=nodes,
+            resource_summary=resources,
+        )
+
+
+def _completeness(complete: bool, any_known: bool) -> Condition:
+    """The condition CompleteAPIEnablements."""
+    status, reason, message = (
+        ("True", "Complete", "collected API enablements completely")
+        if complete
+        else ("False", "Partial", "some API enablements could not be collected; the known ones are kept")
+        if any_known
+        else ("False", "Empty", "no API enablements could be collected")
+    )
+    return Condition(type="CompleteAPIEnablements", status=status, reason=reason, message=message)

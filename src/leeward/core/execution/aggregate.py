@@ -1,0 +1,56 @@
+"""What the Works of a binding report, together.
+
+Karmada: pkg/util/helper/workstatus.go; same, except that a Work which does not hold the template's manifest is told as
+not applied, where Karmada fails for the whole binding.
+"""
+
+from collections.abc import Mapping
+
+from leeward.api.meta import Condition
+from leeward.api.work import AggregatedStatusItem, Binding, BindingResource, ManifestStatus, Work
+from leeward.core.execution.works import replicas_by_cluster
+
+_APPLIED = Condition("FullyApplied", "True", "FullyAppliedSuccess", "All works have been successfully applied")
+_NOT_APPLIED = Condition(
+    "FullyApplied",
+    "False",
+    "FullyAppliedFailed",
+    "Failed to apply all works, see status.aggregatedStatus for details",
+)
+
+
+def aggregate(binding: Binding, works: Mapping[str, Work]) -> tuple[tuple[AggregatedStatusItem, ...], Condition]:
+    """One item per Work that is not being deleted, sorted by cluster, and the condition `FullyApplied`.
+
+    A binding is fully applied when exactly the clusters that need a Work have applied theirs, and there is one.
+    `works` by cluster.
+    """
+    living = {cluster: work for cluster, work in works.items() if work.metadata.deletion_timestamp is None}
+    items = tuple(_item(cluster, living[cluster], binding.spec.resource) for cluster in sorted(living))
+    applied = {item.cluster_name for item in items if item.applied}
+    wanted = set(replicas_by_cluster(binding.spec))
+    complete = bool(wanted) and applied == wanted and len(items) == len(wanted)
+    return items, _APPLIED if complete else _NOT_APPLIED
+
+
+def _item(cluster: str, work: Work, resource: BindingResource) -> AggregatedStatusItem:
+    """Without a report of success, what the member says of its object is not known to be about ours."""
+    applied = work.applied
+    if applied is None or applied.status != "True":
+        message = applied.message if applied else ""
+        return AggregatedStatusItem(cluster_name=cluster, applied_message=message, health="Unknown")
+    reported = _status_of(work, resource)
+    if reported is None:
+        return AggregatedStatusItem(cluster_name=cluster, applied=True, health="Unknown")
+    return AggregatedStatusItem(cluster_name=cluster, applied=True, status=reported.status, health=reported.health)
+
+
+def _status_of(work: Work, resource: BindingResource) -> ManifestStatus | None:
+    """The report about the binding's own resource."""
+    group, _, version = resource.api_version.rpartition("/")
+    wanted = (group, version, resource.kind, resource.namespace, resource.name)
+    for status in work.status.manifest_statuses:
+        i = status.identifier
+        if i.ordinal == 0 and (i.group, i.version, i.kind, i.namespace, i.name) == wanted:
+            return status
+    return None

@@ -1,0 +1,91 @@
+"""What to write into a member: our content, and everything that is not ours as it is there.
+
+Karmada: pkg/util/objectwatcher, pkg/resourceinterpreter/default/native/retain.go; same.
+Holds: S9 (retained fields survive).
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.names import MANAGED_ANNOTATIONS_ANNOTATION, MANAGED_LABELS_ANNOTATION
+from leeward.api.quantity import parse_quantity
+from leeward.core.execution.ownership import managed_keys
+from leeward.core.interpreter import retain
+from leeward.core.interpreter.fields import mapping_at
+
+_QUANTITIES = frozenset({"requests", "limits", "overhead", "capacity", "hard"})
+"""Fields whose members are quantities, which the API server writes in its own way (`0.1` becomes `100m`)."""
+
+
+def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
+    """The object to PUT over `observed`."""
+    merged = retain(desired, observed)
+    theirs = mapping_at(observed, "metadata")
+    kept = {key: theirs[key] for key in ("resourceVersion", "finalizers", "ownerReferences") if key in theirs}
+    marks = {
+        "labels": _merge_marks(desired, observed, "labels", MANAGED_LABELS_ANNOTATION),
+        "annotations": _merge_marks(desired, observed, "annotations", MANAGED_ANNOTATIONS_ANNOTATION),
+    }
+    metadata = {key: value for key, value in mapping_at(merged, "metadata").items() if key not in marks}
+    merged["metadata"] = {**metadata, **kept, **{key: value for key, value in marks.items() if value}}
+    if "status" in observed:
+        merged["status"] = observed["status"]
+    return merged
+
+
+def covers(observed: Any, desired: Any) -> bool:
+    """Whether `observed` has everything that `desired` asks for; what is empty asks for nothing.
+
+    It may have more: defaults, and what others have set. Lists must have the same length.
+    """
+    if desired in (None, {}, []):
+        return True
+    if isinstance(desired, Mapping):
+        return _covers_mapping(observed, cast(ReadOnlyManifest, desired))
+    if isinstance(desired, list):
+        return _covers_list(observed, cast(list[Any], desired))
+    return observed == desired
+
+
+def _merge_marks(
+    desired: ReadOnlyManifest, observed: ReadOnlyManifest, field: str, list_annotation: str
+) -> dict[str, Any]:
+    """Ours as desired; those of others stay; those that were ours and are desired no more go."""
+    ours = managed_keys(observed, list_annotation)
+    present = mapping_at(observed, "metadata", field)
+    others = {key: value for key, value in present.items() if key not in ours}
+    return {**others, **mapping_at(desired, "metadata", field)}
+
+
+def _covers_mapping(observed: Any, desired: ReadOnlyManifest) -> bool:
+    if not isinstance(observed, Mapping):
+        return False
+    present = cast(ReadOnlyManifest, observed)
+    return all(
+        _covers_amounts(present.get(key), value) if key in _QUANTITIES else covers(present.get(key), value)
+        for key, value in desired.items()
+    )
+
+
+def _covers_list(observed: Any, desired: list[Any]) -> bool:
+    if not isinstance(observed, list):
+        return False
+    present = cast(list[Any], observed)
+    return len(present) == len(desired) and all(covers(*pair) for pair in zip(present, desired, strict=True))
+
+
+def _covers_amounts(observed: Any, desired: Any) -> bool:
+    if not isinstance(desired, Mapping):
+        return covers(observed, desired)
+    amounts = cast(ReadOnlyManifest, desired).items()
+    return all(_is_same_amount(mapping_at({"": observed}, "").get(key), amount) for key, amount in amounts)
+
+
+def _is_same_amount(observed: Any, desired: Any) -> bool:
+    if covers(observed, desired):
+        return True
+    try:
+        return parse_quantity(observed) == parse_quantity(desired)
+    except ValueError:
+        return False

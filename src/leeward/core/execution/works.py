@@ -1,0 +1,164 @@
+"""The Works of a binding: for each cluster that needs the template, the manifest as it must be there.
+
+Clusters that need one: the targets, those of the bindings that depend on this one (`requiredBy`), and those that are
+being left but not `Directly`: there the copy stays as it is until its replacement is healthy (Holds: S1).
+
+Karmada: pkg/controllers/binding/common.go (`ensureWork`); same, except that Karmada leaves the Works of clusters being
+left untouched, and here they follow the template.
+"""
+
+from collections.abc import Callable, Mapping
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.names import (
+    BINDING_ID_LABEL,
+    BINDING_NAME_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+    CLUSTER_BINDING_ID_LABEL,
+    CLUSTER_BINDING_NAME_ANNOTATION,
+    CONFLICT_RESOLUTION_ANNOTATION,
+    EXECUTION_CONTROLLER_FINALIZER,
+    TEMPLATE_GENERATION_ANNOTATION,
+    TEMPLATE_UID_ANNOTATION,
+    WORK_ID_LABEL,
+    execution_space,
+    work_name,
+)
+from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.core.execution.ownership import stamp
+from leeward.core.interpreter import prune, revise_replicas
+from leeward.core.interpreter.fields import int_at, text_at, value_at
+from leeward.core.scheduling.division import divide
+
+API_VERSION = "work.karmada.io/v1alpha1"
+
+
+def build_works(
+    binding: Binding,
+    template: ReadOnlyManifest,
+    work_ids: Mapping[str, str] | None = None,
+    new_id: Callable[[], str] | None = None,
+    inject_state: bool = True,
+) -> dict[str, Manifest]:
+    """The Work manifests by cluster.
+
+    `work_ids` are the permanent ids of the Works that exist, by cluster; `new_id` makes those of the others. Without
+    them the id is left to admission. `inject_state` is the gate StatefulFailoverInjection.
+    """
+    replicas = replicas_by_cluster(binding.spec)
+    completions = _completions(binding.spec, template, replicas)
+    works: dict[str, Manifest] = {}
+    for cluster, count in replicas.items():
+        manifest = revise_replicas(template, count) if binding.spec.is_workload else dict(template)
+        if cluster in completions:
+            manifest = {**manifest, "spec": {**manifest["spec"], "completions": completions[cluster]}}
+        state = _state_to_inject(binding.spec, cluster) if inject_state else None
+        work_id = (work_ids or {}).get(cluster) or (new_id() if new_id else "")
+        works[cluster] = _work(binding, template, prune(manifest), cluster, work_id, state)
+    return works
+
+
+def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
+    """The clusters that need a Work, with the replicas that each is to have; a target's own count comes first."""
+    replicas = {target.name: target.replicas for target in spec.clusters}
+    for snapshot in spec.required_by:
+        for target in snapshot.clusters:
+            replicas.setdefault(target.name, target.replicas)
+    for task in spec.graceful_eviction_tasks:
+        if task.purge_mode != "Directly":
+            replicas.setdefault(task.from_cluster, spec.replicas if task.replicas is None else task.replicas)
+    return replicas
+
+
+def _completions(
+    spec: ResourceBindingSpec, template: ReadOnlyManifest, replicas: Mapping[str, int]
+) -> Mapping[str, int]:
+    """A divided Job's completions go with its replicas; those being left have a share of their own."""
+    strategy = spec.placement.replica_scheduling if spec.placement else None
+    if strategy is None or strategy.replica_scheduling_type != "Divided" or spec.replicas == 0:
+        return {}
+    if spec.resource.kind != "Job" or value_at(template, "spec", "completions") is None:
+        return {}
+    leaving = {task.from_cluster for task in spec.graceful_eviction_tasks} - {t.name for t in spec.clusters}
+    staying = {cluster: count for cluster, count in replicas.items() if cluster not in leaving}
+    total, uid = int_at(template, "spec", "completions"), text_at(template, "metadata", "uid")
+    return {**divide(total, replicas, uid=uid), **divide(total, staying, uid=uid)}
+
+
+def _state_to_inject(spec: ResourceBindingSpec, cluster: str) -> Mapping[str, str]:
+    """What the last failover has preserved, for the one cluster that the application has moved to."""
+    needed = {target.name for group in (spec, *spec.required_by) for target in group.clusters}
+    if needed != {cluster} or not spec.graceful_eviction_tasks:
+        return {}
+    task = spec.graceful_eviction_tasks[-1]
+    if task.purge_mode != "Directly" or cluster in task.clusters_before_failover:
+        return {}
+    return task.preserved_label_state
+
+
+def _work(
+    binding: Binding,
+    template: ReadOnlyManifest,
+    manifest: ReadOnlyManifest,
+    cluster: str,
+    work_id: str,
+    state: Mapping[str, str] | None,
+) -> Manifest:
+    space = execution_space(cluster)
+    name = work_name(template["kind"], template["metadata"]["name"], text_at(template, "metadata", "namespace"))
+    id_labels = {WORK_ID_LABEL: work_id} if work_id else {}
+    binding_labels, binding_annotations = _marks(binding)
+    resolution = {CONFLICT_RESOLUTION_ANNOTATION: _conflict_resolution(binding.spec, template)}
+    stamped = stamp(
+        manifest,
+        space,
+        name,
+        {**binding_labels, **id_labels, **(state or {})},
+        {**binding_annotations, **_origin(template), **resolution},
+    )
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Work",
+        "metadata": {
+            "name": name,
+            "namespace": space,
+            "labels": {**binding_labels, **id_labels},
+            "annotations": {**binding_annotations, **resolution},
+            "finalizers": [EXECUTION_CONTROLLER_FINALIZER],
+        },
+        "spec": {
+            "workload": {"manifests": [stamped]},
+            "suspendDispatching": _is_suspended(binding.spec, cluster),
+            "preserveResourcesOnDeletion": bool(binding.spec.preserve_resources_on_deletion),
+        },
+    }
+
+
+def _marks(binding: Binding) -> tuple[dict[str, str], dict[str, str]]:
+    """The labels and annotations that name the binding."""
+    if binding.namespace:
+        labels = {BINDING_ID_LABEL: binding.metadata.labels.get(BINDING_ID_LABEL, "")}
+        return labels, {BINDING_NAMESPACE_ANNOTATION: binding.namespace, BINDING_NAME_ANNOTATION: binding.name}
+    labels = {CLUSTER_BINDING_ID_LABEL: binding.metadata.labels.get(CLUSTER_BINDING_ID_LABEL, "")}
+    return labels, {CLUSTER_BINDING_NAME_ANNOTATION: binding.name}
+
+
+def _origin(template: ReadOnlyManifest) -> dict[str, str]:
+    """Which generation of which template the manifest was made from."""
+    generation = int_at(template, "metadata", "generation")
+    dated = {TEMPLATE_GENERATION_ANNOTATION: str(generation)} if generation else {}
+    return {TEMPLATE_UID_ANNOTATION: text_at(template, "metadata", "uid"), **dated}
+
+
+def _conflict_resolution(spec: ResourceBindingSpec, template: ReadOnlyManifest) -> str:
+    """The template's own wish comes before the policy's."""
+    wish = text_at(template, "metadata", "annotations", CONFLICT_RESOLUTION_ANNOTATION)
+    return wish if wish in ("abort", "overwrite") else (spec.conflict_resolution or "Abort").lower()
+
+
+def _is_suspended(spec: ResourceBindingSpec, cluster: str) -> bool:
+    suspension = spec.suspension
+    if suspension is None:
+        return False
+    on_clusters = suspension.dispatching_on_clusters
+    return bool(suspension.dispatching) or (on_clusters is not None and cluster in on_clusters.cluster_names)

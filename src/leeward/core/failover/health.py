@@ -1,0 +1,81 @@
+"""From probes to the condition `Ready`: a change must last for a threshold before it counts.
+
+Karmada: pkg/util/helper (condition cache); same, proven by its recorded cases.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from leeward.api.meta import Condition
+
+READY = "Ready"
+
+Sight = Literal["healthy", "unhealthy", "unreachable", "refused"]
+"""What a probe saw: ok; an answer other than ok; no answer; an answer that credentials or decoding made worthless."""
+
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """How long a change must last, in seconds, before it counts."""
+
+    failure_seconds: float
+    success_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class HealthMemory:
+    """The status that was observed last, and since when it has been the same."""
+
+    status: str
+    since: datetime
+
+
+def remembered(current: Condition | None) -> HealthMemory | None:
+    """The memory that a restart finds in the Cluster: what is written there counts as observed before."""
+    return HealthMemory(current.status, _BEFORE_ALL) if current is not None else None
+
+
+def ready_condition(sight: Sight, detail: str = "") -> Condition:
+    """The condition that one probe by itself would justify."""
+    match sight:
+        case "healthy":
+            return _ready("True", "ClusterReady", "cluster is healthy and ready to accept workloads")
+        case "unhealthy":
+            message = "cluster is reachable but health endpoint responded without ok"
+            return _ready("False", "ClusterNotReady", message)
+        case "unreachable":
+            return _ready("False", "ClusterNotReachable", "cluster is not reachable")
+        case "refused":
+            return _ready("False", "StatusCollectionFailed", detail or "the cluster's status could not be read")
+
+
+def decide_ready(
+    memory: HealthMemory | None,
+    observed: Condition,
+    current: Condition | None,
+    now: datetime,
+    thresholds: Thresholds,
+) -> tuple[HealthMemory | None, Condition]:
+    """The memory to keep and the condition that holds now, after one more observation.
+
+    The very first observation counts at once. Between True and not True the current condition stays until the
+    observed status has been the same for the threshold; False and Unknown change places at once.
+    """
+    if memory is None:
+        return HealthMemory(observed.status, _BEFORE_ALL), observed
+    if current is None:
+        return memory, observed
+    since = memory.since if memory.status == observed.status else now
+    memory = HealthMemory(observed.status, since)
+    if (observed.status == "True") == (current.status == "True"):
+        return memory, observed
+    seconds = thresholds.success_seconds if observed.status == "True" else thresholds.failure_seconds
+    still_doubted = since != _BEFORE_ALL and now < since + timedelta(seconds=seconds)
+    return memory, current if still_doubted else observed
+
+
+def _ready(status: str, reason: str, message: str) -> Condition:
+    return Condition(type=READY, status=status, reason=reason, message=message)

@@ -1,0 +1,28 @@
+"""What a kind means: its replicas, status, health, and what of it belongs to the member.
+
+One module per family of kinds; `kinds.py` lists which functions a kind has. A kind that is not listed is copied as it
+is: no replicas, its whole status, always healthy.
+
+Karmada: pkg/resourceinterpreter/default/native; same, proven by the recorded cases in `tests/data/oracle`. Differences
+are marked where they are.
+"""
+
+from leeward.core.interpreter.interpret import (
+    aggregate_status,
+    health_of,
+    prune,
+    reflect_status,
+    replicas_of,
+    retain,
+    revise_replicas,
+)
+
+__all__ = [
+    "aggregate_status",
+    "health_of",
+    "prune",
+    "reflect_status",
+    "replicas_of",
+    "retain",
+    "revise_replicas",
+]

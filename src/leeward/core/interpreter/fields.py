@@ -1,0 +1,79 @@
+"""Reading and writing inside manifests, which may hold anything: what is not of the expected type counts as absent."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.work import AggregatedStatusItem
+
+
+def mapping_at(manifest: object, *path: str) -> Mapping[str, Any]:
+    """The mapping at the path; empty when there is none."""
+    value = value_at(manifest, *path)
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def list_at(manifest: object, *path: str) -> Sequence[Any]:
+    value = value_at(manifest, *path)
+    return cast(Sequence[Any], value) if isinstance(value, list | tuple) else ()
+
+
+def text_at(manifest: object, *path: str) -> str:
+    value = value_at(manifest, *path)
+    return value if isinstance(value, str) else ""
+
+
+def int_at(manifest: object, *path: str) -> int:
+    value = value_at(manifest, *path)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def value_at(manifest: object, *path: str) -> Any:
+    for key in path:
+        if not isinstance(manifest, Mapping):
+            return None
+        manifest = cast(Mapping[str, Any], manifest).get(key)
+    return manifest
+
+
+def put(manifest: Manifest, value: Any, *path: str) -> None:
+    """Sets the value at the path, making the mappings on the way."""
+    *parents, last = path
+    for key in parents:
+        child = manifest.get(key)
+        if not isinstance(child, dict):
+            child = manifest[key] = {}
+        manifest = cast(Manifest, child)
+    manifest[last] = value
+
+
+def drop(manifest: Manifest, *path: str) -> None:
+    """Removes the key at the path, if it is there."""
+    *parents, last = path
+    parent = value_at(manifest, *parents)
+    if isinstance(parent, dict):
+        cast(Manifest, parent).pop(last, None)
+
+
+def take(manifest: Manifest, observed: ReadOnlyManifest, *path: str) -> None:
+    """Gives the key at the path the value that `observed` has there, if it says something."""
+    value = value_at(observed, *path)
+    if value not in (None, "", 0):
+        put(manifest, value, *path)
+
+
+def pick(source: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The named entries that say something."""
+    return {name: source[name] for name in names if source.get(name) not in (None, 0, "", [], {})}
+
+
+def statuses(items: Iterable[AggregatedStatusItem]) -> list[Mapping[str, Any]]:
+    """The statuses that clusters have reported."""
+    return [mapping_at({"status": item.status}, "status") for item in items if item.status is not None]
+
+
+def total(items: Iterable[AggregatedStatusItem], names: Iterable[str], required: Sequence[str] = ()) -> dict[str, Any]:
+    """The sums of these counts over all items; zero is left out, unless the API requires the field."""
+    reported = statuses(items)
+    sums = {name: sum(int_at(status, name) for status in reported) for name in names}
+    return {name: count for name, count in sums.items() if count or name in required}

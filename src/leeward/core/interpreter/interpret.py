@@ -1,0 +1,100 @@
+"""The questions that may be asked of any manifest. None of these functions changes its arguments."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, cast
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.work import AggregatedStatusItem, Health, ReplicaRequirements
+from leeward.core.interpreter.fields import value_at
+from leeward.core.interpreter.kinds import rules_of
+
+_OF_THE_CONTROL_PLANE = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
+
+def replicas_of(template: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
+    """How many replicas the template asks for, and what each needs; `(0, None)` for kinds without replicas.
+
+    Raises: ValueError for a quantity that cannot be read.
+    """
+    rule = rules_of(template).replicas
+    return (0, None) if rule is None else rule(template)
+
+
+def revise_replicas(manifest: ReadOnlyManifest, replicas: int) -> Manifest:
+    """The manifest with another number of replicas; a kind without replicas is left as it is."""
+    revised = _copy(manifest)
+    rule = rules_of(manifest).revise
+    if rule is not None:
+        rule(revised, replicas)
+    return revised
+
+
+def reflect_status(observed: ReadOnlyManifest) -> Any:
+    """What of a member object's status the control plane is told; None when it has none."""
+    status = observed.get("status")
+    rule = rules_of(observed).reflect
+    if status is None or rule is None:
+        return status
+    return rule(observed)
+
+
+def health_of(observed: ReadOnlyManifest) -> Health:
+    """`Healthy` also for kinds without a rule, as Karmada's work status controller reports them."""
+    rule = rules_of(observed).is_healthy
+    return "Healthy" if rule is None or rule(observed) else "Unhealthy"
+
+
+def aggregate_status(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Manifest | None:
+    """The template with the status that its copies have together; None when there is nothing to change."""
+    rule = rules_of(template).aggregate
+    status = None if rule is None else rule(template, items)
+    if status is None or _says(status) == _says(template.get("status")):
+        return None
+    return {**template, "status": status}
+
+
+def retain(desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
+    """`desired` with the fields of its kind that the member owns, as they are there."""
+    retained = _copy(desired)
+    rule = rules_of(desired).retain
+    if rule is not None:
+        rule(retained, observed)
+    return retained
+
+
+def prune(manifest: ReadOnlyManifest) -> Manifest:
+    """What may be propagated: without status and without what the control plane itself has put in."""
+    pruned = _copy(manifest)
+    pruned.pop("status", None)
+    metadata = value_at(pruned, "metadata")
+    if isinstance(metadata, dict):
+        for field in _OF_THE_CONTROL_PLANE:
+            cast(Manifest, metadata).pop(field, None)
+    rule = rules_of(manifest).prune
+    if rule is not None:
+        rule(pruned)
+    return pruned
+
+
+def _copy(manifest: ReadOnlyManifest) -> Manifest:
+    return deepcopy(dict(manifest))
+
+
+def _says(value: Any) -> Any:
+    """`value` without members that are empty or zero, which in Kubernetes say the same as their absence."""
+    if not isinstance(value, dict):
+        return value
+    told = {key: _says(item) for key, item in cast(Manifest, value).items()}
+    return {key: item for key, item in told.items() if item not in (None, 0, "", [], {})} or None

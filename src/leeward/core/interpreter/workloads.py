@@ -1,0 +1,157 @@
+"""Deployment, ReplicaSet, StatefulSet and DaemonSet: controllers of pods that report by generation.
+
+A member's status counts for the template's present generation only if the member has observed the object that was
+made from it: `resourceTemplateGeneration` and `generation` are added to what is reflected for this.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.names import RETAIN_REPLICAS_LABEL, TEMPLATE_GENERATION_ANNOTATION
+from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
+from leeward.core.interpreter.fields import (
+    drop,
+    int_at,
+    mapping_at,
+    pick,
+    put,
+    statuses,
+    take,
+    text_at,
+    total,
+    value_at,
+)
+from leeward.core.interpreter.pod_template import replica_requirements
+from leeward.core.interpreter.rules import Rules, Status
+
+_DEPLOYMENT = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
+_REPLICA_SET = ("replicas", "readyReplicas", "availableReplicas")
+_STATEFUL_SET = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+_DAEMON_SET = (
+    "currentNumberScheduled",
+    "numberMisscheduled",
+    "desiredNumberScheduled",
+    "numberReady",
+    "updatedNumberScheduled",
+    "numberAvailable",
+    "numberUnavailable",
+)
+_DAEMON_SET_REQUIRED = _DAEMON_SET[:4]
+
+
+def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
+    requirements = replica_requirements(mapping_at(manifest, "spec", "template", "spec"))
+    return int_at(manifest, "spec", "replicas"), requirements
+
+
+def _revise(manifest: Manifest, replicas: int) -> None:
+    """Where the template does not say how many, there is nothing to revise."""
+    if value_at(manifest, "spec", "replicas") is not None:
+        put(manifest, replicas, "spec", "replicas")
+
+
+def _retain_replicas(desired: Manifest, observed: ReadOnlyManifest) -> None:
+    """With the label, an autoscaler in the member decides about replicas."""
+    if text_at(desired, "metadata", "labels", RETAIN_REPLICAS_LABEL) == "true":
+        take(desired, observed, "spec", "replicas")
+
+
+def _prune_deployment(manifest: Manifest) -> None:
+    drop(manifest, "metadata", "annotations", "deployment.kubernetes.io/revision")
+
+
+def _reflect(manifest: ReadOnlyManifest, counts: Sequence[str]) -> Status:
+    generations = {
+        "generation": int_at(manifest, "metadata", "generation"),
+        "resourceTemplateGeneration": template_generation(manifest),
+    }
+    return pick({**generations, **mapping_at(manifest, "status")}, (*generations, *counts))
+
+
+def template_generation(manifest: ReadOnlyManifest) -> int:
+    """From the annotation; 0 when it is missing or no number (Karmada then reports no status at all)."""
+    text = text_at(manifest, "metadata", "annotations", TEMPLATE_GENERATION_ANNOTATION)
+    return int(text) if text.isdecimal() else 0
+
+
+def _aggregate(
+    template: ReadOnlyManifest,
+    items: Sequence[AggregatedStatusItem],
+    counts: Sequence[str],
+    required: Sequence[str],
+    is_current: Callable[[Mapping[str, Any], int], bool],
+) -> Status:
+    """The sums; what else the template's status says stays. It is observed when all members have observed it."""
+    generation = int_at(template, "metadata", "generation")
+    current = sum(is_current(status, generation) for status in statuses(items))
+    observed = generation if current == len(items) else int_at(template, "status", "observedGeneration")
+    summed = (*counts, "observedGeneration")
+    kept = {name: value for name, value in mapping_at(template, "status").items() if name not in summed}
+    return {**kept, **total(items, counts, required), **({"observedGeneration": observed} if observed else {})}
+
+
+def _is_current(status: Mapping[str, Any], template_generation: int) -> bool:
+    if int_at(status, "resourceTemplateGeneration") < template_generation:
+        return False
+    return int_at(status, "observedGeneration") >= int_at(status, "generation")
+
+
+def _is_current_set(status: Mapping[str, Any], template_generation: int) -> bool:
+    """Karmada compares with the member's own generation instead of the template's."""
+    return _is_current(status, int_at(status, "generation"))
+
+
+def _has_observed(manifest: ReadOnlyManifest) -> bool:
+    return int_at(manifest, "status", "observedGeneration") == int_at(manifest, "metadata", "generation")
+
+
+def _is_rolled_out(manifest: ReadOnlyManifest) -> bool:
+    updated = int_at(manifest, "status", "updatedReplicas")
+    available = int_at(manifest, "status", "availableReplicas")
+    return _has_observed(manifest) and updated >= int_at(manifest, "spec", "replicas") and available >= updated
+
+
+def _is_replica_set_healthy(manifest: ReadOnlyManifest) -> bool:
+    available = int_at(manifest, "status", "availableReplicas")
+    return _has_observed(manifest) and available >= int_at(manifest, "spec", "replicas")
+
+
+def _is_daemon_set_healthy(manifest: ReadOnlyManifest) -> bool:
+    updated = int_at(manifest, "status", "updatedNumberScheduled")
+    available = int_at(manifest, "status", "numberAvailable")
+    return (
+        _has_observed(manifest)
+        and updated >= int_at(manifest, "status", "desiredNumberScheduled")
+        and available >= updated
+    )
+
+
+DEPLOYMENT = Rules(
+    replicas=_replicas,
+    revise=_revise,
+    reflect=lambda manifest: _reflect(manifest, (*_DEPLOYMENT, "observedGeneration")),
+    is_healthy=_is_rolled_out,
+    aggregate=lambda template, items: _aggregate(template, items, _DEPLOYMENT, (), _is_current),
+    retain=_retain_replicas,
+    prune=_prune_deployment,
+)
+REPLICA_SET = Rules(
+    replicas=_replicas,
+    revise=_revise,
+    reflect=lambda manifest: _reflect(manifest, (*_REPLICA_SET, "fullyLabeledReplicas", "observedGeneration")),
+    is_healthy=_is_replica_set_healthy,
+    aggregate=lambda template, items: _aggregate(template, items, _REPLICA_SET, ("replicas",), _is_current),
+)
+STATEFUL_SET = Rules(
+    replicas=_replicas,
+    revise=_revise,
+    reflect=lambda manifest: _reflect(manifest, _STATEFUL_SET),
+    is_healthy=_is_rolled_out,
+    aggregate=lambda template, items: _aggregate(template, items, _STATEFUL_SET, ("replicas",), _is_current_set),
+)
+DAEMON_SET = Rules(
+    reflect=lambda manifest: _reflect(manifest, (*_DAEMON_SET, "observedGeneration")),
+    is_healthy=_is_daemon_set_healthy,
+    aggregate=lambda template, items: _aggregate(template, items, _DAEMON_SET, _DAEMON_SET_REQUIRED, _is_current),
+)

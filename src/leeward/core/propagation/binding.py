@@ -1,0 +1,148 @@
+"""The binding that a template and its policy result in: the part that the detector owns.
+
+`spec.clusters` and `spec.gracefulEvictionTasks` are the scheduler's, `spec.requiredBy` the dependencies distributor's.
+
+Karmada: pkg/detector/detector.go (`BuildResourceBinding`, `BuildClusterResourceBinding`); same.
+"""
+
+from typing import Any
+
+from leeward.api.codec import to_wire
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.names import (
+    BINDING_CONTROLLER_FINALIZER,
+    CLUSTER_POLICY_ID_LABEL,
+    CLUSTER_POLICY_NAME_ANNOTATION,
+    CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER,
+    POLICY_ID_LABEL,
+    POLICY_NAME_ANNOTATION,
+    POLICY_NAMESPACE_ANNOTATION,
+    binding_name,
+)
+from leeward.api.policy import AnyPropagationPolicy, PropagationPolicy
+from leeward.api.work import (
+    BindingResource,
+    BindingSchedulePriority,
+    BindingSuspension,
+    ResourceBindingSpec,
+    WorkloadAffinityGroups,
+)
+from leeward.core.interpreter import replicas_of
+
+API_VERSION = "work.karmada.io/v1alpha2"
+
+
+def build_binding(
+    template: ReadOnlyManifest,
+    policy: AnyPropagationPolicy,
+    priority: int | None = None,
+    workload_affinity: bool = False,
+) -> Manifest:
+    """A ResourceBinding, or a ClusterResourceBinding for a template without namespace.
+
+    `priority` is the value of the PriorityClass that the policy names; `workload_affinity` the gate of that name.
+    Raises: ValueError when the template has a quantity that cannot be read.
+    """
+    metadata: ReadOnlyManifest = template["metadata"]
+    namespaced = bool(metadata.get("namespace"))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ResourceBinding" if namespaced else "ClusterResourceBinding",
+        "metadata": _metadata(template, policy),
+        "spec": to_wire(_spec(template, policy, priority, workload_affinity)),
+    }
+
+
+def claim(policy: AnyPropagationPolicy) -> tuple[dict[str, str], dict[str, str]]:
+    """The labels and the annotations by which templates and bindings say which policy they belong to."""
+    if isinstance(policy, PropagationPolicy):
+        labels = {POLICY_ID_LABEL: policy.metadata.labels.get(POLICY_ID_LABEL, "")}
+        return labels, {POLICY_NAMESPACE_ANNOTATION: policy.namespace, POLICY_NAME_ANNOTATION: policy.name}
+    labels = {CLUSTER_POLICY_ID_LABEL: policy.metadata.labels.get(CLUSTER_POLICY_ID_LABEL, "")}
+    return labels, {CLUSTER_POLICY_NAME_ANNOTATION: policy.name}
+
+
+def _metadata(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> Manifest:
+    metadata: ReadOnlyManifest = template["metadata"]
+    namespace: str = metadata.get("namespace", "")
+    labels, annotations = claim(policy)
+    finalizer = BINDING_CONTROLLER_FINALIZER if namespace else CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER
+    return {
+        "name": binding_name(template["kind"], metadata["name"]),
+        **({"namespace": namespace} if namespace else {}),
+        "labels": labels,
+        "annotations": annotations,
+        "finalizers": [finalizer],
+        "ownerReferences": [_owner(template)],
+    }
+
+
+def _owner(template: ReadOnlyManifest) -> Manifest:
+    """The binding goes with its template."""
+    return {
+        "apiVersion": template["apiVersion"],
+        "kind": template["kind"],
+        "name": template["metadata"]["name"],
+        "uid": template["metadata"].get("uid", ""),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def _spec(
+    template: ReadOnlyManifest, policy: AnyPropagationPolicy, priority: int | None, workload_affinity: bool
+) -> ResourceBindingSpec:
+    replicas, requirements = replicas_of(template)
+    return ResourceBindingSpec(
+        resource=_resource(template),
+        replicas=replicas,
+        replica_requirements=requirements,
+        placement=policy.spec.placement,
+        propagate_deps=policy.spec.propagate_deps,
+        scheduler_name=policy.spec.scheduler_name,
+        failover=policy.spec.failover,
+        conflict_resolution=policy.spec.conflict_resolution,
+        suspension=_suspension(policy),
+        preserve_resources_on_deletion=policy.spec.preserve_resources_on_deletion,
+        schedule_priority=None if priority is None else BindingSchedulePriority(priority=priority),
+        workload_affinity_groups=_affinity_groups(template, policy) if workload_affinity else None,
+    )
+
+
+def _resource(template: ReadOnlyManifest) -> BindingResource:
+    metadata: ReadOnlyManifest = template["metadata"]
+    return BindingResource(
+        api_version=template["apiVersion"],
+        kind=template["kind"],
+        name=metadata["name"],
+        namespace=metadata.get("namespace", ""),
+        uid=metadata.get("uid", ""),
+        resource_version=metadata.get("resourceVersion", ""),
+    )
+
+
+def _suspension(policy: AnyPropagationPolicy) -> BindingSuspension | None:
+    suspension = policy.spec.suspension
+    if suspension is None:
+        return None
+    return BindingSuspension(
+        dispatching=suspension.dispatching, dispatching_on_clusters=suspension.dispatching_on_clusters
+    )
+
+
+def _affinity_groups(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> WorkloadAffinityGroups | None:
+    """A namespaced template belongs to the group that its label names."""
+    affinity = policy.spec.placement.workload_affinity
+    if affinity is None or not template["metadata"].get("namespace"):
+        return None
+    labels: ReadOnlyManifest = template["metadata"].get("labels") or {}
+    groups = WorkloadAffinityGroups(
+        affinity_group=_group(affinity.affinity and affinity.affinity.group_by_label_key, labels),
+        anti_affinity_group=_group(affinity.anti_affinity and affinity.anti_affinity.group_by_label_key, labels),
+    )
+    return groups if groups != WorkloadAffinityGroups() else None
+
+
+def _group(key: str | None, labels: ReadOnlyManifest) -> str:
+    value: Any = labels.get(key) if key else None
+    return f"{key}={value}" if value is not None else ""

@@ -1,0 +1,65 @@
+"""Which policy wins a template.
+
+A policy of the template's namespace always beats a cluster-wide one; then the greater explicit priority, then the more
+precise selector, then the name. Karmada: pkg/detector/compare.go, pkg/util/selector.go; same.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from leeward.api.meta import ReadOnlyManifest
+from leeward.api.policy import (
+    AnyPropagationPolicy,
+    ClusterPropagationPolicy,
+    PropagationPolicy,
+    PropagationSpec,
+    ResourceSelector,
+)
+from leeward.api.selectors import matches, selector_of
+
+NO_MATCH, ALL, BY_LABEL, BY_NAME = range(4)
+
+P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
+
+
+def find_policy(
+    template: ReadOnlyManifest,
+    policies: Iterable[PropagationPolicy],
+    cluster_policies: Iterable[ClusterPropagationPolicy],
+) -> AnyPropagationPolicy | None:
+    """The policy that claims the template. Policies of other namespaces and those being deleted are passed over."""
+    namespace: str = template["metadata"].get("namespace", "")
+    local = [policy for policy in policies if namespace and policy.namespace == namespace]
+    return _best(template, local) or _best(template, list(cluster_policies))
+
+
+def selector_priority(template: ReadOnlyManifest, spec: PropagationSpec, policy_namespace: str) -> int:
+    """How precisely the best selector names the template: 0 not at all, 1 by kind, 2 by label, 3 by name.
+
+    A selector without namespace means the policy's own (`policy_namespace`), or any for a cluster-wide policy ("").
+    """
+    return max((_priority(template, selector, policy_namespace) for selector in spec.resource_selectors), default=0)
+
+
+def _best(template: ReadOnlyManifest, policies: Sequence[P]) -> P | None:
+    ranked = [
+        (-(policy.spec.priority or 0), -precision, policy.name, policy)
+        for policy in policies
+        if policy.metadata.deletion_timestamp is None
+        and (precision := selector_priority(template, policy.spec, policy.namespace))
+    ]
+    return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
+
+
+def _priority(template: ReadOnlyManifest, selector: ResourceSelector, policy_namespace: str) -> int:
+    metadata: ReadOnlyManifest = template["metadata"]
+    namespace: Any = selector.namespace or policy_namespace
+    if (selector.api_version, selector.kind) != (template.get("apiVersion"), template.get("kind")):
+        return NO_MATCH
+    if namespace and namespace != metadata.get("namespace", ""):
+        return NO_MATCH
+    if selector.name:
+        return BY_NAME if selector.name == metadata.get("name") else NO_MATCH
+    if selector.label_selector is None:
+        return ALL
+    return BY_LABEL if matches(selector_of(selector.label_selector), metadata.get("labels") or {}) else NO_MATCH

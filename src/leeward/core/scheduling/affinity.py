@@ -1,0 +1,73 @@
+"""Plug-in ClusterAffinity: which clusters a placement names, and in which tier.
+
+Karmada: pkg/util/selector.go, plugins/clusteraffinity; same.
+"""
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import LabelSelector, LabelSelectorRequirement
+from leeward.api.policy import ClusterAffinity, FieldSelector
+from leeward.api.selectors import matches, selector_of
+from leeward.core.scheduling.model import Filter, Request
+
+UNKNOWN_TIER = 1000
+"""Behind all real tiers."""
+
+
+def cluster_matches(cluster: Cluster, affinity: ClusterAffinity) -> bool:
+    """Whether all parts of the affinity that are set match."""
+    if cluster.name in affinity.exclude:
+        return False
+    if affinity.cluster_names and cluster.name not in affinity.cluster_names:
+        return False
+    if not matches(selector_of(affinity.label_selector), cluster.metadata.labels):
+        return False
+    return affinity.field_selector is None or _fields_match(cluster, affinity.field_selector)
+
+
+def tier_of(request: Request, cluster: Cluster) -> int:
+    """0 for the primary group, i+1 for overflow affinity i."""
+    if request.placement.cluster_affinity is not None or not request.placement.cluster_affinities:
+        return 0
+    groups = () if request.term is None else (request.term, *(request.term.overflow_affinities or ()))
+    return next((tier for tier, group in enumerate(groups) if cluster_matches(cluster, group)), UNKNOWN_TIER)
+
+
+def _reject(request: Request, cluster: Cluster) -> str | None:
+    if any(cluster_matches(cluster, group) for group in _groups(request)):
+        return None
+    return "cluster(s) did not match the placement cluster affinity constraint"
+
+
+def _groups(request: Request) -> tuple[ClusterAffinity, ...]:
+    """The affinities of which one must match. A term that does not exist excludes nothing."""
+    if request.placement.cluster_affinity is not None:
+        return (request.placement.cluster_affinity,)
+    if request.term is None:
+        return (ClusterAffinity(),)
+    overflow = request.term.overflow_affinities or ()
+    return (request.term, *(overflow if request.spec.is_workload else ()))
+
+
+def _fields_match(cluster: Cluster, selector: FieldSelector) -> bool:
+    zone = tuple(e for e in selector.match_expressions if e.key == "zone")
+    other = LabelSelector(match_expressions=tuple(e for e in selector.match_expressions if e.key != "zone"))
+    fields = {"provider": cluster.spec.provider, "region": cluster.spec.region}
+    present = {key: value for key, value in fields.items() if value}
+    return matches(selector_of(other), present) and all(_zones_match(cluster.spec.zones, e) for e in zone)
+
+
+def _zones_match(zones: tuple[str, ...], expression: LabelSelectorRequirement) -> bool:
+    match expression.operator:
+        case "In":
+            return not set(zones).isdisjoint(expression.values)
+        case "NotIn":
+            return set(zones).isdisjoint(expression.values)
+        case "Exists":
+            return bool(zones)
+        case "DoesNotExist":
+            return not zones
+        case _:
+            return False
+
+
+CLUSTER_AFFINITY = Filter("ClusterAffinity", _reject)

@@ -1,0 +1,67 @@
+"""Dividing replicas by weight: Webster's method (Sainte-Laguë), one replica at a time.
+
+Each replica goes to the party with the greatest weight / (2 * replicas + 1); on a tie to the one with fewer replicas,
+then by name, in the direction that the hash of the template's uid gives, so that not every template favours `a`.
+
+Karmada: pkg/util/helper/webster.go; same. Weights are compared as IEEE doubles, as there.
+"""
+
+import heapq
+from collections.abc import Mapping
+
+from leeward.api.names import fnv1a_32
+
+
+def divide(
+    replicas: int, weights: Mapping[str, int], initial: Mapping[str, int] | None = None, uid: str = ""
+) -> dict[str, int]:
+    """`replicas` more on top of `initial`, by weight; unchanged when no party has weight.
+
+    Holds: S3 (the sum grows by exactly `replicas`, when there is weight at all).
+    """
+    held = dict(initial or {})
+    if sum(weights.values()) == 0 or (replicas == 0 and held):
+        return held
+    return allocate_seats(replicas, weights, held, names_descend=bool(fnv1a_32(uid) % 2) if uid else False)
+
+
+def allocate_seats(
+    seats: int, votes: Mapping[str, int], initial: Mapping[str, int], names_descend: bool = False
+) -> dict[str, int]:
+    """The pure method: parties only in `initial` take part without votes."""
+    parties = sorted({*votes, *initial}, reverse=names_descend)
+    held = {party: initial.get(party, 0) for party in parties}
+    remaining = seats - _seat_the_certain(seats, votes, held)
+    order = {party: position for position, party in enumerate(parties)}
+    heap = [_claim(party, votes, held, order) for party in parties]
+    heapq.heapify(heap)
+    for _ in range(remaining if heap else 0):
+        party = parties[heap[0][2]]
+        held[party] += 1
+        heapq.heapreplace(heap, _claim(party, votes, held, order))
+    return held
+
+
+def _claim(
+    party: str, votes: Mapping[str, int], held: Mapping[str, int], order: Mapping[str, int]
+) -> tuple[float, int, int]:
+    seats = held[party]
+    return (-(float(votes.get(party, 0)) / float(2 * seats + 1)), seats, order[party])
+
+
+def _seat_the_certain(seats: int, votes: Mapping[str, int], held: dict[str, int]) -> int:
+    """Gives the seats that every party gets in any case, so that huge numbers take no longer than small ones.
+
+    With the divisor chosen low enough, rounding cannot hand out more than `seats`; the last of each party's seats is
+    left to the exact method. Returns how many were given.
+    """
+    total = sum(votes.values())
+    certain = seats - (len(votes) + 1) // 2
+    if total == 0 or certain <= 0:
+        return 0
+    given = 0
+    for party, share in votes.items():
+        more = max(0, share * certain // total - 1 - held[party])
+        held[party] += more
+        given += more
+    return given

@@ -1,0 +1,142 @@
+"""The values that scheduling is made of: the request, the candidates, the plug-ins, and the two outcomes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Literal
+
+from leeward.api.cluster import Cluster
+from leeward.api.policy import ClusterAffinityTerm, Placement
+from leeward.api.work import ResourceBindingSpec, TargetCluster
+
+MAX_REPLICAS = 2**31 - 1
+"""What an estimator answers when the cluster sets no limit."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The clusters chosen, sorted by name; `affinity_name` is the term of `clusterAffinities` that they satisfy."""
+
+    clusters: tuple[TargetCluster, ...]
+    affinity_name: str = ""
+
+
+@dataclass(frozen=True)
+class Unplaceable:
+    """No result. `rejected` maps clusters to the reason of the first filter that refused them.
+
+    `FitError`: no cluster passes the filters (Karmada then clears the earlier result); `UnschedulableError`: there is
+    not enough room (the earlier result stays); `Error`: the constraints cannot be met or mean nothing (it stays, too).
+    """
+
+    kind: Literal["FitError", "UnschedulableError", "Error"]
+    message: str
+    rejected: Mapping[str, str]
+
+    def within(self, step: str) -> "Unplaceable":
+        """The same, told from the step that contains it."""
+        return Unplaceable(self.kind, f"{step}: {self.message}", self.rejected)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One binding's question to the scheduler, with one term of its `clusterAffinities` in view."""
+
+    spec: ResourceBindingSpec
+    affinity_name: str = ""
+    last_scheduled_time: datetime | None = None
+    propagate_empty_workloads: bool = False
+
+    @cached_property
+    def placement(self) -> Placement:
+        return self.spec.placement or Placement()
+
+    @cached_property
+    def term(self) -> ClusterAffinityTerm | None:
+        """The term in view; None without terms, or when none has this name."""
+        if self.placement.cluster_affinity is not None:
+            return None
+        return next((t for t in self.placement.cluster_affinities if t.affinity_name == self.affinity_name), None)
+
+    @cached_property
+    def assigned(self) -> Mapping[str, int]:
+        """Replicas per cluster of the earlier result."""
+        return {target.name: target.replicas for target in self.spec.clusters}
+
+    @cached_property
+    def evicted_from(self) -> frozenset[str]:
+        """Clusters with an open eviction task of this binding."""
+        return frozenset(task.from_cluster for task in self.spec.graceful_eviction_tasks)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether a reschedule was requested after the last result: existing assignments then count for nothing."""
+        return is_reschedule_requested(self.spec, self.last_scheduled_time)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A cluster that passed all filters.
+
+    `tier` is 0 for the primary affinity, i+1 for its overflow affinity i; `room` is how many more replicas fit, by
+    estimate; `assigned` how many the earlier result has there.
+    """
+
+    cluster: Cluster
+    tier: int
+    score: int
+    room: int
+    assigned: int
+
+    @property
+    def name(self) -> str:
+        return self.cluster.name
+
+    @property
+    def available(self) -> int:
+        return self.room + self.assigned
+
+    @property
+    def rank(self) -> tuple[int, int, int, str]:
+        """Sorts the better candidate first."""
+        return (self.tier, -self.score, -self.available, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`reject` returns the reason why the cluster is no candidate, or None."""
+
+    name: str
+    reject: Callable[[Request, Cluster], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """`score` returns 0 (no wish) to 100; the scores of all plug-ins are added."""
+
+    name: str
+    score: Callable[[Request, Cluster], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """`estimate` returns how many more replicas fit; the smallest answer of all estimators counts."""
+
+    name: str
+    estimate: Callable[[ResourceBindingSpec, Cluster], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The plug-ins that one scheduler runs. The first filter in order gives the reason."""
+
+    filters: tuple[Filter, ...]
+    scores: tuple[Score, ...]
+    estimators: tuple[Estimator, ...]
+
+
+def is_reschedule_requested(spec: ResourceBindingSpec, last_scheduled_time: datetime | None) -> bool:
+    """Karmada: `util.RescheduleRequired`; same."""
+    triggered = spec.reschedule_triggered_at
+    return triggered is not None and last_scheduled_time is not None and triggered > last_scheduled_time

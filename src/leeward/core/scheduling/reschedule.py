@@ -1,0 +1,86 @@
+"""Whether a binding has to be scheduled (again).
+
+Karmada: pkg/scheduler/{scheduler,helper}.go; same. A target cluster that is gone altogether counts like one that is
+being deleted.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import DecodeError, decode
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
+from leeward.api.policy import Placement
+from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.core.scheduling.model import is_reschedule_requested
+
+
+def needs_scheduling(binding: Binding, clusters: Mapping[str, Cluster]) -> bool:
+    """`clusters` by name."""
+    spec = binding.spec
+    return (
+        placement_changed(binding)
+        or replicas_changed(spec)
+        or is_reschedule_requested(spec, binding.status.last_scheduled_time)
+        or not spec.is_workload
+        or scheduling_type(spec) == "Duplicated"
+        or any(_is_leaving(clusters.get(target.name)) for target in spec.clusters)
+    )
+
+
+def placement_changed(binding: Binding) -> bool:
+    """Whether the placement differs, where it matters, from the one that the present result was made for."""
+    placement = binding.spec.placement or Placement()
+    annotation = binding.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION, "")
+    if not annotation:
+        return True
+    applied = _parse_applied(annotation)
+    if applied is None or applied == placement:
+        return False
+    if _without_affinities(applied) != _without_affinities(placement):
+        return True
+    return _observed_term_changed(applied, placement, binding.status.scheduler_observing_affinity_name)
+
+
+def replicas_changed(spec: ResourceBindingSpec) -> bool:
+    """Whether the result no longer adds up to `spec.replicas`."""
+    match scheduling_type(spec):
+        case "Duplicated" if _has_strategy(spec):
+            return any(target.replicas != spec.replicas for target in spec.clusters)
+        case "Divided":
+            return sum(target.replicas for target in spec.clusters) != spec.replicas
+        case _:
+            return False
+
+
+def scheduling_type(spec: ResourceBindingSpec) -> str:
+    """`Duplicated` when nothing is said."""
+    strategy = spec.placement.replica_scheduling if spec.placement else None
+    return "Duplicated" if strategy is None else strategy.replica_scheduling_type
+
+
+def _has_strategy(spec: ResourceBindingSpec) -> bool:
+    return spec.placement is not None and spec.placement.replica_scheduling is not None
+
+
+def _is_leaving(cluster: Cluster | None) -> bool:
+    return cluster is None or cluster.is_being_deleted
+
+
+def _parse_applied(annotation: str) -> Placement | None:
+    try:
+        return decode(annotation.encode(), Placement)
+    except DecodeError:
+        return None
+
+
+def _without_affinities(placement: Placement) -> Placement:
+    return msgspec.structs.replace(placement, cluster_affinities=(), workload_affinity=None)
+
+
+def _observed_term_changed(applied: Placement, placement: Placement, observed: str) -> bool:
+    """Only the term that the present result satisfies matters; the others may change freely."""
+    old = next((t for t in applied.cluster_affinities if t.affinity_name == observed), None)
+    new = next((t for t in placement.cluster_affinities if t.affinity_name == observed), None)
+    return not observed or old is None or new is None or old != new

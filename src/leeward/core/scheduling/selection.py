@@ -1,0 +1,68 @@
+"""Select: which of the candidates take part, by spread constraints.
+
+Karmada: pkg/scheduler/core/spreadconstraint; same: only `cluster` and `region` can be spread over, and constraints do
+not matter for static weights.
+"""
+
+from collections.abc import Sequence
+
+from leeward.api.policy import ReplicaSchedulingStrategy, SpreadConstraint
+from leeward.core.scheduling.model import Candidate, Request, Unplaceable
+from leeward.core.scheduling.regions import select_by_region
+
+
+def select(request: Request, candidates: Sequence[Candidate]) -> tuple[Candidate, ...] | Unplaceable:
+    """`candidates` best first."""
+    constraints = {c.spread_by_field: c for c in request.placement.spread_constraints}
+    if not constraints or _ignores_constraints(request.placement.replica_scheduling):
+        return tuple(candidates)
+    if "region" in constraints:
+        return select_by_region(request, candidates, constraints["region"], constraints.get("cluster"))
+    if "cluster" in constraints:
+        return _select_by_cluster(request, candidates, constraints["cluster"])
+    return Unplaceable("Error", "just support cluster and region spread constraint", {})
+
+
+def divides(strategy: ReplicaSchedulingStrategy | None) -> bool:
+    """Whether replicas are shared out; without a strategy each cluster gets all of them."""
+    return strategy is not None and strategy.replica_scheduling_type != "Duplicated"
+
+
+def _ignores_constraints(strategy: ReplicaSchedulingStrategy | None) -> bool:
+    if strategy is None or strategy.replica_scheduling_type != "Divided":
+        return False
+    if strategy.replica_division_preference != "Weighted":
+        return False
+    preference = strategy.weight_preference
+    return preference is None or bool(preference.static_weight_list and not preference.dynamic_weight)
+
+
+def _select_by_cluster(
+    request: Request, candidates: Sequence[Candidate], constraint: SpreadConstraint
+) -> tuple[Candidate, ...] | Unplaceable:
+    if len(candidates) < constraint.min_groups:
+        message = "the number of feasible clusters is less than spreadConstraint.MinGroups"
+        return Unplaceable("Error", message, {})
+    need = min(len(candidates), constraint.max_groups)
+    if not divides(request.placement.replica_scheduling):
+        return tuple(candidates[:need])
+    chosen = _with_room_for(request.spec.replicas, candidates[:need], candidates[need:])
+    if chosen is None:
+        return Unplaceable("Error", f"no enough resource when selecting {need} clusters", {})
+    return chosen
+
+
+def _with_room_for(replicas: int, best: Sequence[Candidate], rest: Sequence[Candidate]) -> tuple[Candidate, ...] | None:
+    """`best`, where the last are exchanged for roomier ones of the rest until all replicas find room."""
+    chosen, spare = list(best), list(rest)
+    for position in reversed(range(len(chosen))):
+        if _room(chosen) >= replicas:
+            break
+        roomiest = max(range(len(spare)), key=lambda i: spare[i].available, default=None)
+        if roomiest is not None and spare[roomiest].available > chosen[position].available:
+            chosen[position], spare[roomiest] = spare[roomiest], chosen[position]
+    return tuple(chosen) if _room(chosen) >= replicas else None
+
+
+def _room(candidates: Sequence[Candidate]) -> int:
+    return sum(candidate.available for candidate in candidates)

@@ -1,0 +1,61 @@
+"""All controllers of a control plane, with their settings."""
+
+from dataclasses import dataclass, field
+
+from leeward.controllers.binding import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING, BindingController
+from leeward.controllers.cluster import ClusterController, ClusterSettings
+from leeward.controllers.detector import Detector
+from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
+from leeward.controllers.scheduler import Scheduler
+from leeward.core.failover.liveness import Patience
+from leeward.core.placement import PlacementSettings
+from leeward.manager.push import Connect, PushClusters
+from leeward.manager.timing import Timing
+from leeward.runtime.plane import ControlPlane
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerSettings:
+    timing: Timing = field(default_factory=Timing)
+    failover: bool = True
+    """Gate `Failover`."""
+    graceful_eviction: bool = True
+    """Gate `GracefulEviction`."""
+    purge_mode: str = "Gracefully"
+    """--no-execute-taint-eviction-purge-mode"""
+
+
+class ControllerManager:
+    """Start it when the control plane answers; it runs until the plane's supervisor is closed."""
+
+    def __init__(self, plane: ControlPlane, connect: Connect, settings: ManagerSettings) -> None:
+        timing = settings.timing
+        self._plane = plane
+        self._push = PushClusters(plane, connect, timing)
+        patience = Patience(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period)
+        self._controllers = (
+            ClusterController(plane, ClusterSettings(patience, timing.failover_eviction_timeout, settings.failover)),
+            NamespaceSyncController(plane, NamespaceSyncSettings()),
+            Detector(plane),
+            Scheduler(
+                plane,
+                PlacementSettings(
+                    evict=settings.failover,
+                    graceful=settings.graceful_eviction,
+                    purge_mode=settings.purge_mode,
+                    graceful_seconds=timing.graceful_eviction_timeout,
+                ),
+            ),
+            BindingController(plane, RESOURCE_BINDING),
+            BindingController(plane, CLUSTER_RESOURCE_BINDING),
+            self._push,
+        )
+
+    def start(self) -> None:
+        self._plane.supervisor.start(self._plane.events.run(), "events")
+        for controller in self._controllers:
+            controller.start()
+
+    async def close(self) -> None:
+        """Ends the groups of the Push clusters; the rest ends with the plane's supervisor."""
+        await self._push.close()

@@ -1,0 +1,104 @@
+"""Push clusters: for each one that is joined, a connection and its own group of controllers.
+
+The groups share nothing but the control plane, so that a member that hangs, is slow or lies delays no other (Holds:
+L4). A group is made anew when the Cluster's endpoint or credential changes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Secret
+from leeward.api.names import CLUSTER_NAMESPACE
+from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.client import Client
+from leeward.loop.supervisor import Supervisor
+from leeward.manager.member_side import start_member_side
+from leeward.manager.timing import Timing
+from leeward.runtime.plane import ControlPlane, Member, Server
+
+Connect = Callable[[Cluster, Secret | None], Client]
+"""Makes the client of a member. A missing or broken credential gives a client whose every request is `Untrusted`."""
+
+
+@dataclass(slots=True)
+class _Group:
+    made_of: tuple[object, ...]
+    client: Client
+    supervisor: Supervisor
+
+
+class PushClusters:
+    def __init__(self, plane: ControlPlane, connect: Connect, timing: Timing) -> None:
+        self._plane = plane
+        self._connect = connect
+        self._timing = timing
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._secrets = plane.informers.of(SECRETS, CLUSTER_NAMESPACE)
+        self._groups: dict[str, _Group] = {}
+        self._controller = plane.controller("push-clusters", self.reconcile, workers=1)
+
+    def start(self) -> None:
+        self._clusters.on_change(self._cluster_changed)
+        self._secrets.on_change(self._secret_changed)
+        self._controller.start(self._plane.supervisor)
+
+    async def close(self) -> None:
+        """Ends all groups."""
+        for name in list(self._groups):
+            await self._end(name)
+
+    async def reconcile(self, name: str) -> datetime | None:
+        await self._clusters.wait_synced()
+        await self._secrets.wait_synced()
+        cluster = self._clusters.get(name)
+        if cluster is None or cluster.spec.sync_mode != "Push":
+            await self._end(name)
+            return None
+        reference = cluster.spec.secret_ref
+        secret = self._secrets.get(reference.name, reference.namespace) if reference else None
+        made_of = (_connection(cluster), dict(secret.data) if secret else None)
+        group = self._groups.get(name)
+        if group is not None and group.made_of == made_of:
+            return None
+        await self._end(name)
+        self._begin(cluster, secret, made_of)
+        return None
+
+    def _begin(self, cluster: Cluster, secret: Secret | None, made_of: tuple[object, ...]) -> None:
+        client = self._connect(cluster, secret)
+        supervisor = Supervisor(f"cluster {cluster.name}")
+        self._groups[cluster.name] = _Group(made_of, client, supervisor)
+        member = Member(cluster.name, Server.of(client, self._plane.randomness, supervisor), supervisor)
+        start_member_side(self._plane, member, self._timing)
+
+    async def _end(self, name: str) -> None:
+        group = self._groups.pop(name, None)
+        if group is not None:
+            await group.supervisor.close()
+            await group.client.close()
+
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        if old is None or new is None or _connection(old) != _connection(new):
+            cluster = new or old
+            if cluster is not None:
+                self._controller.queue.add(cluster.name)
+
+    def _secret_changed(self, old: Secret | None, new: Secret | None) -> None:
+        for cluster in self._clusters.list():
+            self._controller.queue.add(cluster.name)
+
+
+def _connection(cluster: Cluster) -> tuple[object, ...]:
+    """What a connection is made of."""
+    spec = cluster.spec
+    return (
+        cluster.metadata.uid,
+        spec.sync_mode,
+        spec.api_endpoint,
+        spec.secret_ref,
+        spec.insecure_skip_tls_verification,
+        spec.proxy_url,
+        tuple(sorted(spec.proxy_header.items())),
+    )

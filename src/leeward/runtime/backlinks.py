@@ -1,0 +1,34 @@
+"""From an object in a member cluster back to the Work that applied it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from leeward.api.meta import Manifest, annotations_of
+from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
+from leeward.api.resource import Resource
+from leeward.runtime.informer import Informer
+from leeward.runtime.plane import Member
+
+
+class Backlinks:
+    """Adds the name of a Work of `space` whenever an object that it applied is changed or deleted by whomever."""
+
+    def __init__(self, member: Member, space: str, add: Callable[[str], None]) -> None:
+        self._member = member
+        self._space = space
+        self._add = add
+        self._followed: set[str] = set()
+
+    def follow(self, resource: Resource[Manifest]) -> Informer[Any]:
+        """The informer of a kind, which is followed from now on."""
+        informer = self._member.server.informers.of(resource)
+        if resource.group_resource not in self._followed:
+            self._followed.add(resource.group_resource)
+            informer.on_change(self._object_changed)
+        return informer
+
+    def _object_changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        for observed in (old, new):
+            annotations = {} if observed is None else annotations_of(observed)
+            if annotations.get(WORK_NAMESPACE_ANNOTATION) == self._space and WORK_NAME_ANNOTATION in annotations:
+                self._add(annotations[WORK_NAME_ANNOTATION])

@@ -1,0 +1,79 @@
+"""The loop of every controller: take a key, reconcile it, and come back when it said, or after a failure.
+
+`reconcile` answers with the instant at which it wants to look again, or None. A failure of the world (`WorldError`)
+is retried with growing pauses; so is a bug in a reconciliation, loudly: one bad object never stops the others.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from leeward.client import Conflict, WorldError
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.queue import WorkQueue
+
+K = TypeVar("K", bound=Hashable)
+log = logging.getLogger(__name__)
+
+
+class Controller(Generic[K]):
+    """Workers that reconcile the keys of one queue."""
+
+    def __init__(
+        self,
+        name: str,
+        reconcile: Callable[[K], Awaitable[datetime | None]],
+        *,
+        clock: Clock,
+        randomness: Randomness,
+        metrics: Metrics,
+        workers: int = 8,
+    ) -> None:
+        self.name = name
+        self.queue = WorkQueue[K](clock, randomness)
+        self._reconcile = reconcile
+        self._metrics = metrics
+        self._workers = workers
+
+    def start(self, supervisor: Supervisor) -> None:
+        for number in range(self._workers):
+            supervisor.start(self._work(), f"{self.name}/{number}")
+
+    async def _work(self) -> None:
+        try:
+            while True:
+                key = await self.queue.get()
+                try:
+                    await self._reconcile_once(key)
+                finally:
+                    self.queue.done(key)
+        finally:
+            self.queue.close()
+
+    async def _reconcile_once(self, key: K) -> None:
+        started = asyncio.get_running_loop().time()
+        try:
+            wake_at = await self._reconcile(key)
+        except Conflict as error:
+            log.debug("%s %s: %s", self.name, key, error)
+            self.queue.retry(key)
+            outcome = "conflict"
+        except WorldError as error:
+            log.warning("%s %s: %s", self.name, key, error)
+            self.queue.retry(key)
+            outcome = "error"
+        except Exception:
+            log.exception("%s %s: the reconciliation failed", self.name, key)
+            self.queue.retry(key)
+            outcome = "bug"
+        else:
+            self.queue.succeeded(key)
+            if wake_at is not None:
+                self.queue.add_at(key, wake_at)
+            outcome = "success"
+        self._metrics.reconciled(self.name, outcome, asyncio.get_running_loop().time() - started)

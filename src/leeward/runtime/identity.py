@@ -1,0 +1,49 @@
+"""Name, namespace and version of any object, typed or manifest."""
+
+from typing import Any, NamedTuple, cast
+
+from leeward.api.core import ObjectReference
+from leeward.api.meta import Manifest, TypedObject
+from leeward.api.resource import Resource
+
+
+class Key(NamedTuple):
+    """Names one object of a kind; `namespace` is empty for cluster-scoped ones."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def key_of(obj: object) -> Key:
+    if isinstance(obj, TypedObject):
+        return Key(obj.metadata.namespace, obj.metadata.name)
+    metadata = cast(Manifest, obj)["metadata"]
+    return Key(metadata.get("namespace", ""), metadata["name"])
+
+
+def version_of(obj: object) -> int:
+    """The resourceVersion as a number: they are comparable within one kind of one API server."""
+    if isinstance(obj, TypedObject):
+        return int(obj.metadata.resource_version or 0)
+    return int(cast(Manifest, obj)["metadata"].get("resourceVersion", 0))
+
+
+def reference_of(resource: Resource[Any], obj: object) -> ObjectReference:
+    """What an event is about."""
+    if isinstance(obj, TypedObject):
+        uid, version = obj.metadata.uid, obj.metadata.resource_version
+    else:
+        metadata = cast(Manifest, obj)["metadata"]
+        uid, version = metadata.get("uid", ""), metadata.get("resourceVersion", "")
+    key = key_of(obj)
+    return ObjectReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        namespace=key.namespace,
+        name=key.name,
+        uid=uid,
+        resource_version=version,
+    )

@@ -1,0 +1,167 @@
+"""A cache that follows one kind of one API server by list and watch.
+
+The cache is what the server said last, never more: a failing request changes nothing in it, so an absence in a
+synced cache is a fact and an outage is not (Holds: S5). `remember` lets a controller read its own writes at once.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import aclosing
+from typing import Generic, TypeVar
+
+from leeward.api.resource import Resource
+from leeward.client import Client, Expired, NotFound, Unreachable, WatchEvent, WorldError
+from leeward.loop.randomness import Randomness
+from leeward.runtime.identity import Key, key_of, version_of
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+PAGE_SIZE = 500
+FIRST_RETRY_SECONDS = 0.1
+LAST_RETRY_SECONDS = 5.0
+SYNC_TIMEOUT_SECONDS = 10.0
+
+
+class Informer(Generic[T]):
+    """Start `run` as a task; handlers are called with (old, new), None for an absence, in the server's order."""
+
+    def __init__(self, client: Client, resource: Resource[T], randomness: Randomness, namespace: str = "") -> None:
+        self.resource = resource
+        self._client = client
+        self._namespace = namespace
+        self._randomness = randomness
+        self._objects: dict[Key, T] = {}
+        self._by_namespace: dict[str, dict[Key, T]] = {}
+        self._version = 0
+        self._handlers: list[Callable[[T | None, T | None], None]] = []
+        self._synced = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._retry_seconds = FIRST_RETRY_SECONDS
+
+    @property
+    def synced(self) -> bool:
+        """Whether the server's whole list has been seen once."""
+        return self._synced.is_set()
+
+    async def wait_synced(self, timeout_seconds: float = SYNC_TIMEOUT_SECONDS) -> None:
+        """Raises: Unreachable when the server's list has not been seen in time."""
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self._synced.wait()
+        except TimeoutError:
+            raise Unreachable(f"no list of {self.resource.plural} yet") from None
+
+    def get(self, name: str, namespace: str = "") -> T | None:
+        return self._objects.get(Key(namespace, name))
+
+    def list(self, namespace: str | None = None) -> Iterator[T]:
+        """All objects, or those of one namespace."""
+        return iter(list((self._objects if namespace is None else self._by_namespace.get(namespace, {})).values()))
+
+    def on_change(self, handler: Callable[[T | None, T | None], None]) -> Callable[[], None]:
+        """Calls `handler` for every later change, and now for every object that is there.
+
+        Returns a function that ends this.
+        """
+        self._handlers.append(handler)
+        for obj in self.list():
+            handler(None, obj)
+        return lambda: self._handlers.remove(handler)
+
+    def remember(self, obj: T) -> None:
+        """Takes in the answer to an own write, unless the watch has told as much already."""
+        if version_of(obj) > self._version:
+            self._put(obj)
+
+    def hurry(self) -> None:
+        """Ends a pause between two attempts: there is reason to believe that the server answers again."""
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        self._hurry.set()
+
+    async def run(self) -> None:
+        """Follows the server until cancelled."""
+        while True:
+            try:
+                if not self._version:
+                    await self._list()
+                await self._watch()
+            except Expired:
+                self._version = 0
+            except NotFound:
+                self._version = 0
+                await self._pause()
+            except WorldError as error:
+                log.debug("cannot follow %s: %s", self.resource.plural, error)
+                await self._pause()
+
+    async def _list(self) -> None:
+        found: dict[Key, T] = {}
+        token = ""
+        while True:
+            page = await self._client.list(self.resource, self._namespace, limit=PAGE_SIZE, continue_token=token)
+            found.update((key_of(obj), obj) for obj in page.items)
+            token = page.continue_token
+            if not token:
+                break
+        listed_at = int(page.resource_version or 0)
+        for key, obj in list(self._objects.items()):
+            if key not in found and version_of(obj) <= listed_at:
+                self._remove(key)
+        for obj in found.values():
+            self._put(obj)
+        self._version = listed_at
+        self._synced.set()
+        self._retry_seconds = FIRST_RETRY_SECONDS
+
+    async def _watch(self) -> None:
+        events = self._client.watch(self.resource, self._namespace, resource_version=str(self._version))
+        async with aclosing(events):
+            async for event in events:
+                self._retry_seconds = FIRST_RETRY_SECONDS
+                self._take(event)
+
+    def _take(self, event: WatchEvent[T]) -> None:
+        self._version = max(self._version, int(event.resource_version or 0))
+        if event.object is None:
+            return
+        if event.type == "DELETED":
+            self._remove(key_of(event.object))
+        else:
+            self._put(event.object)
+
+    def _put(self, obj: T) -> None:
+        key = key_of(obj)
+        old = self._objects.get(key)
+        if old is not None and version_of(old) >= version_of(obj):
+            return
+        self._objects[key] = obj
+        self._by_namespace.setdefault(key.namespace, {})[key] = obj
+        self._notify(old, obj)
+
+    def _remove(self, key: Key) -> None:
+        old = self._objects.pop(key, None)
+        if old is None:
+            return
+        siblings = self._by_namespace[key.namespace]
+        del siblings[key]
+        if not siblings:
+            del self._by_namespace[key.namespace]
+        self._notify(old, None)
+
+    def _notify(self, old: T | None, new: T | None) -> None:
+        for handler in self._handlers:
+            try:
+                handler(old, new)
+            except Exception:
+                log.exception("a handler of %s failed", self.resource.plural)
+
+    async def _pause(self) -> None:
+        self._hurry.clear()
+        delay = self._randomness.jitter(self._retry_seconds)
+        self._retry_seconds = min(self._retry_seconds * 2, LAST_RETRY_SECONDS)
+        try:
+            await asyncio.wait_for(self._hurry.wait(), delay)
+        except TimeoutError:
+            return

@@ -1,0 +1,40 @@
+"""One informer per kind of one API server, made when first asked for."""
+
+from typing import Any, TypeVar, cast
+
+from leeward.api.resource import Resource
+from leeward.client import Client
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.runtime.informer import Informer
+
+T = TypeVar("T")
+
+
+class Informers:
+    """All informers of one server; they run until the supervisor is closed."""
+
+    def __init__(self, client: Client, randomness: Randomness, supervisor: Supervisor) -> None:
+        self._client = client
+        self._randomness = randomness
+        self._supervisor = supervisor
+        self._informers: dict[tuple[str, str, str], Informer[Any]] = {}
+
+    def of(self, resource: Resource[T], namespace: str = "") -> Informer[T]:
+        """The running informer of a kind, in all namespaces or in one. It may not be synced yet."""
+        key = (resource.api_version, resource.plural, namespace)
+        if key not in self._informers:
+            informer = Informer(self._client, resource, self._randomness, namespace)
+            self._informers[key] = informer
+            self._supervisor.start(informer.run(), f"informer/{resource.plural}")
+        return cast(Informer[T], self._informers[key])
+
+    async def wait_synced(self) -> None:
+        """Returns when all informers that exist by now have seen their server's list."""
+        for informer in list(self._informers.values()):
+            await informer.wait_synced()
+
+    def hurry(self) -> None:
+        """Has all of them try again now."""
+        for informer in self._informers.values():
+            informer.hurry()

@@ -1,0 +1,90 @@
+"""What a controller is given: the control plane that it serves, and the member cluster where it has to do with one."""
+
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from leeward.api.core import ObjectReference
+from leeward.api.resource import Resource
+from leeward.client import Client
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.runtime.controller import Controller
+from leeward.runtime.discovery import Discovery
+from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note
+from leeward.runtime.identity import reference_of
+from leeward.runtime.informers import Informers
+from leeward.runtime.metrics import Metrics
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One API server as its clients see it."""
+
+    client: Client
+    informers: Informers
+    discovery: Discovery
+
+    @staticmethod
+    def of(client: Client, randomness: Randomness, supervisor: Supervisor) -> "Server":
+        return Server(client, Informers(client, randomness, supervisor), Discovery(client))
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """The control plane's API server, and what all controllers of a process share."""
+
+    server: Server
+    clock: Clock
+    randomness: Randomness
+    metrics: Metrics
+    events: EventRecorder
+    supervisor: Supervisor
+
+    @property
+    def client(self) -> Client:
+        return self.server.client
+
+    @property
+    def informers(self) -> Informers:
+        return self.server.informers
+
+    def recorder(self, component: str) -> "Recorder":
+        return Recorder(self.events, component)
+
+    def controller(
+        self, name: str, reconcile: Callable[[K], Awaitable[datetime | None]], workers: int = 8
+    ) -> Controller[K]:
+        return Controller(
+            name, reconcile, clock=self.clock, randomness=self.randomness, metrics=self.metrics, workers=workers
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member cluster: its name in the control plane, and its own API server."""
+
+    name: str
+    server: Server
+    supervisor: Supervisor
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Records events in the name of one component."""
+
+    events: EventRecorder
+    component: str
+
+    def normal(self, resource: Resource[Any], obj: object, reason: str, message: str) -> None:
+        self.note(reference_of(resource, obj), NORMAL, reason, message)
+
+    def warning(self, resource: Resource[Any], obj: object, reason: str, message: str) -> None:
+        self.note(reference_of(resource, obj), WARNING, reason, message)
+
+    def note(self, about: ObjectReference, event_type: str, reason: str, message: str) -> None:
+        self.events.record(Note(self.component, about, event_type, reason, message))

@@ -1,0 +1,92 @@
+"""A queue of keys that are to be reconciled.
+
+A key waits at most once, however often it is added, and is never worked on twice at the same time; so the queue is
+bounded by the number of objects. A key can be added for later; the earliest time wins. Failures wait longer and
+longer.
+"""
+
+import asyncio
+from collections.abc import Hashable
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+
+K = TypeVar("K", bound=Hashable)
+
+FIRST_RETRY_SECONDS = 0.05
+LAST_RETRY_SECONDS = 30.0
+
+
+class WorkQueue(Generic[K]):
+    def __init__(self, clock: Clock, randomness: Randomness) -> None:
+        self._clock = clock
+        self._randomness = randomness
+        self._ready: asyncio.Queue[K] = asyncio.Queue()
+        self._waiting: set[K] = set()
+        self._running: set[K] = set()
+        self._timers: dict[K, tuple[float, asyncio.TimerHandle]] = {}
+        self._failures: dict[K, int] = {}
+
+    def add(self, key: K) -> None:
+        """Has `key` reconciled as soon as a worker is free."""
+        self._cancel_timer(key)
+        if key in self._waiting:
+            return
+        self._waiting.add(key)
+        if key not in self._running:
+            self._ready.put_nowait(key)
+
+    def add_at(self, key: K, instant: datetime) -> None:
+        """Has `key` reconciled at `instant`, or earlier if it is added for an earlier one."""
+        self._add_after(key, (instant - self._clock.now()).total_seconds())
+
+    def retry(self, key: K) -> None:
+        """Has `key` reconciled again after a failure, later with every failure in a row."""
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        delay = min(FIRST_RETRY_SECONDS * 2 ** min(failures - 1, 30), LAST_RETRY_SECONDS)
+        self._add_after(key, self._randomness.jitter(delay))
+
+    def succeeded(self, key: K) -> None:
+        """Ends the row of failures of `key`."""
+        self._failures.pop(key, None)
+
+    async def get(self) -> K:
+        """The next key; tell `done` when its reconciliation has ended."""
+        key = await self._ready.get()
+        self._waiting.discard(key)
+        self._running.add(key)
+        return key
+
+    def done(self, key: K) -> None:
+        self._running.discard(key)
+        if key in self._waiting:
+            self._ready.put_nowait(key)
+
+    def close(self) -> None:
+        """Cancels what was added for later."""
+        for key in list(self._timers):
+            self._cancel_timer(key)
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def _add_after(self, key: K, seconds: float) -> None:
+        if seconds <= 0:
+            self.add(key)
+            return
+        if key in self._waiting:
+            return
+        loop = asyncio.get_running_loop()
+        when = loop.time() + seconds
+        planned = self._timers.get(key)
+        if planned is not None and planned[0] <= when:
+            return
+        self._cancel_timer(key)
+        self._timers[key] = (when, loop.call_at(when, self.add, key))
+
+    def _cancel_timer(self, key: K) -> None:
+        planned = self._timers.pop(key, None)
+        if planned is not None:
+            planned[1].cancel()

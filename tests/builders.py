@@ -1,0 +1,135 @@
+"""Short ways to make the objects that stories in tests are about."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from leeward.api.cluster import APIEnablement, APIResource, Cluster, ClusterSpec, ClusterStatus
+from leeward.api.codec import encode
+from leeward.api.core import Taint, Toleration
+from leeward.api.meta import Condition, ObjectMeta
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
+from leeward.api.policy import (
+    ClusterAffinity,
+    ClusterPreferences,
+    Placement,
+    ReplicaSchedulingStrategy,
+    SpreadConstraint,
+    StaticClusterWeight,
+)
+from leeward.api.work import (
+    AggregatedStatusItem,
+    BindingResource,
+    GracefulEvictionTask,
+    ResourceBinding,
+    ResourceBindingSpec,
+    ResourceBindingStatus,
+    TargetCluster,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DEPLOYMENTS = APIEnablement(group_version="apps/v1", resources=(APIResource(name="deployments", kind="Deployment"),))
+DEFAULT_TOLERATIONS = tuple(
+    Toleration(key=key, operator="Exists", effect="NoExecute", toleration_seconds=300)
+    for key in ("cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable")
+)
+
+
+def at(seconds: float) -> datetime:
+    """`seconds` after the start of the story."""
+    return NOW + timedelta(seconds=seconds)
+
+
+def cluster(name: str, ready: str | None = "True", taints: tuple[Taint, ...] = (), **spec: Any) -> Cluster:
+    """A Push cluster that offers Deployments."""
+    conditions = () if ready is None else (Condition("Ready", ready, "Test", last_transition_time=NOW),)
+    return Cluster(
+        metadata=ObjectMeta(name=name),
+        spec=ClusterSpec(**({"sync_mode": "Push"} | spec), taints=taints),
+        status=ClusterStatus(api_enablements=(DEPLOYMENTS,), conditions=conditions),
+    )
+
+
+def fleet(*clusters: Cluster) -> dict[str, Cluster]:
+    return {c.name: c for c in clusters}
+
+
+def dead(name: str, since: float = 0, **spec: Any) -> Cluster:
+    """A cluster that is not ready and has both taints, both since `since`."""
+    taints = tuple(
+        Taint(key="cluster.karmada.io/not-ready", effect=effect, time_added=at(since))
+        for effect in ("NoSchedule", "NoExecute")
+    )
+    return cluster(name, ready="False", taints=taints, **spec)
+
+
+def duplicated(*names: str, groups: int = 0) -> Placement:
+    constraints = (SpreadConstraint(spread_by_field="cluster", min_groups=groups, max_groups=groups),)
+    return Placement(
+        cluster_affinity=ClusterAffinity(cluster_names=names),
+        cluster_tolerations=DEFAULT_TOLERATIONS,
+        spread_constraints=constraints if groups else (),
+        replica_scheduling=ReplicaSchedulingStrategy(replica_scheduling_type="Duplicated"),
+    )
+
+
+def divided(weights: Mapping[str, int]) -> Placement:
+    """By static weight."""
+    rules = tuple(StaticClusterWeight(ClusterAffinity(cluster_names=(n,)), w) for n, w in weights.items())
+    return Placement(
+        cluster_affinity=ClusterAffinity(cluster_names=tuple(weights)),
+        cluster_tolerations=DEFAULT_TOLERATIONS,
+        replica_scheduling=ReplicaSchedulingStrategy(
+            replica_scheduling_type="Divided",
+            replica_division_preference="Weighted",
+            weight_preference=ClusterPreferences(static_weight_list=rules),
+        ),
+    )
+
+
+def targets(**replicas: int) -> tuple[TargetCluster, ...]:
+    return tuple(TargetCluster(name, count) for name, count in replicas.items())
+
+
+def binding(
+    placement: Placement,
+    replicas: int,
+    clusters: tuple[TargetCluster, ...] = (),
+    tasks: tuple[GracefulEvictionTask, ...] = (),
+    **spec: Any,
+) -> ResourceBinding:
+    """A binding of a Deployment whose placement was applied."""
+    return ResourceBinding(
+        metadata=ObjectMeta(
+            name="nginx-deployment",
+            namespace="default",
+            generation=1,
+            annotations={APPLIED_PLACEMENT_ANNOTATION: encode(placement).decode()},
+        ),
+        spec=ResourceBindingSpec(
+            resource=BindingResource("apps/v1", "Deployment", "nginx", "default", uid="uid-1"),
+            replicas=replicas,
+            placement=placement,
+            clusters=clusters,
+            graceful_eviction_tasks=tasks,
+            **spec,
+        ),
+    )
+
+
+def reporting(binding: ResourceBinding, generation: int = 1, **ready: int | None) -> ResourceBinding:
+    """`binding` with these ready replicas reported as Healthy by each cluster; None is Unhealthy."""
+    items = tuple(
+        AggregatedStatusItem(
+            name,
+            status={"readyReplicas": count or 0},
+            applied=True,
+            health="Unhealthy" if count is None else "Healthy",
+        )
+        for name, count in ready.items()
+    )
+    applied = Condition("FullyApplied", "True", "FullyAppliedSuccess", observed_generation=generation)
+    status = ResourceBindingStatus(aggregated_status=items, conditions=(applied,))
+    return msgspec.structs.replace(binding, status=status)

@@ -1,0 +1,55 @@
+"""JSON for the wire, and YAML from users, which is bounded."""
+
+import pytest
+
+from leeward.api import codec
+from leeward.api.cluster import Cluster, ClusterSpec
+from leeward.api.meta import ObjectMeta
+
+CLUSTER = Cluster(metadata=ObjectMeta(name="member1"), spec=ClusterSpec(sync_mode="Push", proxy_url="http://p"))
+
+
+def test_a_struct_goes_over_the_wire_with_karmadas_names() -> None:
+    wire = codec.to_wire(CLUSTER)
+    assert wire == {"metadata": {"name": "member1"}, "spec": {"syncMode": "Push", "proxyURL": "http://p"}}
+    assert codec.from_wire(wire, Cluster) == CLUSTER
+    assert codec.decode(codec.encode(CLUSTER), Cluster) == CLUSTER
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"spec": {"syncMode": "Sideways"}}'])
+def test_what_cannot_be_decoded_is_one_kind_of_error(data: bytes) -> None:
+    with pytest.raises(codec.DecodeError):
+        codec.decode(data, Cluster)
+
+
+def test_a_yaml_stream_is_read_without_its_empty_documents() -> None:
+    assert list(codec.parse_yaml("a: 1\n---\n---\nb: [x]\n")) == [{"a": 1}, {"b": ["x"]}]
+
+
+def test_timestamps_in_yaml_stay_text() -> None:
+    assert list(codec.parse_yaml("at: 2000-01-01T00:00:00Z")) == [{"at": "2000-01-01T00:00:00Z"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("a: [", "not valid YAML"), ("- a", "is a list, not a mapping"), ("!!python/object:os.x {}", "not valid YAML")],
+)
+def test_other_yaml_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        list(codec.parse_yaml(text))
+
+
+def test_yaml_with_too_many_aliases_is_refused_before_it_is_expanded() -> None:
+    aliases = ", ".join(["*a"] * (codec.MAX_YAML_ALIASES + 1))
+    with pytest.raises(ValueError, match="more than 1000 aliases"):
+        list(codec.parse_yaml(f"a: &a x\nb: [{aliases}]"))
+
+
+def test_yaml_nested_too_deeply_is_refused() -> None:
+    deep = "[" * (codec.MAX_DEPTH + 1) + "]" * (codec.MAX_DEPTH + 1)
+    with pytest.raises(ValueError, match="nested deeper than 100"):
+        list(codec.parse_yaml(f"a: {deep}"))
+
+
+def test_rendered_yaml_is_read_back() -> None:
+    assert list(codec.parse_yaml(codec.render_yaml(CLUSTER))) == [codec.to_wire(CLUSTER)]

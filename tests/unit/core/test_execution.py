@@ -1,0 +1,150 @@
+"""What a Work holds, what is written into the member, and whose object it is."""
+
+from typing import Any
+
+import pytest
+
+from leeward.api.codec import from_wire
+from leeward.api.work import ResourceBinding, Work
+from leeward.core.execution.aggregate import aggregate
+from leeward.core.execution.ownership import is_ours, stamp
+from leeward.core.execution.retain import covers, merge
+from leeward.core.execution.works import build_works
+
+TEMPLATE: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {
+        "name": "nginx",
+        "namespace": "default",
+        "uid": "u",
+        "generation": 2,
+        "resourceVersion": "9",
+        "labels": {"app": "nginx"},
+    },
+    "spec": {"replicas": 3},
+    "status": {"replicas": 3},
+}
+
+
+def binding(**spec: Any) -> ResourceBinding:
+    resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "nginx", "uid": "u"}
+    labels = {"resourcebinding.karmada.io/permanent-id": "b"}
+    wire = {
+        "metadata": {"name": "nginx-deployment", "namespace": "default", "labels": labels},
+        "spec": {"resource": resource, "replicas": 3, **spec},
+    }
+    return from_wire(wire, ResourceBinding)
+
+
+def task(cluster: str, purge_mode: str, replicas: int | None) -> dict[str, Any]:
+    wire = {"fromCluster": cluster, "purgeMode": purge_mode, "reason": "TaintUntolerated", "producer": "TaintManager"}
+    return wire if replicas is None else {**wire, "replicas": replicas}
+
+
+def manifest_of(work: dict[str, Any]) -> dict[str, Any]:
+    return work["spec"]["workload"]["manifests"][0]
+
+
+def test_a_cluster_that_is_left_gracefully_keeps_its_replicas_s1() -> None:
+    spec = {"clusters": [{"name": "m2", "replicas": 2}], "gracefulEvictionTasks": [task("m1", "Gracefully", 1)]}
+    works = build_works(binding(**spec), TEMPLATE)
+    assert {name: manifest_of(work)["spec"]["replicas"] for name, work in works.items()} == {"m1": 1, "m2": 2}
+
+
+def test_a_cluster_that_is_left_directly_has_no_work() -> None:
+    spec = {"clusters": [{"name": "m2", "replicas": 2}], "gracefulEvictionTasks": [task("m1", "Directly", 1)]}
+    assert set(build_works(binding(**spec), TEMPLATE)) == {"m2"}
+
+
+def test_a_copy_is_not_scaled_down_where_its_task_does_not_say_how_many() -> None:
+    works = build_works(binding(gracefulEvictionTasks=[task("m1", "", None)]), TEMPLATE)
+    assert manifest_of(works["m1"])["spec"]["replicas"] == 3
+
+
+def test_the_permanent_id_of_a_work_stays_and_a_new_work_gets_one() -> None:
+    both = {"clusters": [{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}]}
+    works = build_works(binding(**both), TEMPLATE, {"m1": "old", "m2": ""}, lambda: "new")
+    labels = {name: work["metadata"]["labels"]["work.karmada.io/permanent-id"] for name, work in works.items()}
+    assert labels == {"m1": "old", "m2": "new"}
+    assert manifest_of(works["m2"])["metadata"]["labels"]["work.karmada.io/permanent-id"] == "new"
+
+
+def test_the_managed_labels_name_the_permanent_id_that_admission_gives() -> None:
+    works = build_works(binding(clusters=[{"name": "m1", "replicas": 3}]), TEMPLATE)
+    metadata = manifest_of(works["m1"])["metadata"]
+    assert metadata["annotations"]["resourcetemplate.karmada.io/managed-labels"] == (
+        "app,karmada.io/managed,resourcebinding.karmada.io/permanent-id,work.karmada.io/permanent-id"
+    )
+    assert "work.karmada.io/permanent-id" not in metadata["labels"]
+    assert "status" not in manifest_of(works["m1"])
+
+
+def test_building_works_leaves_the_template_as_it_is() -> None:
+    before = {**TEMPLATE, "spec": dict(TEMPLATE["spec"])}
+    build_works(binding(clusters=[{"name": "m1", "replicas": 1}]), TEMPLATE)
+    assert before == TEMPLATE
+
+
+def test_an_object_is_ours_only_when_it_names_the_work_s6() -> None:
+    ours = stamp({"metadata": {"name": "a"}}, "karmada-es-m1", "a-x")
+    assert is_ours(ours, "karmada-es-m1", "a-x")
+    assert not is_ours(ours, "karmada-es-m2", "a-x")
+    assert not is_ours({"metadata": {"name": "a"}}, "karmada-es-m1", "a-x")
+
+
+def test_what_others_have_set_survives_and_what_was_ours_goes_s9() -> None:
+    observed = stamp({"metadata": {"name": "a", "resourceVersion": "7", "finalizers": ["f"]}}, "s", "w", {"old": "1"})
+    observed["metadata"]["labels"]["theirs"] = "2"
+    observed["status"] = {"phase": "Ok"}
+    merged = merge(stamp({"metadata": {"name": "a", "labels": {"new": "3"}}}, "s", "w"), observed)
+    assert merged["metadata"]["labels"] == {"theirs": "2", "new": "3", "karmada.io/managed": "true"}
+    assert merged["metadata"]["resourceVersion"] == "7"
+    assert merged["metadata"]["finalizers"] == ["f"]
+    assert merged["status"] == {"phase": "Ok"}
+
+
+def test_merging_twice_changes_nothing_more_c3() -> None:
+    desired = stamp({"metadata": {"name": "a", "labels": {"new": "3"}}}, "s", "w")
+    merged = merge(desired, {"metadata": {"name": "a", "labels": {"theirs": "2"}, "resourceVersion": "7"}})
+    assert merge(desired, merged) == merged
+    assert covers(merged, desired)
+
+
+@pytest.mark.parametrize(
+    ("observed", "desired", "expected"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1}, True),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ({"a": [{"x": 1, "y": 2}]}, {"a": [{"x": 1}]}, True),
+        ({"a": [1, 2]}, {"a": [1]}, False),
+        ({}, {"a": {}, "b": None, "c": []}, True),
+        ({"requests": {"cpu": "100m"}}, {"requests": {"cpu": "0.1"}}, True),
+        ({"requests": {"cpu": "100m"}}, {"requests": {"cpu": "0.2"}}, False),
+        ({"requests": {}}, {"requests": {"cpu": "0"}}, False),
+        ({"env": {"value": "100m"}}, {"env": {"value": "0.1"}}, False),
+        ({"requests": "all"}, {"requests": "all"}, True),
+    ],
+)
+def test_an_object_covers_what_is_asked_of_it(observed: object, desired: object, expected: bool) -> None:
+    assert covers(observed, desired) is expected
+
+
+def test_a_retained_field_is_no_drift() -> None:
+    desired = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"type": "ClusterIP"}}
+    observed = {**desired, "spec": {"type": "ClusterIP", "clusterIP": "10.0.0.1"}}
+    merged = merge(desired, observed)
+    assert merged["spec"]["clusterIP"] == "10.0.0.1"
+    assert covers(observed, merged)
+
+
+def test_a_work_without_the_templates_manifest_is_applied_but_unknown() -> None:
+    applied = {"type": "Applied", "status": "True", "reason": "AppliedSuccessful"}
+    work = from_wire({"metadata": {"name": "w"}, "status": {"conditions": [applied]}}, Work)
+    items, condition = aggregate(binding(clusters=[{"name": "m1", "replicas": 3}]), {"m1": work})
+    assert [(item.cluster_name, item.applied, item.health) for item in items] == [("m1", True, "Unknown")]
+    assert condition.status == "True"
+
+
+def test_a_binding_without_any_cluster_is_not_fully_applied() -> None:
+    assert aggregate(binding(), {})[1].status == "False"

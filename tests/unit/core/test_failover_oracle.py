@@ -1,0 +1,98 @@
+"""Detection, taints and tolerations give the answers that Karmada's own code gave."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import oracle
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import decode, from_wire, to_wire
+from leeward.api.meta import Condition
+from leeward.api.policy import FailoverBehavior, Placement
+from leeward.core.failover.eviction import decide_stay, purge_mode
+from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready
+from leeward.core.failover.taints import decide_taints
+
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def test_a_change_of_ready_counts_after_its_threshold_as_karmada_counts_it() -> None:
+    oracle.replay(oracle.load("condition_cache"), _play, lambda case: case.expected["steps"], at_least=400)
+
+
+def _play(case: oracle.Case) -> list[dict[str, str]]:
+    given = case.given
+    thresholds = Thresholds(given["failureThresholdSeconds"], given["successThresholdSeconds"])
+    current = _ready(given["initialReady"]) if given["initialReady"] else None
+    memory: HealthMemory | None = None
+    now, answers = EPOCH, list[dict[str, str]]()
+    for step in given["steps"]:
+        now += timedelta(seconds=step["sleepSeconds"])
+        if "delete" in step:
+            memory = None
+            answers.append({})
+            continue
+        observed = _ready(step["observed"])
+        memory, returned = decide_ready(memory, observed, current, now, thresholds)
+        answers.append({"returned": "observed" if returned is observed else "current", "status": returned.status})
+        if given["feedback"]:
+            current = returned
+    return answers
+
+
+def _ready(status: str) -> Condition:
+    return Condition("Ready", status, "Test")
+
+
+def test_a_stay_under_taints_ends_when_karmada_ends_it() -> None:
+    oracle.replay(oracle.load("taints", "needEviction"), _stay, _recorded_stay, skip=_not_a_decision, at_least=150)
+
+
+def _not_a_decision(case: oracle.Case) -> str | None:
+    if "error" in case.expected or case.given.get("cluster") is None:
+        return "the annotation or the cluster is missing: the caller does not ask then"
+    if not case.given["enableNoExecuteTaintEviction"]:
+        return "eviction is switched off: the caller does not ask then"
+    return None
+
+
+def _stay(case: oracle.Case) -> dict[str, Any]:
+    given = case.given
+    now = datetime.fromisoformat(given["now"])
+    placement = decode(given["annotations"]["policy.karmada.io/applied-placement"].encode(), Placement)
+    taints = from_wire(given["cluster"], Cluster).spec.taints if _valid(given["cluster"]) else ()
+    stay = decide_stay(taints, placement.cluster_tolerations, now)
+    remaining = -1 if stay.due is None else 0 if stay.is_over(now) else int((stay.due - now).total_seconds())
+    failover = from_wire(given["failover"], FailoverBehavior) if given.get("failover") else None
+    mode = purge_mode(failover, given["noExecuteTaintEvictionPurgeMode"])
+    return {"needEviction": stay.is_over(now), "tolerationSeconds": remaining, "purgeMode": mode}
+
+
+def _valid(cluster: dict[str, Any]) -> bool:
+    """The recorded clusters leave the sync mode empty, which the API does not allow."""
+    cluster["spec"]["syncMode"] = "Push"
+    return True
+
+
+def _recorded_stay(case: oracle.Case) -> dict[str, Any]:
+    return {key: case.expected[key] for key in ("needEviction", "tolerationSeconds", "purgeMode")}
+
+
+def test_conditions_bring_the_no_schedule_taints_that_karmada_gives() -> None:
+    cases = oracle.load("taints", "taintClusterByCondition")
+    oracle.replay(cases, _taints, lambda case: case.expected["taints"] or [], skip=_automatic_no_execute, at_least=100)
+
+
+def _automatic_no_execute(case: oracle.Case) -> str | None:
+    automatic = ("cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable")
+    taints = case.given["cluster"]["spec"].get("taints") or []
+    found = any(t["effect"] == "NoExecute" and t["key"] in automatic for t in taints)
+    return "NoExecute taints with these keys are this version's own, and leave with their cause" if found else None
+
+
+def _taints(case: oracle.Case) -> list[dict[str, Any]]:
+    _valid(case.given["cluster"])
+    cluster = from_wire(case.given["cluster"], Cluster)
+    now = datetime.fromisoformat(case.given["now"])
+    decision = decide_taints(cluster, now, last_seen=now, eviction_seconds=300, failover=False)
+    return to_wire(decision.taints)

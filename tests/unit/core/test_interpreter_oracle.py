@@ -1,0 +1,144 @@
+"""What kinds mean, against Karmada's recorded answers.
+
+Karmada decodes into Go structs and prints them again: zero values appear (`strategy: {}`) and quantities change their
+text. Results are therefore compared without empty members and zeros, and only in the part that the operation is about.
+"""
+
+from typing import Any
+
+from tests.oracle import Case, all_at, at, load, replay, told
+
+from leeward.api.codec import from_wire, to_wire
+from leeward.api.work import AggregatedStatusItem
+from leeward.core.interpreter import (
+    aggregate_status,
+    health_of,
+    prune,
+    reflect_status,
+    replicas_of,
+    retain,
+    revise_replicas,
+)
+from leeward.core.interpreter.kinds import rules_of
+
+
+def no_rule(case: Case) -> str | None:
+    return "the kind has no such rule" if "not found" in case.expected.get("error", "") else None
+
+
+def test_replicas_and_requirements() -> None:
+    def answer(case: Case) -> object:
+        replicas, requirements = replicas_of(case.given["object"])
+        return replicas, told(to_wire(requirements)) or None
+
+    def expected(case: Case) -> object:
+        return case.expected["replicas"], told(case.expected["requirements"]) or None
+
+    replay(load("interpreter", "GetReplicas"), answer, expected, skip=no_rule, at_least=85)
+
+
+def test_requirements_are_written_as_kubernetes_prints_them() -> None:
+    def answer(case: Case) -> object:
+        _, requirements = replicas_of(case.given["object"])
+        return at(to_wire(requirements), "resourceRequest") or {}
+
+    replay(
+        load("interpreter", "GetReplicas"),
+        answer,
+        lambda case: at(case.expected, "requirements", "resourceRequest") or {},
+        skip=no_rule,
+        at_least=85,
+    )
+
+
+def test_replicas_are_revised() -> None:
+    replay(
+        load("interpreter", "ReviseReplica"),
+        lambda case: revise_replicas(case.given["object"], case.given["replica"]),
+        lambda case: case.expected["object"],
+        skip=no_rule,
+        at_least=70,
+    )
+
+
+def test_health() -> None:
+    replay(
+        load("interpreter", "InterpretHealth"),
+        lambda case: health_of(case.given["object"]) == "Healthy",
+        lambda case: case.expected["healthy"],
+        skip=no_rule,
+        at_least=150,
+    )
+
+
+def test_a_kind_without_a_health_rule_is_healthy() -> None:
+    assert health_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}) == "Healthy"
+
+
+def test_reflected_status() -> None:
+    def skip(case: Case) -> str | None:
+        if "ParseInt" in case.expected.get("error", ""):
+            return "without the template's generation Karmada reports nothing, we report the rest"
+        return None
+
+    replay(
+        load("interpreter", "ReflectStatus"),
+        lambda case: told(reflect_status(case.given["object"])),
+        lambda case: told(case.expected["status"]),
+        skip=skip,
+        at_least=270,
+    )
+
+
+def test_aggregated_status() -> None:
+    def answer(case: Case) -> object:
+        items = from_wire(case.given["items"] or [], list[AggregatedStatusItem])
+        template = aggregate_status(case.given["object"], items) or case.given["object"]
+        return without_stamps(told(template.get("status")) or None)
+
+    def expected(case: Case) -> object:
+        return without_stamps(told(case.expected["object"].get("status")) or None)
+
+    replay(load("interpreter", "AggregateStatus"), answer, expected, skip=no_rule, at_least=225)
+
+
+def without_stamps(status: Any) -> Any:
+    """Without the times that Karmada takes from its clock and we from the members."""
+    for condition in all_at(status, "conditions"):
+        if condition.get("reason") in ("JobFailed", "Completed"):
+            condition.pop("lastProbeTime", None)
+            condition.pop("lastTransitionTime", None)
+    return status
+
+
+def test_retained_fields() -> None:
+    replay(
+        load("interpreter", "Retain"),
+        lambda case: told(retain(case.given["object"], case.given["observed"])),
+        lambda case: told(case.expected["object"]),
+        skip=no_rule,
+        at_least=142,
+    )
+
+
+def test_what_is_not_propagated() -> None:
+    def skip(case: Case) -> str | None:
+        if not case.given["removeJobTTLSeconds"] and case.kind == "Job":
+            return "we always leave the time-to-live of Jobs behind, as Karmada's webhook does"
+        token = f"{at(case.given, 'object', 'metadata', 'name')}-token-"
+        if sum(secret["name"].startswith(token) for secret in all_at(case.given, "object", "secrets")) > 1:
+            return "Karmada overlooks the second of two adjacent token secrets"
+        return None
+
+    replay(
+        load("interpreter", "Prune"),
+        lambda case: told(prune(case.given["object"])),
+        lambda case: told(case.expected["object"]),
+        skip=skip,
+        at_least=305,
+    )
+
+
+def test_every_known_kind_says_something() -> None:
+    assert rules_of({"apiVersion": "apps/v1", "kind": "Deployment"}).replicas is not None
+    assert rules_of({"apiVersion": "example.com/v1", "kind": "Foo"}).replicas is None

@@ -1,0 +1,96 @@
+"""Policies and bindings, against Karmada's recorded answers."""
+
+from typing import Any
+
+from tests.oracle import Case, all_at, at, load, replay, told
+
+from leeward.api.codec import from_wire
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
+from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
+from leeward.core.propagation.binding import build_binding, claim
+from leeward.core.propagation.matching import find_policy, selector_priority
+
+
+def policies_of(case: Case) -> list[PropagationPolicy]:
+    return from_wire(all_at(case.given, "propagationPolicies"), list[PropagationPolicy])
+
+
+def cluster_policies_of(case: Case) -> list[ClusterPropagationPolicy]:
+    return from_wire(all_at(case.given, "clusterPropagationPolicies"), list[ClusterPropagationPolicy])
+
+
+def key_of(policy: AnyPropagationPolicy) -> str:
+    parts = (type(policy).__name__, policy.namespace, policy.name)
+    return "/".join(part for part in parts if part)
+
+
+def test_the_policy_wins_that_wins_in_karmada() -> None:
+    def answer(case: Case) -> object:
+        winner = find_policy(case.given["object"], policies_of(case), cluster_policies_of(case))
+        return winner and f"{type(winner).__name__}/{winner.name}"
+
+    replay(load("policy_match"), answer, lambda case: case.expected["winner"] or None, at_least=500)
+
+
+def test_selectors_are_as_precise_as_in_karmada() -> None:
+    def answer(case: Case) -> object:
+        policies = (*policies_of(case), *cluster_policies_of(case))
+        return {key_of(p): selector_priority(case.given["object"], p.spec, "") for p in policies}
+
+    replay(load("policy_match"), answer, lambda case: case.expected["implicitPriorities"] or {}, at_least=500)
+
+
+def policy_of(case: Case) -> AnyPropagationPolicy:
+    """The claiming policy, as it stands in the store."""
+    cluster_wide = case.given["claim"] == "clusterpropagationpolicy"
+    metadata = {
+        "name": case.given["policyName"],
+        "namespace": "" if cluster_wide else case.given["policyNamespace"],
+        "labels": {CLUSTER_POLICY_ID_LABEL if cluster_wide else POLICY_ID_LABEL: case.given["policyID"]},
+    }
+    wire = {"metadata": metadata, "spec": case.given["policySpec"]}
+    return from_wire(wire, ClusterPropagationPolicy if cluster_wide else PropagationPolicy)
+
+
+def test_bindings_are_built_as_karmada_does() -> None:
+    def skip(case: Case) -> str | None:
+        rules = all_at(
+            case.given, "policySpec", "placement", "replicaScheduling", "weightPreference", "staticWeightList"
+        )
+        if any(rule.get("weight", 0) < 1 for rule in rules):
+            return "a static weight below 1 is refused by the CRD"
+        source = at(case.given, "policySpec", "schedulePriority", "priorityClassSource")
+        if "error" in case.expected or source not in (None, "KubePriorityClass"):
+            return "the priority class is looked up by the caller"
+        if "ResourceQuotaEstimate=true" in case.given["featureGates"]:
+            return "quota estimates are behind a gate that is off by default"
+        return None
+
+    def answer(case: Case) -> object:
+        priority_class = at(case.given, "policySpec", "schedulePriority", "priorityClassName")
+        binding = build_binding(
+            case.given["template"],
+            policy_of(case),
+            priority=case.given["priorityClasses"].get(priority_class),
+            workload_affinity="WorkloadAffinity=true" in case.given["featureGates"],
+        )
+        return binding["kind"], told(binding["metadata"]), told(binding["spec"])
+
+    def expected(case: Case) -> object:
+        binding: dict[str, Any] = case.expected["binding"]
+        return case.expected["kind"], told(binding["metadata"]), told(binding["spec"])
+
+    replay(load("build_binding"), answer, expected, skip=skip, at_least=120)
+
+
+def test_a_claim_names_the_policy_and_its_permanent_id() -> None:
+    wire = {
+        "metadata": {"name": "a", "namespace": "b", "labels": {POLICY_ID_LABEL: "id"}},
+        "spec": {"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}]},
+    }
+    labels, annotations = claim(from_wire(wire, PropagationPolicy))
+    assert labels == {"propagationpolicy.karmada.io/permanent-id": "id"}
+    assert annotations == {
+        "propagationpolicy.karmada.io/namespace": "b",
+        "propagationpolicy.karmada.io/name": "a",
+    }

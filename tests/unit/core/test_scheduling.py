@@ -1,0 +1,237 @@
+"""Properties that hold for every placement, and the rules that are ours."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import encode, from_wire
+from leeward.api.meta import ObjectMeta
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
+from leeward.api.work import ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
+from leeward.core.scheduling import Placed, Profile, Unplaceable, needs_scheduling, schedule
+from leeward.core.scheduling.affinity import cluster_matches
+from leeward.core.scheduling.api_enablement import is_enabled
+from leeward.core.scheduling.division import allocate_seats, divide
+from leeward.core.scheduling.model import Filter
+from leeward.core.scheduling.pipeline import DEFAULT_PROFILE
+from leeward.core.scheduling.taints import untolerated_taint
+
+NAMES = ("m1", "m2", "m3", "m4", "m5")
+TAINT = {"key": "k", "effect": "NoSchedule"}
+DEPLOYMENTS = {"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment"}]}
+
+
+def cluster(name: str, *, pods: int = 110, taints: Any = (), deleted: bool = False, **spec: Any) -> Cluster:
+    wire = {
+        "metadata": {"name": name, **({"deletionTimestamp": "2000-01-01T00:00:00Z"} if deleted else {})},
+        "spec": {"syncMode": "Push", "taints": list(taints), **spec},
+        "status": {"apiEnablements": [DEPLOYMENTS], "resourceSummary": {"allocatable": {"pods": pods}}},
+    }
+    return from_wire(wire, Cluster)
+
+
+def binding_spec(
+    placement: Mapping[str, Any], replicas: int = 3, assigned: Mapping[str, int] | None = None, **more: Any
+) -> ResourceBindingSpec:
+    wire = {
+        "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "a", "uid": "u"},
+        "replicas": replicas,
+        "placement": placement,
+        "clusters": [{"name": name, "replicas": count} for name, count in (assigned or {}).items()],
+        **more,
+    }
+    return from_wire(wire, ResourceBindingSpec)
+
+
+def task(name: str) -> dict[str, str]:
+    return {"fromCluster": name, "reason": "TaintUntolerated", "producer": "TaintManager"}
+
+
+def placed(result: Placed | Unplaceable) -> dict[str, int]:
+    assert isinstance(result, Placed), result
+    return {target.name: target.replicas for target in result.clusters}
+
+
+names = st.sampled_from(NAMES)
+fleets = st.lists(
+    st.builds(
+        cluster,
+        names,
+        pods=st.integers(0, 20),
+        taints=st.sampled_from([(), (TAINT,)]),
+        deleted=st.booleans(),
+        region=st.sampled_from(["", "r1", "r2", "r3"]),
+    ),
+    unique_by=lambda c: c.name,
+)
+strategies = st.sampled_from(
+    [
+        {"replicaSchedulingType": "Duplicated"},
+        {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
+        {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"},
+        {
+            "replicaSchedulingType": "Divided",
+            "replicaDivisionPreference": "Weighted",
+            "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+        },
+    ]
+)
+groups = st.integers(1, 4).flatmap(
+    lambda low: st.fixed_dictionaries({"minGroups": st.just(low), "maxGroups": st.integers(low, 5)})
+)
+constraints = st.lists(
+    st.tuples(st.sampled_from(["cluster", "region"]), groups).map(lambda pair: {"spreadByField": pair[0], **pair[1]}),
+    max_size=2,
+    unique_by=lambda constraint: constraint["spreadByField"],
+)
+affinities = st.sampled_from([{}, {"clusterNames": ["m1", "m2", "m3"]}, {"exclude": ["m1"]}])
+placements = st.fixed_dictionaries(
+    {"clusterAffinity": affinities, "replicaScheduling": strategies, "spreadConstraints": constraints}
+)
+specs = st.builds(
+    binding_spec,
+    placements,
+    replicas=st.integers(1, 30),
+    assigned=st.dictionaries(names, st.integers(1, 5), max_size=3),
+    gracefulEvictionTasks=st.lists(names.map(task), max_size=2),
+)
+
+
+@given(specs, fleets)
+def test_every_assignment_is_legal_s2(spec: ResourceBindingSpec, fleet: list[Cluster]) -> None:
+    result = schedule(spec, ResourceBindingStatus(), fleet)
+    known = {each.name: each for each in fleet}
+    placement = spec.placement
+    assert placement is not None
+    assert placement.cluster_affinity is not None
+    for name in placed(result) if isinstance(result, Placed) else ():
+        target = known[name]
+        assert not target.is_being_deleted
+        assert name not in {each.from_cluster for each in spec.graceful_eviction_tasks}
+        assert cluster_matches(target, placement.cluster_affinity)
+        if name not in {each.name for each in spec.clusters}:
+            assert untolerated_taint(target.spec.taints, placement.cluster_tolerations) is None
+            assert is_enabled(target, "apps/v1", "Deployment")
+
+
+@given(specs, fleets)
+def test_replicas_are_conserved_s3(spec: ResourceBindingSpec, fleet: list[Cluster]) -> None:
+    result = schedule(spec, ResourceBindingStatus(), fleet)
+    if isinstance(result, Unplaceable):
+        return
+    counts = list(placed(result).values())
+    assert all(count > 0 for count in counts)
+    assert spec.placement is not None
+    assert spec.placement.replica_scheduling is not None
+    if spec.placement.replica_scheduling.replica_scheduling_type == "Divided":
+        assert sum(counts) == spec.replicas
+    else:
+        assert set(counts) <= {spec.replicas}
+
+
+@given(specs, fleets, st.randoms(use_true_random=False))
+def test_the_order_of_the_clusters_does_not_matter(
+    spec: ResourceBindingSpec, fleet: list[Cluster], random: Any
+) -> None:
+    shuffled = list(fleet)
+    random.shuffle(shuffled)
+    status = ResourceBindingStatus()
+    assert schedule(spec, status, shuffled) == schedule(spec, status, fleet)
+
+
+weights = st.dictionaries(names, st.integers(0, 2**60), min_size=1)
+held = st.dictionaries(names, st.integers(0, 50))
+
+
+@given(st.integers(0, 300), weights, held, st.text(max_size=3))
+def test_division_conserves_the_sum(
+    replicas: int, weights: Mapping[str, int], held: Mapping[str, int], uid: str
+) -> None:
+    shared = divide(replicas, weights, held, uid)
+    expected = sum(held.values()) + (replicas if sum(weights.values()) else 0)
+    assert sum(shared.values()) == expected
+    assert all(shared[name] >= count for name, count in held.items())
+
+
+@given(st.integers(0, 300), weights, held)
+def test_division_gives_each_seat_to_the_strongest_claim(
+    seats: int, votes: Mapping[str, int], held: Mapping[str, int]
+) -> None:
+    expected = {name: held.get(name, 0) for name in {*votes, *held}}
+    for _ in range(seats):
+        winner = min(expected, key=lambda n: (-(float(votes.get(n, 0)) / (2 * expected[n] + 1)), expected[n], n))
+        expected[winner] += 1
+    assert allocate_seats(seats, votes, held) == expected
+
+
+def test_dividing_billions_of_replicas_takes_no_longer_than_a_few() -> None:
+    assert divide(2**31 - 1, {"a": 1, "b": 1}) == {"a": 2**30, "b": 2**30 - 1}
+
+
+def test_a_failover_keeps_what_is_assigned_to_the_survivors() -> None:
+    placement = {"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}
+    spec = binding_spec(placement, 6, {"m2": 2}, gracefulEvictionTasks=[task("m1")])
+    fleet = [cluster("m1"), cluster("m2", pods=1), cluster("m3")]
+    assert placed(schedule(spec, ResourceBindingStatus(), fleet)) == {"m2": 2, "m3": 4}
+
+
+def test_a_duplicated_binding_without_enough_clusters_is_not_placed() -> None:
+    placement = {
+        "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
+    }
+    result = schedule(binding_spec(placement), ResourceBindingStatus(), [cluster("m1"), cluster("m2", taints=[TAINT])])
+    assert isinstance(result, Unplaceable)
+    assert result.kind == "Error"
+    assert result.rejected == {"m2": "cluster(s) had untolerated taint {k:NoSchedule}"}
+
+
+TERMS = [
+    {"affinityName": "near", "clusterNames": ["m1"]},
+    {"affinityName": "far", "clusterNames": ["m2"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected", "term"),
+    [("", {"m1": 3}, "near"), ("far", {"m2": 3}, "far"), ("gone", {"m1": 3}, "near")],
+)
+def test_affinity_terms_are_tried_from_the_observed_one_on(observed: str, expected: object, term: str) -> None:
+    status = ResourceBindingStatus(scheduler_observing_affinity_name=observed)
+    result = schedule(binding_spec({"clusterAffinities": TERMS}), status, [cluster("m1"), cluster("m2")])
+    assert placed(result) == expected
+    assert isinstance(result, Placed)
+    assert result.affinity_name == term
+
+
+def test_the_next_affinity_term_is_tried_when_one_gives_no_result() -> None:
+    fleet = [cluster("m1", taints=[TAINT]), cluster("m2")]
+    assert placed(schedule(binding_spec({"clusterAffinities": TERMS}), ResourceBindingStatus(), fleet)) == {"m2": 3}
+
+
+def test_when_no_affinity_term_gives_a_result_the_first_reason_counts() -> None:
+    fleet = [cluster("m1", taints=[TAINT]), cluster("m2", deleted=True)]
+    result = schedule(binding_spec({"clusterAffinities": TERMS}), ResourceBindingStatus(), fleet)
+    assert isinstance(result, Unplaceable)
+    assert "untolerated taint" in result.rejected["m1"]
+
+
+@pytest.mark.parametrize(("clusters", "expected"), [((), True), (("m1",), False)])
+def test_a_binding_on_a_cluster_that_is_gone_is_scheduled_again(clusters: tuple[str, ...], expected: bool) -> None:
+    strategy = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+    spec = binding_spec({"replicaScheduling": strategy}, 3, {"m1": 3})
+    applied = encode(spec.placement).decode()
+    metadata = ObjectMeta(name="a-deployment", annotations={APPLIED_PLACEMENT_ANNOTATION: applied})
+    stored = ResourceBinding(metadata=metadata, spec=spec)
+    assert needs_scheduling(stored, {name: cluster(name) for name in clusters}) is expected
+
+
+def test_a_plug_in_of_another_profile_takes_part() -> None:
+    refuses_m1 = Filter("Custom", lambda request, cluster: "not m1" if cluster.name == "m1" else None)
+    profile = Profile((*DEFAULT_PROFILE.filters, refuses_m1), DEFAULT_PROFILE.scores, DEFAULT_PROFILE.estimators)
+    result = schedule(binding_spec({}), ResourceBindingStatus(), [cluster("m1"), cluster("m2")], profile)
+    assert placed(result) == {"m2": 3}
