@@ -20,7 +20,7 @@ test: setup  ## all tests (virtual time, and a handful on real processes)
 check: setup  ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check $(CODE)
 	@$(BIN)/ruff check $(CODE)
-	@$(BIN)/lint-imports --no-timing
+	@$(BIN)/lint-imports
 	@$(BIN)/pyright
 
 format: setup  ## format the code and mend what lint can mend

@@ -78,8 +78,9 @@ def binding_name(kind: str, name: str) -> str:
 
 def work_name(kind: str, name: str, namespace: str) -> str:
     """The name of the Works of a template, equal in every execution space."""
-    hashed = f"{namespace}-{name}-{kind}" if namespace else f"{name}-{kind}"
-    return f"{name.lower().replace(':', '.')}-{safe_hash(hashed.lower())}"
+    valid = name.replace(":", ".").lower()
+    hashed = f"{namespace}-{valid}-{kind}" if namespace else f"{valid}-{kind}"
+    return f"{valid}-{safe_hash(hashed.lower())}"
 
 
 def execution_space(cluster: str) -> str:

@@ -1,7 +1,7 @@
 """Typed requests to one Kubernetes API server.
 
     cluster = await client.get(CLUSTERS, "member1")
-    await client.patch(CLUSTERS, "member1", {"spec": {"taints": [...]}}, resource_version=cluster.metadata.resource_version)
+    await client.patch(CLUSTERS, "member1", {"spec": {...}}, resource_version=cluster.metadata.resource_version)
 
 Every request has a deadline. Every failure is a `WorldError`.
 """
@@ -9,7 +9,7 @@ Every request has a deadline. Every failure is a `WorldError`.
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
@@ -139,7 +139,7 @@ class Client:
     async def update(
         self, resource: Resource[T], obj: T | Manifest, name: str, namespace: str = "", subresource: str = ""
     ) -> T:
-        """Replaces the object; the resourceVersion in it, if any, must be the present one. Raises: Conflict, NotFound."""
+        """Replaces the object; a resourceVersion in it must be the present one. Raises: Conflict, NotFound."""
         body = codec.encode(_with_kind(resource, obj))
         return self._decode(
             resource, await self._request("PUT", resource.path(namespace, name, subresource), body=body)
@@ -172,14 +172,19 @@ class Client:
         uid: str = "",
         resource_version: str = "",
         propagation: str = "Background",
+        grace_seconds: int | None = None,
     ) -> None:
-        """Asks for the deletion, of that uid and version where given. Raises: Conflict, NotFound."""
+        """Asks for the deletion, of that uid and version where given, after the object's own time where not given.
+
+        Raises: Conflict, NotFound.
+        """
         preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", resource_version)) if value}
         options = {
             "kind": "DeleteOptions",
             "apiVersion": "v1",
             "propagationPolicy": propagation,
             **({"preconditions": preconditions} if preconditions else {}),
+            **({} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}),
         }
         await self._request("DELETE", resource.path(namespace, name), body=codec.encode(options))
 
@@ -215,9 +220,10 @@ class Client:
         except codec.DecodeError as error:
             raise Undecodable(f"{resource.kind}: {error}") from error
         if isinstance(obj, dict):
-            obj.setdefault("apiVersion", resource.api_version)
-            obj.setdefault("kind", resource.kind)
-        return obj
+            manifest = cast(Manifest, obj)
+            manifest.setdefault("apiVersion", resource.api_version)
+            manifest.setdefault("kind", resource.kind)
+        return cast(T, obj)
 
     def _event(self, resource: Resource[T], line: bytes) -> WatchEvent[T]:
         try:

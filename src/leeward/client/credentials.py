@@ -13,16 +13,12 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from leeward.api.meta import parse_time
-from leeward.client.errors import WorldError
+from leeward.client.errors import NoCredential
 from leeward.loop.clock import Clock
 
 EXEC_TIMEOUT_SECONDS = 30.0
 EXPIRY_MARGIN = timedelta(seconds=10)
 EXEC_API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
-
-
-class NoCredential(WorldError):
-    """Our own credential cannot be had: nothing was asked, and nothing is known of the server."""
 
 
 class TokenSource(Protocol):

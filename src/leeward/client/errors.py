@@ -16,7 +16,11 @@ class Unreachable(WorldError):
 
 
 class Untrusted(Unreachable):
-    """No connection can be trusted: a certificate that does not verify, a credential that is missing or unreadable."""
+    """The server's certificate does not verify."""
+
+
+class NoCredential(WorldError):
+    """Our own credential is missing or cannot be had; nothing was sent."""
 
 
 class Undecodable(WorldError):

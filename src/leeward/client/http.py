@@ -8,6 +8,7 @@ Never retries, never follows a redirect, and never reads a proxy from the enviro
 """
 
 import asyncio
+import io
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
@@ -104,7 +105,7 @@ class HttpTransport:
             request.method,
             self._url(request),
             headers={**self._headers, **headers, **request.headers, **await self._authorization()},
-            data=request.body or None,
+            data=io.BytesIO(request.body) if request.body else None,
             allow_redirects=False,
             proxy=self._proxy,
             server_hostname=self._server_name,
@@ -193,10 +194,10 @@ async def _read(answer: aiohttp.ClientResponse) -> bytes:
 def _blames_a_certificate(error: BaseException | None) -> bool:
     """Whether TLS failed over a certificate, ours or theirs; a handshake that was cut off is no such case."""
     while error is not None:
-        if isinstance(error, ssl.SSLError):
-            reason = error.reason or ""
-            return isinstance(error, ssl.SSLCertVerificationError) or "CERTIFICATE" in reason or "UNKNOWN_CA" in reason
-        if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ServerFingerprintMismatch)):
+        if isinstance(error, (aiohttp.ClientConnectorCertificateError, ssl.SSLCertVerificationError)):
             return True
+        if isinstance(error, ssl.SSLError):
+            reason = str(getattr(error, "reason", None))
+            return "CERTIFICATE" in reason or "UNKNOWN_CA" in reason
         error = error.__cause__ or error.__context__
     return False

@@ -18,7 +18,7 @@ from leeward.api.diff import status_patch
 from leeward.api.meta import Condition, set_condition
 from leeward.api.resource import CLUSTERS, NODES, PODS
 from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
-from leeward.client.errors import Untrusted
+from leeward.client.errors import NoCredential, Untrusted
 from leeward.core.failover.health import HealthMemory, Sight, Thresholds, decide_ready, ready_condition, remembered
 from leeward.core.summary import summarize
 from leeward.runtime.plane import ControlPlane, Member
@@ -99,8 +99,8 @@ class ClusterStatusController:
             response = await client.raw("GET", "/readyz", timeout_seconds=timeout_seconds)
             if response.code == 404:
                 response = await client.raw("GET", "/healthz", timeout_seconds=timeout_seconds)
-        except Untrusted as error:
-            return Probe("refused", f"the TLS certificate is not trusted: {error}")
+        except (Untrusted, NoCredential) as error:
+            return Probe("refused", str(error))
         except Unreachable:
             return Probe("unreachable")
         if response.code in (401, 403):

@@ -24,7 +24,6 @@ from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec,
 from leeward.core.failover.eviction import decide_stay, purge_mode
 from leeward.core.failover.graceful import assess_tasks
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling, schedule
-from leeward.core.scheduling.division import divide
 from leeward.core.scheduling.taints import untolerated_taint
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -141,8 +140,7 @@ def _evict(
     )
     result = _reschedule(binding, left, fleet, now, settings)
     if isinstance(result, Placed) and _is_placement(spec, result.clusters):
-        clusters = _keep_survivors(left, result.clusters)
-        return Decision(clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
+        return Decision(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
     reason = result.message if isinstance(result, Unplaceable) else "no cluster would hold a copy"
     if mode == "Directly":
         kept = result if isinstance(result, Unplaceable) else None
@@ -161,7 +159,7 @@ def _reschedule(
         return Unplaceable("Error", "scheduling of this binding is suspended", {})
     if not _may_schedule(left, settings):
         return Unplaceable("Error", f"it is placed by another scheduler, {left.scheduler_name}", {})
-    return schedule(left, binding.status, _candidates(left, fleet, now))
+    return schedule(left, binding.status, _candidates(left, fleet, now), keep_assigned=True)
 
 
 def _candidates(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime) -> list[Cluster]:
@@ -182,20 +180,6 @@ def _is_placement(spec: ResourceBindingSpec, clusters: Sequence[TargetCluster]) 
     if not clusters:
         return False
     return not _is_divided(spec) or sum(target.replicas for target in clusters) >= spec.replicas
-
-
-def _keep_survivors(before: ResourceBindingSpec, placed: tuple[TargetCluster, ...]) -> tuple[TargetCluster, ...]:
-    """The same total, but no copy that stays is shrunk by a failover: only what is missing is divided. Holds: C2."""
-    held = {target.name: target.replicas for target in before.clusters}
-    shrunk = any(target.replicas < held.get(target.name, 0) for target in placed)
-    if not _is_divided(before) or not shrunk:
-        return placed
-    kept = {target.name: held.get(target.name, 0) for target in placed}
-    missing = before.replicas - sum(kept.values())
-    if missing < 0 or any(name not in kept for name in held):
-        return placed
-    shares = divide(missing, {t.name: t.replicas for t in placed}, kept, before.resource.uid) if missing else kept
-    return tuple(msgspec.structs.replace(target, replicas=shares[target.name]) for target in placed)
 
 
 def _with_tasks(

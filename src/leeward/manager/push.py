@@ -19,7 +19,7 @@ from leeward.manager.timing import Timing
 from leeward.runtime.plane import ControlPlane, Member, Server
 
 Connect = Callable[[Cluster, Secret | None], Client]
-"""Makes the client of a member. A missing or broken credential gives a client whose every request is `Untrusted`."""
+"""Makes the client of a member. A missing or broken credential gives a client whose every request raises NoCredential."""
 
 
 @dataclass(slots=True)

@@ -206,6 +206,18 @@ class World:
                 await self._changed.wait()
         return self.clock.monotonic() - started
 
+    @property
+    def seconds(self) -> float:
+        """Since the world began."""
+        return self.clock.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def sleep_to_whole(self, step: float, offset: float = 0) -> None:
+        """To the next instant that is a multiple of `step` and `offset` more."""
+        await asyncio.sleep(step - self.seconds % step + offset)
+
     def cluster(self, name: str) -> Cluster | None:
         return self._informers.of(CLUSTERS).get(name)
 

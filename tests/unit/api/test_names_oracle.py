@@ -7,13 +7,16 @@ from tests.oracle import Case, load, replay
 
 from leeward.api.names import binding_name, cluster_of_execution_space, execution_space, safe_hash, work_name
 
+
+def reference_key(namespace: str, name: str) -> str:
+    return safe_hash(f"{namespace}/{name}" if namespace else name)
+
+
 NAMES: dict[str, Callable[..., str]] = {
     "GenerateBindingName(kind,name)": binding_name,
     "GenerateWorkName(kind,name,namespace)": work_name,
     "GenerateExecutionSpaceName(cluster)": execution_space,
-    "GenerateBindingReferenceKey(namespace,name)": lambda namespace, name: safe_hash(
-        f"{namespace}/{name}" if namespace else name
-    ),
+    "GenerateBindingReferenceKey(namespace,name)": reference_key,
 }
 
 

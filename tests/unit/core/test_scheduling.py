@@ -235,3 +235,10 @@ def test_a_plug_in_of_another_profile_takes_part() -> None:
     profile = Profile((*DEFAULT_PROFILE.filters, refuses_m1), DEFAULT_PROFILE.scores, DEFAULT_PROFILE.estimators)
     result = schedule(binding_spec({}), ResourceBindingStatus(), [cluster("m1"), cluster("m2")], profile)
     assert placed(result) == {"m2": 3}
+
+
+@pytest.mark.parametrize("pods", ["nonsense", "1e999999"])
+def test_a_member_that_reports_nonsense_harms_only_itself_s10(pods: Any) -> None:
+    placement = {"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}
+    fleet = [cluster("m1", pods=pods), cluster("m2")]
+    assert placed(schedule(binding_spec(placement), ResourceBindingStatus(), fleet)) == {"m2": 3}

@@ -87,5 +87,5 @@ def _is_same_amount(observed: Any, desired: Any) -> bool:
         return True
     try:
         return parse_quantity(observed) == parse_quantity(desired)
-    except ValueError:
+    except (ValueError, ArithmeticError):
         return False

@@ -1,7 +1,7 @@
 """The taints that a cluster's condition calls for, and when.
 
-    Ready=False    not-ready:NoSchedule    at once; not-ready:NoExecute    `eviction_seconds` after that was seen here
-    Ready=Unknown  unreachable:NoSchedule  at once; unreachable:NoExecute  `eviction_seconds` after the last sign of life
+    Ready=False    not-ready:NoSchedule at once; not-ready:NoExecute `eviction_seconds` after that was seen here
+    Ready=Unknown  unreachable:NoSchedule at once; unreachable:NoExecute `eviction_seconds` after the last sign of life
     no condition   not-ready:NoSchedule
     Ready=True     none of the four
 

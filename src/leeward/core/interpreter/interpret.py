@@ -26,7 +26,7 @@ _OF_THE_CONTROL_PLANE = (
 def replicas_of(template: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
     """How many replicas the template asks for, and what each needs; `(0, None)` for kinds without replicas.
 
-    Raises: ValueError for a quantity that cannot be read.
+    Raises: ValueError for a quantity, DecodeError for an affinity or toleration that cannot be read.
     """
     rule = rules_of(template).replicas
     return (0, None) if rule is None else rule(template)

@@ -18,7 +18,7 @@ _COUNTED = frozenset({"cpu", "memory", "ephemeral-storage"})
 
 
 def replica_requirements(pod_spec: Mapping[str, Any]) -> ReplicaRequirements | None:
-    """None when the pod asks for nothing. Raises: ValueError for a malformed quantity."""
+    """None when the pod asks for nothing. Raises: ValueError, DecodeError."""
     request = {name: _format(name, amount) for name, amount in sorted(pod_request(pod_spec).items()) if amount > 0}
     claim = _node_claim(pod_spec)
     if not request and claim is None:

@@ -41,7 +41,7 @@ def build_binding(
     """A ResourceBinding, or a ClusterResourceBinding for a template without namespace.
 
     `priority` is the value of the PriorityClass that the policy names; `workload_affinity` the gate of that name.
-    Raises: ValueError when the template has a quantity that cannot be read.
+    Raises: ValueError or DecodeError when what the template asks for cannot be read.
     """
     metadata: ReadOnlyManifest = template["metadata"]
     namespaced = bool(metadata.get("namespace"))

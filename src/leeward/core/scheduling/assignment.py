@@ -76,9 +76,19 @@ def _assign_all(mode: Mode, request: Request, replicas: int, selected: Sequence[
         case "Duplicated":
             return {candidate.name: replicas for candidate in selected}
         case "StaticWeight":
-            return divide(replicas, _static_weights(request, selected), uid=request.spec.resource.uid)
+            return _assign_statically(request, replicas, selected)
         case _:
             return _assign_dynamically(request, replicas, selected, aggregated=mode == "Aggregated")
+
+
+def _assign_statically(request: Request, replicas: int, selected: Sequence[Candidate]) -> Assignment:
+    """Afresh, as Karmada does; in a failover on top of what is assigned, so that no survivor shrinks. Holds: C2."""
+    weights, uid = _static_weights(request, selected), request.spec.resource.uid
+    kept = {candidate.name: candidate.assigned for candidate in selected if candidate.assigned}
+    missing = replicas - sum(kept.values())
+    if request.keep_assigned and missing >= 0:
+        return divide(missing, weights, kept, uid) if missing else kept
+    return divide(replicas, weights, uid=uid)
 
 
 def _static_weights(request: Request, selected: Sequence[Candidate]) -> Mapping[str, int]:

@@ -15,7 +15,10 @@ from leeward.core.scheduling.node_models import replicas_by_models
 
 
 def available_replicas(cluster: Cluster, request: Mapping[str, Quantity] | None) -> int:
-    """Replicas that fit, each asking for `request`; None asks for nothing but a pod. Holds: S10 (never negative)."""
+    """Replicas that fit, each asking for `request`; None asks for nothing but a pod. Never negative.
+
+    Raises: ValueError or ArithmeticError for a quantity that cannot be read, or is absurd.
+    """
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
@@ -53,8 +56,12 @@ def _ceil(amount: Decimal) -> int:
 
 
 def _estimate(spec: ResourceBindingSpec, cluster: Cluster) -> int:
+    """What cannot be read leaves no room: a member that reports nonsense harms only itself. Holds: S10."""
     requirements = spec.replica_requirements
-    return available_replicas(cluster, None if requirements is None else requirements.resource_request)
+    try:
+        return available_replicas(cluster, None if requirements is None else requirements.resource_request)
+    except (ValueError, ArithmeticError):
+        return 0
 
 
 GENERAL_ESTIMATOR = Estimator("GeneralEstimator", _estimate)

@@ -41,12 +41,16 @@ class Unplaceable:
 
 @dataclass(frozen=True)
 class Request:
-    """One binding's question to the scheduler, with one term of its `clusterAffinities` in view."""
+    """One binding's question to the scheduler, with one term of its `clusterAffinities` in view.
+
+    `keep_assigned`: a failover asks. What is assigned stays, under static weights, too; only the rest is divided.
+    """
 
     spec: ResourceBindingSpec
     affinity_name: str = ""
     last_scheduled_time: datetime | None = None
     propagate_empty_workloads: bool = False
+    keep_assigned: bool = False
 
     @cached_property
     def placement(self) -> Placement:

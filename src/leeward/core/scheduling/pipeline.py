@@ -42,14 +42,15 @@ def schedule(
     clusters: Sequence[Cluster],
     profile: Profile = DEFAULT_PROFILE,
     propagate_empty_workloads: bool = False,
+    keep_assigned: bool = False,
 ) -> Placed | Unplaceable:
     """Where the binding's template goes; when no affinity term gives a result, why the first one did not.
 
-    The order of `clusters` does not matter. Holds: S2, S3.
+    The order of `clusters` does not matter. `keep_assigned` is for a failover: see `Request`. Holds: S2, S3, C2.
     """
     first_failure: Unplaceable | None = None
     for affinity_name in affinity_names_to_try(spec, status):
-        request = Request(spec, affinity_name, status.last_scheduled_time, propagate_empty_workloads)
+        request = Request(spec, affinity_name, status.last_scheduled_time, propagate_empty_workloads, keep_assigned)
         outcome = place(request, clusters, profile)
         if isinstance(outcome, Placed):
             return outcome

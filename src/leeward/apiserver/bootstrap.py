@@ -1,0 +1,50 @@
+"""What an API server has before the first request: its namespaces, and the definitions that it is started with.
+
+Idempotent over restarts: what is there already stays, and a definition is only written when it differs.
+"""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.apiserver.custom.controller import Definitions
+from leeward.apiserver.custom.definitions import PREFIX
+from leeward.apiserver.handler import ADMIN_GROUP, User
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.refusals import Refused
+from leeward.apiserver.registry.decoding import decode_object
+from leeward.apiserver.registry.writing import Change, Writer
+
+NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+SERVER = User("system:apiserver", (ADMIN_GROUP,))
+
+
+async def create_namespaces(writer: Writer, kind: Kind) -> None:
+    for name in NAMESPACES:
+        manifest: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        try:
+            await writer.create(kind, "", manifest, SERVER, dry_run=False)
+        except Refused as refusal:
+            if refusal.status.reason != "AlreadyExists":
+                raise
+
+
+async def install_definitions(writer: Writer, kind: Kind, definitions: Definitions, wanted: Sequence[Manifest]) -> None:
+    """Creates or updates the given definitions, and settles them. Raises: Refused, Unfit for broken ones."""
+    for manifest in wanted:
+        name = manifest["metadata"]["name"]
+        decoded = decode_object(kind, copy.deepcopy(manifest), "Ignore").manifest
+        if writer.store.head(f"{PREFIX}/{name}") is None:
+            await writer.create(kind, "", decoded, SERVER, dry_run=False)
+        else:
+            await writer.change(kind, "", name, _replaced_by(decoded), SERVER, dry_run=False)
+        await definitions.settle(writer, name)
+
+
+def _replaced_by(wanted: Manifest) -> Change:
+    def change(current: Manifest) -> Manifest:
+        metadata: dict[str, Any] = {**current["metadata"], **wanted["metadata"]}
+        return {**current, "metadata": metadata, "spec": wanted["spec"]}
+
+    return change

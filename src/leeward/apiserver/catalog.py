@@ -1,0 +1,78 @@
+"""Which kinds are served, right now: the built-in ones, and those of the installed definitions.
+
+The catalog only knows; `custom/definitions.py` decides what is installed.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from leeward.apiserver.kinds.kind import Kind
+
+
+class Catalog:
+    """Kinds by where they are served. Changes at runtime, always within one step of the loop."""
+
+    def __init__(self, builtin: Iterable[Kind]) -> None:
+        self._builtin = {(kind.group, kind.version, kind.plural): kind for kind in builtin}
+        self._builtin_groups = {kind.group for kind in self._builtin.values()}
+        self._custom: dict[str, tuple[Kind, ...]] = {}
+        self._served = dict(self._builtin)
+        self.generation = 0
+
+    def find(self, group: str, version: str, plural: str) -> Kind | None:
+        return self._served.get((group, version, plural))
+
+    def find_kind(self, api_version: str, kind_name: str) -> Kind | None:
+        """The kind that an ownerReference or a manifest names."""
+        group, _, version = api_version.rpartition("/")
+        return next(
+            (k for k in self._served.values() if (k.group, k.version, k.kind) == (group, version, kind_name)), None
+        )
+
+    def install(self, definition: str, kinds: tuple[Kind, ...]) -> None:
+        """Serves the kinds of one definition, instead of those that it had before."""
+        if kinds:
+            self._custom[definition] = kinds
+        else:
+            self._custom.pop(definition, None)
+        custom = {(k.group, k.version, k.plural): k for ks in self._custom.values() for k in ks}
+        self._served = {**self._builtin, **custom}
+        self.generation += 1
+
+    def is_builtin_group(self, group: str) -> bool:
+        return group in self._builtin_groups
+
+    def kinds(self) -> Iterator[Kind]:
+        yield from self._served.values()
+
+    def stored_kinds(self) -> Iterator[Kind]:
+        """One kind for each set of stored objects, whatever its versions."""
+        seen: dict[str, Kind] = {}
+        for kind in self._served.values():
+            if not kind.ephemeral:
+                seen.setdefault(kind.prefix, kind)
+        yield from seen.values()
+
+    def kinds_of_group(self, group: str) -> list[Kind]:
+        return [kind for kind in self._served.values() if kind.group == group]
+
+    def versions_of_group(self, group: str) -> list[str]:
+        """The preferred one first: stable before beta before alpha, then the higher."""
+        versions = {kind.version for kind in self._served.values() if kind.group == group}
+        return sorted(versions, key=version_rank, reverse=True)
+
+    def groups(self) -> list[str]:
+        """All but the core group, the built-in ones first."""
+        return [group for group in dict.fromkeys(kind.group for kind in self._served.values()) if group]
+
+    def __contains__(self, kind: Kind) -> bool:
+        return self._served.get((kind.group, kind.version, kind.plural)) is kind
+
+
+def version_rank(version: str) -> tuple[int, int, int]:
+    """Orders `v2`, `v1`, `v2beta1`, `v1alpha1`, and anything else."""
+    digits = version.removeprefix("v")
+    for stability, word in ((1, "beta"), (0, "alpha")):
+        major, found, minor = digits.partition(word)
+        if found and major.isdigit():
+            return (stability, int(major), int(minor) if minor.isdigit() else 0)
+    return (2, int(digits), 0) if digits.isdigit() else (-1, 0, 0)

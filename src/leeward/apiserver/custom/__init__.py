@@ -1,0 +1,1 @@
+"""Custom resources: from a CustomResourceDefinition to kinds that are served, defaulted, pruned and checked."""

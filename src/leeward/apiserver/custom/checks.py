@@ -1,0 +1,212 @@
+"""What is wrong with a custom object, by its structural schema: every fault, with its path, in Kubernetes' words."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+from leeward.api import codec
+from leeward.api.meta import parse_time
+from leeward.api.status import Problem
+from leeward.apiserver.custom.node import Node
+from leeward.apiserver.values import texts
+
+_TYPES: Mapping[str, Callable[[Any], bool]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: (isinstance(value, int) and not isinstance(value, bool)) or _is_whole(value),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+}
+_INT_RANGES = {"int32": 2**31, "int64": 2**63}
+
+
+def check(node: Node, value: Any, path: str = "") -> list[Problem]:
+    """All problems below `path`."""
+    return list(_check(node, value, path))
+
+
+def _check(node: Node, value: Any, path: str) -> Iterator[Problem]:
+    raw = node.raw
+    if value is None and raw.get("nullable"):
+        return
+    wrong_type = _type_problem(raw, value, path)
+    if wrong_type is not None:
+        yield wrong_type
+        return
+    yield from _enum(raw, value, path)
+    match value:
+        case bool():
+            pass
+        case int() | float():
+            yield from _number(raw, value, path)
+        case str():
+            yield from _string(raw, value, path)
+        case list():
+            yield from _array(node, cast(list[Any], value), path)
+        case dict():
+            yield from _object(node, cast(dict[str, Any], value), path)
+        case _:
+            pass
+    yield from _combinations(node, value, path)
+
+
+def _type_problem(raw: Mapping[str, Any], value: Any, path: str) -> Problem | None:
+    if raw.get("x-kubernetes-int-or-string"):
+        if isinstance(value, int | str) and not isinstance(value, bool):
+            return None
+        return _mistyped(path, value, "integer,string")
+    wanted = raw.get("type", "")
+    if not wanted or _TYPES[wanted](value):
+        return None
+    return _mistyped(path, value, wanted)
+
+
+def _mistyped(path: str, value: Any, wanted: str) -> Problem:
+    got = json_type(value)
+    said = f'Invalid value: "{got}": {_in_body(path)} must be of type {wanted}: "{got}"'
+    return Problem(path, "FieldValueTypeInvalid", said)
+
+
+def json_type(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def _enum(raw: Mapping[str, Any], value: Any, path: str) -> Iterator[Problem]:
+    allowed = cast(Sequence[Any], raw.get("enum") or ())
+    if allowed and value not in allowed:
+        yield Problem.not_supported(
+            path, value, [choice if isinstance(choice, str) else str(choice) for choice in allowed]
+        )
+
+
+def _number(raw: Mapping[str, Any], value: float, path: str) -> Iterator[Problem]:
+    low, high, step = raw.get("minimum"), raw.get("maximum"), raw.get("multipleOf")
+    if low is not None and (value <= low if raw.get("exclusiveMinimum") else value < low):
+        than = "greater than" if raw.get("exclusiveMinimum") else "greater than or equal to"
+        yield Problem.invalid(path, value, f"{_in_body(path)} should be {than} {low}")
+    if high is not None and (value >= high if raw.get("exclusiveMaximum") else value > high):
+        than = "less than" if raw.get("exclusiveMaximum") else "less than or equal to"
+        yield Problem.invalid(path, value, f"{_in_body(path)} should be {than} {high}")
+    if step and value % step:
+        yield Problem.invalid(path, value, f"{_in_body(path)} should be a multiple of {step}")
+    limit = _INT_RANGES.get(raw.get("format", ""))
+    if limit is not None and not -limit <= value < limit:
+        yield Problem.invalid(path, value, f"{_in_body(path)} must be of format {raw['format']}")
+
+
+def _string(raw: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
+    longest, shortest, pattern = raw.get("maxLength"), raw.get("minLength"), raw.get("pattern")
+    if longest is not None and len(value) > longest:
+        yield Problem(path, "FieldValueTooLong", f"Too long: may not be more than {longest} bytes")
+    if shortest is not None and len(value) < shortest:
+        yield Problem.invalid(path, value, f"{_in_body(path)} should be at least {shortest} chars long")
+    if pattern and not _pattern(pattern).search(value):
+        yield Problem.invalid(path, value, f"{_in_body(path)} should match '{pattern}'")
+    if raw.get("format") in ("date-time", "datetime") and not _is_time(value):
+        said = f'Invalid value: "{value}": {_in_body(path)} must be of type date-time: "{value}"'
+        yield Problem(path, "FieldValueTypeInvalid", said)
+
+
+def _array(node: Node, value: list[Any], path: str) -> Iterator[Problem]:
+    most, least = node.raw.get("maxItems"), node.raw.get("minItems")
+    if most is not None and len(value) > most:
+        yield Problem(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {most} items")
+    if least is not None and len(value) < least:
+        yield Problem.invalid(path, len(value), f"{_in_body(path)} should have at least {least} items")
+    yield from _duplicates(node.raw, value, path)
+    if node.items is not None:
+        for index, item in enumerate(value):
+            yield from _check(node.items, item, f"{path}[{index}]")
+
+
+def _duplicates(raw: Mapping[str, Any], value: list[Any], path: str) -> Iterator[Problem]:
+    """Items of sets, and keys of lists that are maps, occur once."""
+    if not (raw.get("x-kubernetes-list-type") in ("set", "map") or raw.get("uniqueItems")):
+        return
+    keys = texts(raw, "x-kubernetes-list-map-keys")
+    seen: set[bytes] = set()
+    for index, item in enumerate(value):
+        text = codec.encode(_identity(item, keys))
+        if text in seen:
+            yield Problem(f"{path}[{index}]", "FieldValueDuplicate", f"Duplicate value: {text.decode()}")
+        seen.add(text)
+
+
+def _identity(item: Any, keys: Sequence[str]) -> Any:
+    if not keys or not isinstance(item, dict):
+        return item
+    fields = cast(dict[str, Any], item)
+    return {key: fields[key] for key in keys if key in fields}
+
+
+def _object(node: Node, value: dict[str, Any], path: str) -> Iterator[Problem]:
+    raw = node.raw
+    for name in raw.get("required") or ():
+        if name not in value and not (node.embedded and name in ("apiVersion", "kind")):
+            yield Problem.required(_child(path, name))
+    most, least = raw.get("maxProperties"), raw.get("minProperties")
+    if most is not None and len(value) > most:
+        yield Problem(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {most} items")
+    if least is not None and len(value) < least:
+        yield Problem.invalid(path, len(value), f"{_in_body(path)} should have at least {least} properties")
+    for name, item in value.items():
+        child = node.properties.get(name) or node.additional
+        if child is not None:
+            yield from _check(child, item, _child(path, name))
+
+
+def _combinations(node: Node, value: Any, path: str) -> Iterator[Problem]:
+    """`allOf`, `anyOf`, `oneOf`, `not`: structural schemas use them for limits only."""
+    for part in node.all_of:
+        yield from _check(part, value, path)
+    if node.any_of and not any(_fits(part, value) for part in node.any_of):
+        yield Problem.invalid(path, value, f"{_in_body(path)} must validate at least one schema (anyOf)")
+    if node.one_of and sum(_fits(part, value) for part in node.one_of) != 1:
+        yield Problem.invalid(path, value, f"{_in_body(path)} must validate one and only one schema (oneOf)")
+    if node.negated is not None and _fits(node.negated, value):
+        yield Problem.invalid(path, value, f"{_in_body(path)} must not validate the schema (not)")
+
+
+def _fits(node: Node, value: Any) -> bool:
+    return not any(True for _ in _check(node, value, ""))
+
+
+@lru_cache(maxsize=1024)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer()
+
+
+def _is_time(value: str) -> bool:
+    try:
+        parse_time(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _child(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _in_body(path: str) -> str:
+    return f"{path} in body" if path else "body"

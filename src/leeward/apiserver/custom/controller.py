@@ -1,0 +1,168 @@
+"""The life of custom kinds: what is served follows the stored definitions.
+
+As a hook it serves the kinds of a definition as soon as the write is durable. As a task it settles the definition's
+status, and removes the objects of a definition that is being deleted before the definition itself goes.
+
+Holds: D10 (what was accepted is served), D8 (a definition waits for the finalizers of its objects).
+"""
+
+import asyncio
+import logging
+from contextlib import aclosing
+from typing import Any
+
+from leeward.api import codec
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.apiserver.catalog import Catalog
+from leeward.apiserver.changes import changes
+from leeward.apiserver.custom.definitions import (
+    PREFIX,
+    is_accepted,
+    is_terminating,
+    kinds_of,
+    name_conflict,
+    settled_status,
+)
+from leeward.apiserver.handler import User
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.refusals import Refused
+from leeward.apiserver.registry.deleting import DEFINITION_FINALIZER, DeleteOptions, Deleter
+from leeward.apiserver.registry.writing import Writer
+from leeward.apiserver.store import Raced, Record, Store, StoreFailed
+from leeward.apiserver.values import texts
+
+log = logging.getLogger(__name__)
+
+CONTROLLER = User("system:serviceaccount:kube-system:customresourcecleanup", ("system:masters",))
+RETRY_SECONDS = 1.0
+
+
+class Definitions:
+    """The hook of CustomResourceDefinitions, and the task that looks after them."""
+
+    def __init__(self, store: Store, catalog: Catalog, definition_kind: Kind) -> None:
+        self._store = store
+        self._catalog = catalog
+        self._kind = definition_kind
+
+    def serve_stored(self) -> None:
+        """Serves what was defined before a restart."""
+        for definition in self._stored():
+            self._serve(definition)
+
+    def before_write(self, new: Manifest, old: ReadOnlyManifest | None) -> None:
+        del new, old
+
+    def not_written(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
+        del new, old
+
+    def after_write(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
+        if old is None or _served_by(old) != _served_by(new):
+            self._serve(new)
+
+    def after_delete(self, old: ReadOnlyManifest) -> None:
+        self._catalog.install(old["metadata"]["name"], ())
+
+    async def settle(self, writer: Writer, name: str) -> None:
+        """Brings the status of one definition to what is true now."""
+        key = PREFIX + "/" + name
+        while (record := self._store.head(key)) is not None:
+            definition = codec.decode_manifest(record.value)
+            conflict = name_conflict(definition, self._accepted())
+            status = settled_status(definition, conflict, writer.clock.now())
+            if status == definition.get("status"):
+                return
+            try:
+                await writer.replace(self._kind, key, record, {**definition, "status": status})
+            except Raced:
+                continue
+
+    async def run(self, writer: Writer, deleter: Deleter) -> None:
+        """Looks after all definitions until it is cancelled."""
+        async with aclosing(changes(self._store)) as records:
+            async for record in records:
+                try:
+                    await self._look_at(record, writer, deleter)
+                except (Refused, StoreFailed) as error:
+                    log.warning("definitions: %s: %s", record.key, error)
+                    await asyncio.sleep(RETRY_SECONDS)
+
+    async def _look_at(self, record: Record, writer: Writer, deleter: Deleter) -> None:
+        if not record.key.startswith(PREFIX):
+            if record.deleted:
+                await self._finish_if_terminating(record.key, writer)
+            return
+        if record.deleted:
+            await self._settle_all(writer)
+            return
+        name = record.key.removeprefix(PREFIX + "/")
+        await self.settle(writer, name)
+        definition = codec.decode_manifest(record.value)
+        if is_terminating(definition):
+            await self._remove_objects(definition, deleter)
+            await self._finish(name, writer)
+
+    async def _settle_all(self, writer: Writer) -> None:
+        """Names were given back: others may have them now."""
+        for definition in self._stored():
+            await self.settle(writer, definition["metadata"]["name"])
+
+    async def _remove_objects(self, definition: ReadOnlyManifest, deleter: Deleter) -> None:
+        for kind in kinds_of(definition)[:1]:
+            for record in self._store.list(kind.prefix).records:
+                metadata = codec.decode_manifest(record.value)["metadata"]
+                await delete_quietly(deleter, kind, metadata)
+
+    async def _finish_if_terminating(self, key: str, writer: Writer) -> None:
+        _, group, plural, *_ = key.split("/")
+        name = f"{plural}.{group}"
+        if self._store.get(f"{PREFIX}/{name}") is not None:
+            await self._finish(name, writer)
+
+    async def _finish(self, name: str, writer: Writer) -> None:
+        """Takes the finalizer away when no object is left."""
+        record = self._store.get(f"{PREFIX}/{name}")
+        if record is None:
+            return
+        definition = codec.decode_manifest(record.value)
+        prefix = f"/{definition['spec']['group']}/{definition['spec']['names']['plural']}/"
+        if not is_terminating(definition) or self._store.list(prefix, limit=1).records:
+            return
+        try:
+            await writer.change(self._kind, "", name, _without_finalizer, CONTROLLER, dry_run=False)
+        except Refused as refusal:
+            if refusal.status.code != 404:
+                raise
+
+    def _serve(self, definition: ReadOnlyManifest) -> None:
+        """Installs the kinds, unless another definition has the names."""
+        name = definition["metadata"]["name"]
+        conflict = name_conflict(definition, self._accepted())
+        self._catalog.install(name, () if conflict else kinds_of(definition))
+
+    def _accepted(self) -> list[Manifest]:
+        return [definition for definition in self._stored() if is_accepted(definition)]
+
+    def _stored(self) -> list[Manifest]:
+        return [codec.decode_manifest(record.value) for record in self._store.list(PREFIX).records]
+
+
+async def delete_quietly(deleter: Deleter, kind: Kind, metadata: dict[str, Any]) -> None:
+    """Deletes an object in the background, that very one; that it is gone already is fine. Holds: S5."""
+    options = DeleteOptions(uid=metadata["uid"])
+    try:
+        await deleter.delete(kind, metadata.get("namespace", ""), metadata["name"], options, CONTROLLER)
+    except Refused as refusal:
+        if refusal.status.code not in (404, 409):
+            raise
+
+
+def _without_finalizer(definition: Manifest) -> Manifest:
+    finalizers = texts(definition["metadata"], "finalizers")
+    definition["metadata"]["finalizers"] = [f for f in finalizers if f != DEFINITION_FINALIZER]
+    return definition
+
+
+def _served_by(definition: ReadOnlyManifest) -> tuple[Any, bool, bool]:
+    """What of a definition decides about what is served."""
+    return definition["spec"], is_terminating(definition), is_accepted(definition)

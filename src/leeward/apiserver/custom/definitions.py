@@ -1,0 +1,229 @@
+"""From a CustomResourceDefinition to the kinds that it defines, and what its status has to say.
+
+Pure: `kinds_of` and `settled_status` are functions of the definition and of the names that others have taken.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from leeward.apiserver.catalog import version_rank
+from leeward.apiserver.custom.jsonpath import Find, compile_path
+from leeward.apiserver.custom.schema import StructuralSchema
+from leeward.apiserver.kinds.columns import age
+from leeward.apiserver.kinds.kind import Cell, Column, Kind, Scale, content_changed, spec_changed
+from leeward.apiserver.kinds.names import dns_subdomain
+from leeward.apiserver.values import entries, section
+
+_TERMINATING = (
+    "Terminating",
+    "True",
+    "InstanceDeletionPending",
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
+PREFIX = "/apiextensions.k8s.io/customresourcedefinitions/"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a definition claims in its group."""
+
+    plural: str
+    singular: str
+    kind: str
+    list_kind: str
+    short_names: tuple[str, ...]
+
+    def resources(self) -> set[str]:
+        return {self.plural, self.singular, *self.short_names}
+
+
+def names_of(definition: ReadOnlyManifest) -> Names:
+    names: Mapping[str, Any] = definition["spec"]["names"]
+    kind = names["kind"]
+    return Names(
+        plural=names["plural"],
+        singular=names.get("singular") or kind.lower(),
+        kind=kind,
+        list_kind=names.get("listKind") or f"{kind}List",
+        short_names=tuple(names.get("shortNames") or ()),
+    )
+
+
+def is_terminating(definition: ReadOnlyManifest) -> bool:
+    return "deletionTimestamp" in definition["metadata"]
+
+
+def kinds_of(definition: ReadOnlyManifest) -> tuple[Kind, ...]:
+    """One kind for each served version."""
+    return tuple(_kind_of(definition, version) for version in definition["spec"]["versions"] if version["served"])
+
+
+def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any]) -> Kind:
+    spec, names = definition["spec"], names_of(definition)
+    schema = StructuralSchema(section(version, "schema").get("openAPIV3Schema") or {})
+    subresources = section(version, "subresources")
+    has_status = "status" in subresources
+    return Kind(
+        group=spec["group"],
+        version=version["name"],
+        kind=names.kind,
+        plural=names.plural,
+        namespaced=spec["scope"] == "Namespaced",
+        short_names=names.short_names,
+        categories=tuple(spec["names"].get("categories") or ()),
+        singular=names.singular,
+        list_kind=names.list_kind,
+        storage_version=next(v["name"] for v in spec["versions"] if v["storage"]),
+        columns=tuple(_columns(version.get("additionalPrinterColumns") or ())),
+        status=has_status,
+        scale=_scale(subresources.get("scale")),
+        default=schema.default,
+        name_rule=dns_subdomain,
+        generation=spec_changed if has_status else content_changed,
+        unconditional_update=False,
+        custom=True,
+        schema=schema,
+        deprecation=_deprecation(spec, names.kind, version),
+        terminating=is_terminating(definition),
+    )
+
+
+def _deprecation(spec: Mapping[str, Any], kind: str, version: Mapping[str, Any]) -> str:
+    """The warning that goes with answers in a deprecated version."""
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning"):
+        return version["deprecationWarning"]
+    current = [v["name"] for v in entries(spec, "versions") if v["served"] and not v.get("deprecated")]
+    instead = f"; use {spec['group']}/{max(current, key=version_rank)} {kind}" if current else ""
+    return f"{spec['group']}/{version['name']} {kind} is deprecated{instead}"
+
+
+def _scale(scale: Mapping[str, Any] | None) -> Scale | None:
+    if scale is None:
+        return None
+    return Scale(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", ""))
+
+
+def _columns(columns: Iterable[Mapping[str, Any]]) -> Iterable[Column]:
+    for column in columns:
+        path = column["jsonPath"]
+        yield Column(
+            name=column["name"],
+            cell=_cell(compile_path(path), column["type"]),
+            type=column["type"],
+            format=column.get("format", ""),
+            description=column.get("description") or f"Custom resource definition column (in JSONPath format): {path}",
+            priority=column.get("priority", 0),
+        )
+
+
+def _cell(find: Find, column_type: str) -> Cell:
+    show = _SHOWN.get(column_type, _as_text)
+
+    def cell(manifest: ReadOnlyManifest, now: datetime) -> Any:
+        found = find(manifest)
+        if not found or found[0] is None:
+            return None
+        return show(found[0], now)
+
+    return cell
+
+
+def _as_text(value: Any, now: datetime) -> str:
+    del now
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else str(value)
+
+
+def _as_is(value: Any, now: datetime) -> Any:
+    del now
+    return value
+
+
+_SHOWN: Mapping[str, Callable[[Any, datetime], Any]] = {
+    "date": lambda value, now: age(str(value), now),
+    "integer": _as_is,
+    "number": _as_is,
+    "boolean": _as_is,
+}
+
+
+def first_status(definition: ReadOnlyManifest) -> dict[str, Any]:
+    """The status of a definition at birth: nothing is accepted yet."""
+    stored = [version["name"] for version in definition["spec"]["versions"] if version["storage"]]
+    accepted = {"plural": "", "kind": ""}
+    return {"conditions": None, "acceptedNames": accepted, "storedVersions": stored}
+
+
+def name_conflict(definition: ReadOnlyManifest, others: Iterable[ReadOnlyManifest]) -> tuple[str, str] | None:
+    """Reason and message when another definition of the group, accepted before, has one of the names."""
+    mine = names_of(definition)
+    taken_names: set[str] = set()
+    taken_kinds: set[str] = set()
+    for other in others:
+        theirs = names_of(other)
+        if other["spec"]["group"] == definition["spec"]["group"] and theirs.plural != mine.plural:
+            taken_names |= theirs.resources()
+            taken_kinds |= {theirs.kind, theirs.list_kind}
+    claims = (
+        ("PluralConflict", mine.plural, taken_names),
+        ("SingularConflict", mine.singular, taken_names),
+        *(("ShortNamesConflict", short, taken_names) for short in mine.short_names),
+        ("KindConflict", mine.kind, taken_kinds),
+        ("ListKindConflict", mine.list_kind, taken_kinds),
+    )
+    conflicts = [(reason, f'"{wanted}" is already in use') for reason, wanted, taken in claims if wanted in taken]
+    return conflicts[-1] if conflicts else None
+
+
+def settled_status(definition: ReadOnlyManifest, conflict: tuple[str, str] | None, now: datetime) -> dict[str, Any]:
+    """The status of a definition that was looked at; equal to the present one when nothing has changed."""
+    old = section(definition, "status")
+    before = {condition["type"]: condition for condition in old.get("conditions") or ()}
+    if conflict is None:
+        wanted = [
+            ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
+            ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"),
+        ]
+        accepted = _accepted(definition)
+    else:
+        wanted = [
+            ("NamesAccepted", "False", *conflict),
+            ("Established", "False", "NotAccepted", "not all names are accepted"),
+        ]
+        accepted = {"plural": names_of(definition).plural, "kind": ""}
+    if is_terminating(definition):
+        wanted.append(_TERMINATING)
+    conditions = [_condition(before.get(w[0]), w, now) for w in wanted]
+    stored = list(dict.fromkeys([*(old.get("storedVersions") or ()), *first_status(definition)["storedVersions"]]))
+    return {"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored}
+
+
+def is_accepted(definition: ReadOnlyManifest) -> bool:
+    """Whether the definition was given its names."""
+    conditions = entries(section(definition, "status"), "conditions")
+    return any(c["type"] == "NamesAccepted" and c["status"] == "True" for c in conditions)
+
+
+def ending_status(definition: ReadOnlyManifest, now: datetime) -> dict[str, Any]:
+    """The status of a definition whose deletion has begun."""
+    status = section(definition, "status")
+    others = [c for c in entries(status, "conditions") if c["type"] != _TERMINATING[0]]
+    return {**status, "conditions": [*others, _condition(None, _TERMINATING, now)]}
+
+
+def _accepted(definition: ReadOnlyManifest) -> dict[str, Any]:
+    names = definition["spec"]["names"]
+    kept = ("plural", "singular", "shortNames", "kind", "listKind", "categories")
+    return {key: names[key] for key in kept if names.get(key)}
+
+
+def _condition(old: Manifest | None, wanted: tuple[str, str, str, str], now: datetime) -> dict[str, str]:
+    kind, status, reason, message = wanted
+    since = old["lastTransitionTime"] if old and old["status"] == status else format_time(now)
+    return {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message}

@@ -1,0 +1,51 @@
+"""A structural schema, compiled: a tree of nodes that pruning, defaulting and checking walk along a value."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from leeward.apiserver.values import section
+
+_ABSENT = object()
+
+
+@dataclass(slots=True)
+class Node:
+    """One place in a schema. `raw` is the schema's own text, for its limits and for OpenAPI."""
+
+    raw: Mapping[str, Any]
+    properties: dict[str, "Node"] = field(default_factory=dict[str, "Node"])
+    items: "Node | None" = None
+    additional: "Node | None" = None
+    default: Any = _ABSENT
+    preserves: bool = False
+    embedded: bool = False
+    all_of: tuple["Node", ...] = ()
+    any_of: tuple["Node", ...] = ()
+    one_of: tuple["Node", ...] = ()
+    negated: "Node | None" = None
+
+    @property
+    def has_default(self) -> bool:
+        return self.default is not _ABSENT
+
+
+def compile_schema(raw: Mapping[str, Any]) -> Node:
+    additional = raw.get("additionalProperties")
+    return Node(
+        raw=raw,
+        properties={name: compile_schema(child) for name, child in section(raw, "properties").items()},
+        items=compile_schema(raw["items"]) if isinstance(raw.get("items"), dict) else None,
+        additional=compile_schema(cast(dict[str, Any], additional)) if isinstance(additional, dict) else None,
+        default=raw.get("default", _ABSENT),
+        preserves=bool(raw.get("x-kubernetes-preserve-unknown-fields")) or additional is True,
+        embedded=bool(raw.get("x-kubernetes-embedded-resource")),
+        all_of=_compile_all(raw.get("allOf")),
+        any_of=() if raw.get("x-kubernetes-int-or-string") else _compile_all(raw.get("anyOf")),
+        one_of=_compile_all(raw.get("oneOf")),
+        negated=compile_schema(raw["not"]) if isinstance(raw.get("not"), dict) else None,
+    )
+
+
+def _compile_all(parts: Iterable[Mapping[str, Any]] | None) -> tuple[Node, ...]:
+    return tuple(compile_schema(part) for part in parts or ())

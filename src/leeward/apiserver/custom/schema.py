@@ -1,0 +1,94 @@
+"""Structural schemas: pruning, defaulting and checking of custom objects, compiled once per version.
+
+Unknown fields go, defaults come, and `checks.py`
+says what is wrong with the rest. Values below `x-kubernetes-preserve-unknown-fields` stay as they are, and those of an
+embedded resource keep their apiVersion, kind and metadata.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.status import Problem
+from leeward.apiserver.custom.checks import check
+from leeward.apiserver.custom.node import Node, compile_schema
+
+_TYPE_FIELDS = ("apiVersion", "kind", "metadata")
+
+
+class StructuralSchema:
+    """The schema of one version of a custom kind."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self._root = compile_schema(raw)
+
+    def unknown_fields(self, manifest: ReadOnlyManifest) -> list[str]:
+        found = list(_prune_object(self._root, cast(Manifest, manifest), "", root=True, drop=False))
+        return sorted(found)
+
+    def prune(self, manifest: Manifest) -> None:
+        for _ in _prune_object(self._root, manifest, "", root=True, drop=True):
+            pass
+
+    def default(self, manifest: Manifest) -> None:
+        _default_object(self._root, manifest, root=True)
+
+    def validate(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]:
+        del old
+        content = {key: value for key, value in manifest.items() if key not in _TYPE_FIELDS}
+        return check(self._root, content)
+
+    def wire(self) -> Mapping[str, Any]:
+        return self._root.raw
+
+
+def _prune(node: Node, value: Any, path: str, drop: bool) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from _prune_object(node, cast(dict[str, Any], value), path, root=node.embedded, drop=drop)
+    elif isinstance(value, list) and node.items is not None:
+        for index, item in enumerate(cast(list[Any], value)):
+            yield from _prune(node.items, item, f"{path}[{index}]", drop)
+
+
+def _prune_object(node: Node, value: dict[str, Any], path: str, *, root: bool, drop: bool) -> Iterator[str]:
+    for name in list(value):
+        if root and name in _TYPE_FIELDS:
+            continue
+        child = node.properties.get(name) or node.additional
+        where = f"{path}.{name}" if path else name
+        if child is not None:
+            yield from _prune(child, value[name], where, drop)
+        elif not node.preserves:
+            yield where
+            if drop:
+                del value[name]
+
+
+def _default(node: Node, value: Any) -> None:
+    if isinstance(value, dict):
+        _default_object(node, cast(dict[str, Any], value), root=node.embedded)
+    elif isinstance(value, list) and node.items is not None:
+        for item in cast(list[Any], value):
+            _default(node.items, item)
+
+
+def _default_object(node: Node, value: dict[str, Any], *, root: bool) -> None:
+    for name, child in node.properties.items():
+        if root and name in _TYPE_FIELDS:
+            continue
+        if name in value and value[name] is None and not child.raw.get("nullable"):
+            _drop_null(child, value, name)
+        if name not in value and child.has_default:
+            value[name] = copy.deepcopy(child.default)
+        if name in value:
+            _default(child, value[name])
+    if node.additional is not None:
+        for name in value.keys() - node.properties.keys():
+            _default(node.additional, value[name])
+
+
+def _drop_null(child: Node, value: dict[str, Any], name: str) -> None:
+    """A null where null is not allowed makes way for the default, if there is one."""
+    if child.has_default:
+        del value[name]

@@ -1,0 +1,77 @@
+"""Health and version endpoints, and metrics: the paths that probes ask, mostly without credentials."""
+
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from leeward.api import codec
+from leeward.apiserver.refusals import JSON, TEXT, page_not_found
+from leeward.apiserver.store import Store
+from leeward.client.transport import Request, Response
+
+KUBERNETES_VERSION = "v1.36.0"
+OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version")
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_CHECKS: tuple[str, ...] = ("ping", "etcd", "ready")
+
+
+@dataclass(slots=True)
+class Health:
+    """What the probes are told. `ready = False` makes /readyz (not /livez) fail; `reason` says why."""
+
+    store: Store
+    metrics: CollectorRegistry
+    version: str = KUBERNETES_VERSION
+    ready: bool = True
+    reason: str = "made unready"
+
+    def answer(self, request: Request) -> Response | None:
+        """The answer to a health, version or metrics path; None for any other."""
+        path = request.path.rstrip("/")
+        if path == "/version":
+            return Response(200, codec.encode(self._version()), {"content-type": JSON})
+        if path == "/metrics":
+            return Response(200, generate_latest(self.metrics), {"content-type": _METRICS_TYPE})
+        probe, _, check = path.removeprefix("/").partition("/")
+        if probe not in ("healthz", "livez", "readyz"):
+            return None
+        checks = self._checks(probe)
+        if check:
+            checks = {name: failure for name, failure in checks.items() if name == check}
+            if not checks:
+                return page_not_found()
+        return _report(probe, checks, "verbose" in request.query)
+
+    def _checks(self, probe: str) -> dict[str, str]:
+        """The failure of each check; empty where it is fine."""
+        checks = dict.fromkeys(_CHECKS if probe == "readyz" else _CHECKS[:2], "")
+        if probe == "readyz" and not self.ready:
+            checks["ready"] = self.reason
+        return checks
+
+    def _version(self) -> dict[str, str]:
+        major, minor = self.version.removeprefix("v").split(".")[:2]
+        return {
+            "major": major,
+            "minor": minor,
+            "emulationMajor": major,
+            "emulationMinor": minor,
+            "minCompatibilityMajor": major,
+            "minCompatibilityMinor": minor,
+            "gitVersion": self.version,
+            "gitCommit": "0" * 40,
+            "gitTreeState": "clean",
+            "buildDate": "1970-01-01T00:00:00Z",
+            "goVersion": "none",
+            "compiler": "cpython",
+            "platform": "linux/amd64",
+        }
+
+
+def _report(probe: str, checks: dict[str, str], verbose: bool) -> Response:
+    failed = any(checks.values())
+    if not failed and not verbose:
+        return Response(200, b"ok", {"content-type": TEXT})
+    lines = [f"[-]{name} failed: {failure}" if failure else f"[+]{name} ok" for name, failure in checks.items()]
+    lines.append(f"{probe} check {'failed' if failed else 'passed'}")
+    return Response(500 if failed else 200, "\n".join([*lines, ""]).encode(), {"content-type": TEXT})

@@ -1,0 +1,206 @@
+"""The way in over HTTP(S): bytes of the network to a `Request`, and the handler's answer back.
+
+Every path goes to the one handler. A watch has a task that reads its lines into a bounded buffer, and the connection
+writes whatever is ready in one piece; a client that goes away ends both. Stopping ends the open watches cleanly.
+
+Never looks into a body, and decides nothing but who asks.
+"""
+
+import asyncio
+import gzip
+import logging
+import ssl
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any, cast
+
+from aiohttp import web
+
+from leeward.api import codec
+from leeward.api.status import Status
+from leeward.apiserver.authentication import Authenticator, BadCredential
+from leeward.apiserver.handler import Handler, StreamResponse, User
+from leeward.client.transport import Request, Response
+from leeward.loop.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES = 3 * 1024 * 1024
+READ_TIMEOUT_SECONDS = 30.0
+REQUEST_TIMEOUT_SECONDS = 60.0
+WRITE_TIMEOUT_SECONDS = 60.0
+STOP_TIMEOUT_SECONDS = 0.5
+STREAM_BUFFER_BYTES = 1024 * 1024
+GZIP_FROM_BYTES = 128 * 1024
+
+
+class HttpFront:
+    """Serves `handler` on one port. `delay` gives the seconds that every request waits first: a slow server."""
+
+    def __init__(
+        self,
+        handler: Handler,
+        authenticator: Authenticator,
+        ssl_context: ssl.SSLContext | None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        delay: Callable[[], float] | None = None,
+    ) -> None:
+        self._handler = handler
+        self._authenticator = authenticator
+        self._ssl_context = ssl_context
+        self._host = host
+        self._port = port
+        self._delay = delay
+        self._streams = Supervisor("watches of the API server")
+        self._runner: web.ServerRunner | None = None
+
+    async def start(self) -> int:
+        """Listens; gives the port. Raises: OSError when the address is taken."""
+        server = web.Server(self._serve, request_factory=_bounded_request, handler_cancellation=True, access_log=None)
+        self._runner = web.ServerRunner(server, shutdown_timeout=STOP_TIMEOUT_SECONDS)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, self._port, ssl_context=self._ssl_context, backlog=1024)
+        try:
+            await site.start()
+        except OSError:
+            await self.stop()
+            raise
+        return int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Ends the watches, lets running requests finish for a moment, and closes all connections."""
+        runner, self._runner = self._runner, None
+        await self._streams.close()
+        if runner is not None:
+            await runner.cleanup()
+
+    async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
+        try:
+            request = await _read_request(incoming)
+            user = self._authenticator.authenticate(request, _peer_certificate(incoming))
+            answer = await self._answer(request, user)
+        except web.HTTPRequestEntityTooLarge:
+            answer = _refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY_BYTES}")
+        except BadCredential:
+            answer = _refusal(401, "Unauthorized", "Unauthorized")
+        except TimeoutError:
+            answer = _refusal(504, "Timeout", "the request was not completed in time")
+        except ConnectionError:
+            raise
+        except Exception:
+            log.exception("%s %s failed", incoming.method, incoming.path)
+            answer = _refusal(500, "InternalError", "an internal error; the server's log says more")
+        if self._runner is None:
+            answer = _refusal(503, "ServiceUnavailable", "the server is stopping")
+        if isinstance(answer, StreamResponse):
+            return await self._stream(incoming, answer)
+        return await _render(incoming, answer)
+
+    async def _answer(self, request: Request, user: User) -> Response | StreamResponse:
+        async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
+            if self._delay is not None and (seconds := self._delay()) > 0:
+                await asyncio.sleep(seconds)
+            return await self._handler.handle(request, user)
+
+    async def _stream(self, incoming: web.BaseRequest, answer: StreamResponse) -> web.StreamResponse:
+        """Writes lines as they come; a stream that breaks off ends without the mark of its end, so that it shows."""
+        outgoing = web.StreamResponse(headers={"content-type": answer.content_type})
+        outgoing.enable_chunked_encoding()
+        await outgoing.prepare(incoming)
+        lines = _LineBuffer()
+        reader = self._streams.start(lines.fill(answer), "watch")
+        try:
+            while data := await lines.take():
+                async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
+                    await outgoing.write(data)
+            if lines.broken:
+                _abort(incoming)
+            await outgoing.write_eof()
+        except (TimeoutError, ConnectionError):
+            _abort(incoming)
+        finally:
+            reader.cancel()
+        return outgoing
+
+
+class _LineBuffer:
+    """Lines between a watch and its connection: filled by one task, taken by another in one piece."""
+
+    def __init__(self) -> None:
+        self.broken = False
+        self._lines: list[bytes] = []
+        self._bytes = 0
+        self._ended = False
+        self._ready = asyncio.Event()
+        self._room = asyncio.Event()
+
+    async def fill(self, answer: StreamResponse) -> None:
+        try:
+            async with aclosing(cast(AsyncGenerator[bytes, None], answer.lines)) as lines:
+                async for line in lines:
+                    await self._put(line)
+        except Exception:
+            log.exception("a watch broke off")
+            self.broken = True
+        finally:
+            self._ended = True
+            self._ready.set()
+
+    async def take(self) -> bytes:
+        """All that is ready, once there is something; nothing at the end."""
+        if not self._lines and not self._ended:
+            self._ready.clear()
+            await self._ready.wait()
+        data = b"".join(self._lines)
+        self._lines.clear()
+        self._bytes = 0
+        self._room.set()
+        return data
+
+    async def _put(self, line: bytes) -> None:
+        self._lines += (line, b"\n")
+        self._bytes += len(line) + 1
+        self._ready.set()
+        while self._bytes > STREAM_BUFFER_BYTES:
+            self._room.clear()
+            await self._room.wait()
+
+
+def _bounded_request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY_BYTES + 1)
+
+
+async def _read_request(incoming: web.BaseRequest) -> Request:
+    query: dict[str, str] = {}
+    for key, value in incoming.query.items():
+        query.setdefault(key, value)
+    async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+        body = await incoming.read() if incoming.body_exists else b""
+    if len(body) > MAX_BODY_BYTES:
+        raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, len(body))
+    headers = {key.lower(): value for key, value in incoming.headers.items()}
+    return Request(incoming.method, incoming.path, query, headers, body)
+
+
+def _peer_certificate(incoming: web.BaseRequest) -> dict[str, Any] | None:
+    return incoming.get_extra_info("peercert")
+
+
+async def _render(incoming: web.BaseRequest, answer: Response) -> web.Response:
+    headers = {"content-type": "application/json", **answer.headers}
+    body = answer.body
+    if len(body) >= GZIP_FROM_BYTES and "gzip" in incoming.headers.get("accept-encoding", ""):
+        body = await asyncio.to_thread(gzip.compress, body, 1)
+        headers |= {"content-encoding": "gzip", "vary": "Accept-Encoding"}
+    return web.Response(status=answer.code, body=body, headers=headers)
+
+
+def _refusal(code: int, reason: str, message: str) -> Response:
+    return Response(code, codec.encode(Status(message=message, reason=reason, code=code)))
+
+
+def _abort(incoming: web.BaseRequest) -> None:
+    if incoming.transport is not None:
+        incoming.transport.abort()

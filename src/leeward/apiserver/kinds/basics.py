@@ -1,0 +1,201 @@
+"""Defaults and rules of the core kinds without pods: namespaces, services, configuration, volumes, nodes."""
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.api.status import Problem
+from leeward.apiserver.kinds.metadata import too_long
+from leeward.apiserver.kinds.names import dns_label
+from leeward.apiserver.kinds.pods import PROTOCOLS, default_pod_spec, duplicate, port_number
+from leeward.apiserver.values import entries, grown, section
+
+MAX_DATA_BYTES = 1024 * 1024
+NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+AFFINITIES = ("ClientIP", "None")
+_DATA_KEY = re.compile(r"[-._a-zA-Z0-9]+")
+_PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_REQUIRED_SECRET_KEYS: Mapping[str, Sequence[str]] = {
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+}
+
+
+def default_namespace(manifest: Manifest) -> None:
+    spec = grown(manifest, "spec")
+    metadata = manifest["metadata"]
+    if "deletionTimestamp" not in metadata:
+        spec.setdefault("finalizers", ["kubernetes"])
+    if metadata.get("name"):
+        metadata["labels"] = {**section(metadata, "labels"), NAMESPACE_LABEL: metadata["name"]}
+    manifest.setdefault("status", {}).setdefault("phase", "Active")
+
+
+def default_service(manifest: Manifest) -> None:
+    spec = grown(manifest, "spec")
+    spec.setdefault("sessionAffinity", "None")
+    kind = spec.setdefault("type", "ClusterIP")
+    for port in entries(spec, "ports"):
+        port.setdefault("protocol", "TCP")
+        port.setdefault("targetPort", port.get("port", 0))
+    _default_traffic(spec, kind)
+    manifest.setdefault("status", {}).setdefault("loadBalancer", {})
+
+
+def _default_traffic(spec: dict[str, Any], kind: str) -> None:
+    """An ExternalName has no addresses, and only services that are reached from outside have an outer policy."""
+    if kind == "ExternalName":
+        for field in ("internalTrafficPolicy", "ipFamilies", "ipFamilyPolicy", "externalTrafficPolicy"):
+            spec.pop(field, None)
+        return
+    spec.setdefault("internalTrafficPolicy", "Cluster")
+    spec.setdefault("ipFamilies", ["IPv4"])
+    spec.setdefault("ipFamilyPolicy", "SingleStack")
+    if kind in ("NodePort", "LoadBalancer"):
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    else:
+        spec.pop("externalTrafficPolicy", None)
+    if kind == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+
+
+def default_config_map(manifest: Manifest) -> None:
+    _drop_empty(manifest, ("data", "binaryData"))
+
+
+def _drop_empty(manifest: Manifest, fields: Sequence[str]) -> None:
+    for field in fields:
+        if field in manifest and not manifest[field]:
+            del manifest[field]
+
+
+def default_secret(manifest: Manifest) -> None:
+    """`stringData` is for writing only: it becomes `data`."""
+    texts: Mapping[str, str] = manifest.pop("stringData", None) or {}
+    if texts:
+        encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        manifest["data"] = {**section(manifest, "data"), **encoded}
+    _drop_empty(manifest, ("data",))
+    if not manifest.get("type"):
+        manifest["type"] = "Opaque"
+
+
+def default_node(manifest: Manifest) -> None:
+    manifest.setdefault("spec", {})
+    manifest.setdefault("status", {})
+
+
+def default_claim(manifest: Manifest) -> None:
+    manifest.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+    manifest.setdefault("status", {}).setdefault("phase", "Pending")
+
+
+def default_volume(manifest: Manifest) -> None:
+    spec = grown(manifest, "spec")
+    spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+    spec.setdefault("volumeMode", "Filesystem")
+    manifest.setdefault("status", {}).setdefault("phase", "Pending")
+
+
+def default_pod_template_object(manifest: Manifest) -> None:
+    default_pod_spec(manifest.setdefault("template", {}).setdefault("spec", {}))
+
+
+def validate_service(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    spec = section(manifest, "spec")
+    ports = entries(spec, "ports")
+    problems = list(_ports_problems(ports))
+    if not ports and spec["type"] != "ExternalName" and spec.get("clusterIP") != "None":
+        problems.append(Problem.required("spec.ports"))
+    if spec["type"] not in SERVICE_TYPES:
+        problems.append(Problem.not_supported("spec.type", spec["type"], SERVICE_TYPES))
+    if spec["type"] == "ExternalName" and not spec.get("externalName"):
+        problems.append(Problem.required("spec.externalName"))
+    if spec["sessionAffinity"] not in AFFINITIES:
+        problems.append(Problem.not_supported("spec.sessionAffinity", spec["sessionAffinity"], AFFINITIES))
+    before = old["spec"].get("clusterIP") if old is not None and old["spec"]["type"] != "ExternalName" else None
+    if before and spec["type"] != "ExternalName" and spec.get("clusterIP") != before:
+        problems.append(Problem.invalid("spec.clusterIPs[0]", [spec.get("clusterIP")], "may not change once set"))
+    return problems
+
+
+def _ports_problems(ports: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for index, port in enumerate(ports):
+        path, name = f"spec.ports[{index}]", str(port.get("name") or "")
+        if len(ports) > 1 and not name:
+            yield Problem.required(f"{path}.name")
+        if name:
+            yield from (Problem.invalid(f"{path}.name", name, said) for said in dns_label(name))
+            if name in seen:
+                yield duplicate(f"{path}.name", name)
+        seen.add(name)
+        yield from port_number(port.get("port", 0), f"{path}.port")
+        if port["protocol"] not in PROTOCOLS:
+            yield Problem.not_supported(f"{path}.protocol", port["protocol"], PROTOCOLS)
+        yield from _target_problems(port["targetPort"], f"{path}.targetPort")
+
+
+def _target_problems(target: int | str, path: str) -> Iterator[Problem]:
+    if isinstance(target, int):
+        yield from port_number(target, path)
+    elif not _PORT_NAME.fullmatch(target):
+        said = "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+        yield Problem.invalid(path, target, said)
+
+
+def validate_config_map(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    data: Mapping[str, str] = manifest.get("data") or {}
+    binary: Mapping[str, str] = manifest.get("binaryData") or {}
+    problems = [*_key_problems(data, "data"), *_key_problems(binary, "binaryData")]
+    problems += [
+        Problem.invalid(f"data[{key}]", key, "duplicate of key present in binaryData") for key in data if key in binary
+    ]
+    if _size(data) + _size(binary) > MAX_DATA_BYTES:
+        problems.append(too_long("[]", MAX_DATA_BYTES))
+    return [*problems, *_immutable_problems(manifest, old, ("data", "binaryData"))]
+
+
+def validate_secret(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    data: Mapping[str, str] = manifest.get("data") or {}
+    problems = list(_key_problems(data, "data"))
+    if _size(data) * 3 // 4 > MAX_DATA_BYTES:
+        problems.append(too_long("data", MAX_DATA_BYTES))
+    required = _REQUIRED_SECRET_KEYS.get(manifest["type"], ())
+    problems += [Problem.required(f"data[{key}]") for key in required if key not in data]
+    if old is not None and manifest["type"] != old.get("type"):
+        problems.append(Problem.invalid("type", manifest["type"], "field is immutable"))
+    return [*problems, *_immutable_problems(manifest, old, ("data",))]
+
+
+def _immutable_problems(manifest: Manifest, old: Manifest | None, fields: Sequence[str]) -> Iterator[Problem]:
+    if old is None or not old.get("immutable"):
+        return
+    said = "field is immutable when `immutable` is set"
+    if not manifest.get("immutable"):
+        yield Problem.forbidden("immutable", said)
+    yield from (Problem.forbidden(f, said) for f in fields if section(manifest, f) != section(old, f))
+
+
+def _key_problems(data: Mapping[str, str], field: str) -> Iterator[Problem]:
+    for key in data:
+        if len(key) > 253:
+            yield Problem.invalid(f"{field}[{key}]", key, "must be no more than 253 characters")
+        elif not _DATA_KEY.fullmatch(key):
+            said = (
+                "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
+                "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+            )
+            yield Problem.invalid(f"{field}[{key}]", key, said)
+        elif key in (".", "..") or key.startswith(".."):
+            said = "must not be '..'" if key == ".." else "must not be '.', nor start with '..'"
+            yield Problem.invalid(f"{field}[{key}]", key, said)
+
+
+def _size(data: Mapping[str, str]) -> int:
+    return sum(len(value.encode()) for value in data.values())

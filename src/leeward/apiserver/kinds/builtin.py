@@ -1,0 +1,153 @@
+"""The table of built-in kinds."""
+
+from collections.abc import Callable, Mapping
+
+from leeward.api.meta import ReadOnlyManifest
+from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
+from leeward.apiserver.kinds import basics, others, pods, printing, shapes, workloads
+from leeward.apiserver.kinds.columns import CREATED_AT, at
+from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, spec_changed
+from leeward.apiserver.kinds.names import dns_label, path_segment
+from leeward.apiserver.values import section
+
+Fields = Mapping[str, Callable[[ReadOnlyManifest], str]]
+
+
+def _fields(*paths: str) -> Fields:
+    return {path: _reader(path) for path in paths}
+
+
+def _reader(path: str) -> Callable[[ReadOnlyManifest], str]:
+    return lambda manifest: str(at(manifest, path, ""))
+
+
+def workload_changed(old: ReadOnlyManifest, new: ReadOnlyManifest) -> bool:
+    """A new generation of a Deployment: its annotations count, too."""
+    annotations = section(old["metadata"], "annotations")
+    return spec_changed(old, new) or annotations != section(new["metadata"], "annotations")
+
+
+_ALL = ("all",)
+_EXT = ("api-extensions",)
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_EVENT_FIELDS = (*(f"involvedObject.{part}" for part in _REFERENCE), "reason", "type", "reportingComponent", "source")
+_REPLICAS = Scale()
+
+CORE = (
+    Kind("", "v1", "Namespace", "namespaces", False, ("ns",), columns=printing.NAMESPACES, status=True,
+         subresources=("finalize",), shape=shapes.Namespace, default=basics.default_namespace, name_rule=dns_label,
+         fields=_fields("status.phase"), returns_deleted=True),
+    Kind("", "v1", "Pod", "pods", True, ("po",), _ALL, columns=printing.PODS, status=True, shape=shapes.Pod,
+         default=pods.default_pod, validate=pods.validate_pod, generation=spec_changed, returns_deleted=True,
+         fields=_fields("spec.nodeName", "status.phase", "spec.restartPolicy", "spec.schedulerName",
+                        "spec.serviceAccountName", "status.podIP", "status.nominatedNodeName")),
+    Kind("", "v1", "Service", "services", True, ("svc",), _ALL, columns=printing.SERVICES, status=True,
+         shape=shapes.Service, default=basics.default_service, validate=basics.validate_service, name_rule=dns_label,
+         fields=_fields("spec.type", "spec.clusterIP"), returns_deleted=True),
+    Kind("", "v1", "ConfigMap", "configmaps", True, ("cm",), columns=printing.CONFIG_MAPS, shape=shapes.ConfigMap,
+         default=basics.default_config_map, validate=basics.validate_config_map),
+    Kind("", "v1", "Secret", "secrets", True, columns=printing.SECRETS, shape=shapes.Secret,
+         default=basics.default_secret, validate=basics.validate_secret, fields=_fields("type")),
+    Kind("", "v1", "Node", "nodes", False, ("no",), columns=printing.NODES, status=True, creates_status=True,
+         shape=shapes.Anything, default=basics.default_node, fields=_fields("spec.unschedulable")),
+    Kind("", "v1", "Event", "events", True, ("ev",), columns=printing.EVENTS, shape=shapes.Event,
+         validate=others.validate_event, fields=_fields(*_EVENT_FIELDS)),
+    Kind("", "v1", "ServiceAccount", "serviceaccounts", True, ("sa",), columns=printing.SERVICE_ACCOUNTS,
+         returns_deleted=True),
+    Kind("", "v1", "PersistentVolume", "persistentvolumes", False, ("pv",), columns=printing.VOLUMES, status=True,
+         shape=shapes.Anything, default=basics.default_volume, returns_deleted=True),
+    Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, ("pvc",), columns=printing.CLAIMS,
+         status=True, shape=shapes.Anything, default=basics.default_claim, returns_deleted=True),
+    Kind("", "v1", "Endpoints", "endpoints", True, ("ep",), columns=printing.ENDPOINTS),
+    Kind("", "v1", "ReplicationController", "replicationcontrollers", True, ("rc",), _ALL,
+         columns=printing.REPLICA_SETS, status=True, scale=_REPLICAS, shape=shapes.ReplicationController,
+         default=workloads.default_replication_controller, validate=workloads.validate_replication_controller,
+         generation=spec_changed, fields=_fields("status.replicas")),
+    Kind("", "v1", "ResourceQuota", "resourcequotas", True, ("quota",), status=True, shape=shapes.Anything,
+         default=others.default_with_status, returns_deleted=True),
+    Kind("", "v1", "LimitRange", "limitranges", True, ("limits",), columns=(CREATED_AT,)),
+    Kind("", "v1", "PodTemplate", "podtemplates", True, shape=shapes.PodTemplateObject,
+         default=basics.default_pod_template_object, returns_deleted=True),
+)  # fmt: skip
+
+APPS = (
+    Kind("apps", "v1", "Deployment", "deployments", True, ("deploy",), _ALL, columns=printing.DEPLOYMENTS, status=True,
+         scale=_REPLICAS, shape=shapes.Workload, default=workloads.default_deployment,
+         validate=workloads.validator("deployment"), generation=workload_changed),
+    Kind("apps", "v1", "ReplicaSet", "replicasets", True, ("rs",), _ALL, columns=printing.REPLICA_SETS, status=True,
+         scale=_REPLICAS, shape=shapes.Workload, default=workloads.default_replica_set,
+         validate=workloads.validator("replicaset"), generation=spec_changed, fields=_fields("status.replicas")),
+    Kind("apps", "v1", "StatefulSet", "statefulsets", True, ("sts",), _ALL, columns=printing.STATEFUL_SETS, status=True,
+         scale=_REPLICAS, shape=shapes.Workload, default=workloads.default_stateful_set,
+         validate=workloads.validator("statefulset"), generation=spec_changed),
+    Kind("apps", "v1", "DaemonSet", "daemonsets", True, ("ds",), _ALL, columns=printing.DAEMON_SETS, status=True,
+         shape=shapes.Workload, default=workloads.default_daemon_set, validate=workloads.validator("daemonset"),
+         generation=spec_changed),
+    Kind("apps", "v1", "ControllerRevision", "controllerrevisions", True),
+)  # fmt: skip
+
+BATCH = (
+    Kind("batch", "v1", "Job", "jobs", True, (), _ALL, columns=printing.JOBS, status=True, shape=shapes.Job,
+         default=workloads.default_job, validate=workloads.validate_job, generation=spec_changed,
+         fields=_fields("status.successful")),
+    Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), _ALL, columns=printing.CRON_JOBS, status=True,
+         shape=shapes.CronJob, default=workloads.default_cron_job, validate=workloads.validate_cron_job,
+         generation=spec_changed),
+)  # fmt: skip
+
+NETWORKING = (
+    Kind("networking.k8s.io", "v1", "Ingress", "ingresses", True, ("ing",), columns=printing.INGRESSES, status=True,
+         shape=shapes.Anything, default=others.default_ingress, generation=spec_changed),
+    Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", False, shape=shapes.Anything,
+         generation=spec_changed),
+    Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", True, ("netpol",), columns=printing.POLICIES,
+         shape=shapes.Anything, default=others.default_policy, generation=spec_changed),
+    Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", True, columns=printing.ENDPOINT_SLICES,
+         generation=content_changed),
+)  # fmt: skip
+
+RBAC = (
+    Kind(others.RBAC_GROUP, "v1", "Role", "roles", True, columns=(CREATED_AT,), shape=shapes.Role,
+         validate=others.validate_role, name_rule=path_segment),
+    Kind(others.RBAC_GROUP, "v1", "ClusterRole", "clusterroles", False, columns=(CREATED_AT,), shape=shapes.Role,
+         validate=others.validate_role, name_rule=path_segment),
+    Kind(others.RBAC_GROUP, "v1", "RoleBinding", "rolebindings", True, columns=printing.BINDINGS,
+         shape=shapes.RoleBinding, default=others.default_binding, validate=others.validate_binding,
+         name_rule=path_segment),
+    Kind(others.RBAC_GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings", False, columns=printing.BINDINGS,
+         shape=shapes.RoleBinding, default=others.default_binding, validate=others.validate_binding,
+         name_rule=path_segment),
+)  # fmt: skip
+
+EXTENSIONS = (
+    Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", False,
+         ("crd", "crds"), _EXT, columns=(CREATED_AT,), status=True, shape=shapes.Definition,
+         default=default_definition, validate=validate_definition, generation=spec_changed, unconditional_update=False,
+         returns_deleted=True),
+    Kind("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False,
+         (), _EXT, generation=content_changed),
+    Kind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
+         False, (), _EXT, generation=content_changed),
+)  # fmt: skip
+
+OTHERS = (
+    Kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", True, ("hpa",), _ALL,
+         columns=printing.AUTOSCALERS, status=True, shape=shapes.Anything, default=others.default_autoscaler,
+         validate=others.validate_autoscaler),
+    Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", True, ("pdb",), columns=printing.BUDGETS,
+         status=True, shape=shapes.Anything, default=others.default_disruption_budget, generation=spec_changed),
+    Kind("coordination.k8s.io", "v1", "Lease", "leases", True, columns=printing.LEASES, shape=shapes.Lease,
+         default=others.default_lease, validate=others.validate_lease, unconditional_update=False),
+    Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", False, ("sc",), columns=printing.STORAGE_CLASSES,
+         default=others.default_storage_class, returns_deleted=True),
+    Kind("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", False, ("pc",),
+         columns=printing.PRIORITY_CLASSES, default=others.default_priority_class, generation=content_changed),
+    Kind("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", False, ("csr",),
+         columns=printing.SIGNING_REQUESTS, status=True, shape=shapes.Anything, default=others.default_with_status,
+         fields=_fields("spec.signerName")),
+    Kind("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", False, ephemeral=True),
+    Kind("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", False, ephemeral=True),
+    Kind("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, ephemeral=True),
+)  # fmt: skip
+
+BUILT_IN = (*CORE, *APPS, *BATCH, *NETWORKING, *RBAC, *EXTENSIONS, *OTHERS)

@@ -1,0 +1,156 @@
+"""What the API server knows about a kind: where it is served, how it is listed, defaulted, checked and printed.
+
+Built-in kinds are rows of tables in this package; custom kinds are made from their definitions at runtime. The
+registry treats both alike: whatever differs between two kinds is a field here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Protocol
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.resource import Resource
+from leeward.api.status import Problem
+from leeward.apiserver.kinds.names import NameRule, dns_subdomain
+
+Cell = Callable[[ReadOnlyManifest, datetime], Any]
+Default = Callable[[Manifest], None]
+Validate = Callable[[Manifest, Manifest | None], list[Problem]]
+Changed = Callable[[ReadOnlyManifest, ReadOnlyManifest], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a Table. `cell` gets the object and the present instant."""
+
+    name: str
+    cell: Cell
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the scale subresource finds its numbers; dotted paths, as in a CRD."""
+
+    spec_replicas: str = ".spec.replicas"
+    status_replicas: str = ".status.replicas"
+    selector: str = ".spec.selector"
+
+
+class Schema(Protocol):
+    """The structural schema of a custom kind."""
+
+    def unknown_fields(self, manifest: ReadOnlyManifest) -> list[str]:
+        """Paths of the fields that pruning takes away."""
+        ...
+
+    def prune(self, manifest: Manifest) -> None: ...
+
+    def default(self, manifest: Manifest) -> None: ...
+
+    def validate(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]: ...
+
+    def wire(self) -> Mapping[str, Any]:
+        """The OpenAPI v3 form."""
+        ...
+
+
+def nothing_to_default(manifest: Manifest) -> None:
+    del manifest
+
+
+def nothing_to_check(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    del manifest, old
+    return []
+
+
+def spec_changed(old: ReadOnlyManifest, new: ReadOnlyManifest) -> bool:
+    return old.get("spec") != new.get("spec")
+
+
+def content_changed(old: ReadOnlyManifest, new: ReadOnlyManifest) -> bool:
+    """Any change outside of the metadata."""
+    outside = ("metadata", "apiVersion", "kind")
+    return {k: v for k, v in old.items() if k not in outside} != {k: v for k, v in new.items() if k not in outside}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind in one version. Holds: equal `group` and `plural` mean the same stored objects."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    singular: str = ""
+    list_kind: str = ""
+    storage_version: str = ""
+    columns: tuple[Column, ...] = ()
+    status: bool = False
+    scale: Scale | None = None
+    subresources: tuple[str, ...] = ()
+    shape: Any = Any
+    """What msgspec must be able to read the object as: the types of the fields that our code relies on."""
+    default: Default = nothing_to_default
+    validate: Validate = nothing_to_check
+    name_rule: NameRule = dns_subdomain
+    fields: Mapping[str, Callable[[ReadOnlyManifest], str]] = field(
+        default_factory=dict[str, Callable[[ReadOnlyManifest], str]]
+    )
+    """Field selectors beyond metadata.name and metadata.namespace."""
+    generation: Changed | None = None
+    """Whether an update counts as a new generation; None for kinds without generations."""
+    unconditional_update: bool = True
+    """Whether PUT may leave the resourceVersion out."""
+    returns_deleted: bool = False
+    """Whether the answer to a deletion is the object instead of a Status."""
+    creates_status: bool = False
+    """Whether a create may bring the status along, as Nodes do."""
+    ephemeral: bool = False
+    """Answered and forgotten, as reviews are: POST is the only verb."""
+    custom: bool = False
+    schema: Schema | None = None
+    deprecation: str = ""
+    terminating: bool = False
+    """The definition of the kind is being deleted: nothing new may be created."""
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @cached_property
+    def group_kind(self) -> str:
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    @cached_property
+    def prefix(self) -> str:
+        """What the store's keys of all objects of this kind begin with."""
+        return f"/{self.group}/{self.plural}/"
+
+    @cached_property
+    def resource(self) -> Resource[Manifest]:
+        return Resource(self.group, self.version, self.plural, self.kind, self.namespaced, dict)
+
+    @property
+    def singular_name(self) -> str:
+        return self.singular or self.kind.lower()
+
+    @property
+    def list_kind_name(self) -> str:
+        return self.list_kind or f"{self.kind}List"
+
+    @property
+    def all_subresources(self) -> tuple[str, ...]:
+        own = (("status",) if self.status else ()) + (("scale",) if self.scale else ())
+        return own + self.subresources
+
+    def key(self, namespace: str, name: str) -> str:
+        return f"{self.prefix}{namespace}/{name}"

@@ -1,0 +1,169 @@
+"""Defaults and rules of the kinds outside of the core group that need some: access, leases, events, autoscaling."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from leeward.api.meta import Manifest, format_micro_time, parse_time
+from leeward.api.status import Problem
+from leeward.apiserver.values import entries, grown, section
+
+RBAC_GROUP = "rbac.authorization.k8s.io"
+_ROLE_KINDS = ("Role", "ClusterRole")
+_SUBJECT_KINDS = ("ServiceAccount", "User", "Group")
+
+
+def default_binding(manifest: Manifest) -> None:
+    """Subjects and the role are of the RBAC group, but for service accounts."""
+    role = section(manifest, "roleRef")
+    if role:
+        role.setdefault("apiGroup", RBAC_GROUP)
+    for subject in entries(manifest, "subjects"):
+        if subject.get("kind") in ("User", "Group"):
+            subject.setdefault("apiGroup", RBAC_GROUP)
+
+
+def validate_binding(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    role = section(manifest, "roleRef")
+    kinds = _ROLE_KINDS if manifest["kind"] == "RoleBinding" else _ROLE_KINDS[1:]
+    problems: list[Problem] = []
+    if role.get("kind") not in kinds:
+        problems.append(Problem.not_supported("roleRef.kind", role.get("kind", ""), kinds))
+    if not role.get("name"):
+        problems.append(Problem.required("roleRef.name"))
+    for index, subject in enumerate(entries(manifest, "subjects")):
+        if subject.get("kind") not in _SUBJECT_KINDS:
+            field = f"subjects[{index}].kind"
+            problems.append(Problem.not_supported(field, subject.get("kind", ""), _SUBJECT_KINDS))
+        if not subject.get("name"):
+            problems.append(Problem.required(f"subjects[{index}].name"))
+    if old is not None and role != old.get("roleRef"):
+        problems.append(Problem.invalid("roleRef", role, "cannot change roleRef"))
+    return problems
+
+
+def validate_role(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    del old
+    rules = entries(manifest, "rules")
+    namespaced = manifest["kind"] == "Role"
+    return [
+        problem for index, rule in enumerate(rules) for problem in _rule_problems(rule, f"rules[{index}]", namespaced)
+    ]
+
+
+def _rule_problems(rule: Mapping[str, Any], path: str, namespaced: bool) -> Iterator[Problem]:
+    if not rule.get("verbs"):
+        yield Problem.required(f"{path}.verbs", "verbs must contain at least one value")
+    urls = rule.get("nonResourceURLs")
+    if urls:
+        if namespaced:
+            said = "namespaced rules cannot apply to non-resource URLs"
+            yield Problem.invalid(f"{path}.nonResourceURLs", urls, said)
+        return
+    if not rule.get("apiGroups"):
+        yield Problem.required(f"{path}.apiGroups", "resource rules must supply at least one api group")
+    if not rule.get("resources"):
+        yield Problem.required(f"{path}.resources", "resource rules must supply at least one resource")
+
+
+def default_lease(manifest: Manifest) -> None:
+    """Times are kept with microseconds."""
+    spec = grown(manifest, "spec")
+    for field in ("acquireTime", "renewTime"):
+        if spec.get(field):
+            spec[field] = _micro(spec[field])
+
+
+def _micro(text: str) -> str:
+    try:
+        return format_micro_time(parse_time(text))
+    except ValueError:
+        return text
+
+
+def _is_time(text: str) -> bool:
+    try:
+        parse_time(text)
+    except ValueError:
+        return False
+    return True
+
+
+def validate_lease(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    del old
+    spec = section(manifest, "spec")
+    problems: list[Problem] = []
+    if spec.get("leaseDurationSeconds", 1) <= 0:
+        value = spec["leaseDurationSeconds"]
+        problems.append(Problem.invalid("spec.leaseDurationSeconds", value, "must be greater than 0"))
+    if spec.get("leaseTransitions", 0) < 0:
+        value = spec["leaseTransitions"]
+        problems.append(Problem.invalid("spec.leaseTransitions", value, "must be greater than or equal to 0"))
+    for field in ("acquireTime", "renewTime"):
+        if spec.get(field) and not _is_time(spec[field]):
+            problems.append(Problem.invalid(f"spec.{field}", spec[field], "must be an RFC 3339 time with a time zone"))
+    return problems
+
+
+def validate_event(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    """An event lies in the namespace of what it is about; those about cluster-scoped objects in `default`."""
+    del old
+    about: Mapping[str, Any] = manifest.get("involvedObject") or manifest.get("regarding") or {}
+    namespace, said = about.get("namespace", ""), manifest["metadata"].get("namespace", "")
+    if namespace and namespace != said:
+        return [Problem.invalid("involvedObject.namespace", namespace, "does not match event.namespace")]
+    return []
+
+
+def default_autoscaler(manifest: Manifest) -> None:
+    spec = grown(manifest, "spec")
+    spec.setdefault("minReplicas", 1)
+    target = {"type": "Utilization", "averageUtilization": 80}
+    spec.setdefault("metrics", [{"type": "Resource", "resource": {"name": "cpu", "target": target}}])
+    manifest.setdefault("status", {"currentMetrics": None, "desiredReplicas": 0})
+
+
+def validate_autoscaler(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    del old
+    spec = section(manifest, "spec")
+    problems: list[Problem] = []
+    least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
+    if least < 1:
+        problems.append(Problem.invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
+    if most < 1:
+        problems.append(Problem.invalid("spec.maxReplicas", most, "must be greater than 0"))
+    elif most < least:
+        problems.append(Problem.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
+    for field in ("kind", "name"):
+        if not section(spec, "scaleTargetRef").get(field):
+            problems.append(Problem.required(f"spec.scaleTargetRef.{field}"))
+    return problems
+
+
+def default_with_status(manifest: Manifest) -> None:
+    manifest.setdefault("status", {})
+
+
+def default_policy(manifest: Manifest) -> None:
+    """NetworkPolicies: ingress is always governed, egress where there are rules for it."""
+    spec = grown(manifest, "spec")
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if "egress" in spec else ["Ingress"]
+
+
+def default_ingress(manifest: Manifest) -> None:
+    manifest.setdefault("status", {}).setdefault("loadBalancer", {})
+
+
+def default_storage_class(manifest: Manifest) -> None:
+    manifest.setdefault("reclaimPolicy", "Delete")
+    manifest.setdefault("volumeBindingMode", "Immediate")
+
+
+def default_priority_class(manifest: Manifest) -> None:
+    manifest.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def default_disruption_budget(manifest: Manifest) -> None:
+    manifest.setdefault("spec", {})
+    counts = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+    manifest.setdefault("status", dict.fromkeys(counts, 0))

@@ -1,0 +1,79 @@
+"""In which form the client wants its answer: an object, a Table, or only the metadata; in JSON or in YAML."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from leeward.apiserver.refusals import not_acceptable
+
+JSON = "application/json"
+YAML = "application/yaml"
+_SPOKEN = (JSON, YAML)
+_SAID = (JSON, YAML, "application/vnd.kubernetes.protobuf")
+_ANY = ("", "*/*")
+
+Shape = Literal["object", "table", "partial"]
+_SHAPES: dict[str, Shape] = {
+    "Table": "table",
+    "PartialObjectMetadata": "partial",
+    "PartialObjectMetadataList": "partial",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`version` is that of meta.k8s.io, for tables and metadata."""
+
+    shape: Shape = "object"
+    version: str = "v1"
+    media_type: str = JSON
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """One element of an Accept header."""
+
+    name: str
+    parameters: dict[str, str]
+
+
+def parse_accept(header: str) -> list[MediaType]:
+    """The elements in the client's order of preference."""
+    elements = [_parse_element(element) for element in header.split(",")]
+    return sorted(elements, key=lambda element: -_quality(element))
+
+
+def negotiate(header: str) -> Form:
+    """The first acceptable form that can be made. Raises: Refused (406)."""
+    for element in parse_accept(header):
+        form = _form_of(element)
+        if form is not None:
+            return form
+    raise not_acceptable(_SAID)
+
+
+def _form_of(element: MediaType) -> Form | None:
+    if element.name in _ANY:
+        return Form()
+    if element.name not in _SPOKEN:
+        return None
+    wanted = element.parameters.get("as")
+    if wanted is None:
+        return Form(media_type=element.name)
+    version = element.parameters.get("v", "")
+    shape = _SHAPES.get(wanted)
+    if shape is None or element.parameters.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1"):
+        return None
+    return Form(shape, version, element.name)
+
+
+def _parse_element(text: str) -> MediaType:
+    name, *parameters = (part.strip() for part in text.split(";"))
+    pairs = (parameter.partition("=") for parameter in parameters)
+    return MediaType(name.lower(), {key.strip(): value.strip() for key, _, value in pairs})
+
+
+def _quality(element: MediaType) -> float:
+    try:
+        return float(element.parameters.get("q", "1"))
+    except ValueError:
+        return 0.0

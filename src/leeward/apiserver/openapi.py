@@ -1,0 +1,183 @@
+"""OpenAPI: what kubectl asks for before it creates, applies or explains something.
+
+Version 3 has one document per group and version, with the paths, their parameters, and the schemas of custom kinds;
+built-in kinds are described as objects without further detail. Version 2 is the least that is a valid document.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from leeward.api import codec
+from leeward.apiserver.catalog import Catalog
+from leeward.apiserver.health import KUBERNETES_VERSION
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.negotiation import JSON, parse_accept
+from leeward.apiserver.refusals import not_acceptable, page_not_found
+from leeward.apiserver.values import section
+from leeward.client.transport import Request, Response
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_READ = ("pretty",)
+_WRITE = ("dryRun", "fieldManager", "fieldValidation", "pretty")
+_LIST = (
+    "allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit", "pretty", "resourceVersion",
+    "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch",
+)  # fmt: skip
+_DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "pretty", "propagationPolicy")
+_ACTIONS = {"get": "get", "put": "put", "post": "post", "patch": "patch", "delete": "delete"}
+_PATCH_TYPES = ("application/json-patch+json", "application/merge-patch+json")
+"""Without the strategic one: kubectl would take it for a promise that the schemas here say how lists are merged."""
+
+
+class OpenApi:
+    """Documents about a catalog; each is made once per change of the catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._documents: dict[str, bytes] = {}
+        self._generation = -1
+
+    def answer(self, request: Request) -> Response:
+        """The answer to a path under `/openapi/`. Raises: Refused (406) for formats other than JSON."""
+        accepted = parse_accept(request.headers.get("accept", ""))
+        if not any(element.name in ("", "*/*", JSON) for element in accepted):
+            raise not_acceptable([JSON])
+        path = request.path.rstrip("/")
+        if path == "/openapi/v2":
+            return _json(self._document("v2"))
+        if path == "/openapi/v3":
+            return _json(self._document("index"))
+        name = path.removeprefix("/openapi/v3/")
+        if name not in dict(self._groups()):
+            return page_not_found()
+        return _json(self._document(name))
+
+    def _document(self, name: str) -> bytes:
+        if self._generation != self._catalog.generation:
+            self._documents.clear()
+            self._generation = self._catalog.generation
+        if name not in self._documents:
+            self._documents[name] = codec.encode(self._render(name))
+        return self._documents[name]
+
+    def _render(self, name: str) -> dict[str, Any]:
+        match name:
+            case "v2":
+                return self._version_two()
+            case "index":
+                return {"paths": {group: self._index_entry(group) for group, _ in self._groups()}}
+            case _:
+                return _version_three(name, dict(self._groups())[name])
+
+    def _groups(self) -> Iterator[tuple[str, list[Kind]]]:
+        """The documents' names, `api/v1` or `apis/apps/v1`, and their kinds."""
+        for group in ("", *self._catalog.groups()):
+            for version in self._catalog.versions_of_group(group):
+                kinds = [kind for kind in self._catalog.kinds_of_group(group) if kind.version == version]
+                yield (f"apis/{group}/{version}" if group else f"api/{version}"), kinds
+
+    def _index_entry(self, name: str) -> dict[str, str]:
+        digest = hashlib.sha256(self._document(name)).hexdigest().upper()
+        return {"serverRelativeURL": f"/openapi/v3/{name}?hash={digest}"}
+
+    def _version_two(self) -> dict[str, Any]:
+        definitions = {definition_name(kind): _definition(kind, "#/definitions/") for kind in self._catalog.kinds()}
+        definitions[_META] = {"type": "object"}
+        return {"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": definitions}
+
+
+_INFO = {"title": "Kubernetes", "version": KUBERNETES_VERSION}
+
+
+def definition_name(kind: Kind) -> str:
+    """The name of the kind's schema: the group backwards, version, kind."""
+    if not kind.custom:
+        package = kind.group.partition(".")[0] or "core"
+        return f"io.k8s.api.{package}.{kind.version}.{kind.kind}"
+    return ".".join([*reversed(kind.group.split(".")), kind.version, kind.kind])
+
+
+def _json(body: bytes) -> Response:
+    return Response(200, body, {"content-type": JSON})
+
+
+def _version_three(name: str, kinds: Sequence[Kind]) -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    for kind in kinds:
+        paths |= _paths(f"/{name}", kind)
+    schemas = {definition_name(kind): _definition(kind, "#/components/schemas/") for kind in kinds}
+    schemas[_META] = {"type": "object"}
+    return {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": schemas}}
+
+
+def _definition(kind: Kind, prefix: str) -> dict[str, Any]:
+    """The schema of a kind. Only custom kinds are described to the last field."""
+    wire: dict[str, Any] = dict(kind.schema.wire()) if kind.schema is not None else {"type": "object"}
+    common = {
+        "apiVersion": {"type": "string", "description": "The version of the object's schema."},
+        "kind": {"type": "string", "description": "What the object represents."},
+        "metadata": {"allOf": [{"$ref": prefix + _META}], "description": "Standard object's metadata."},
+    }
+    if prefix.startswith("#/definitions"):
+        common["metadata"] = {"$ref": prefix + _META}
+    properties = {**section(wire, "properties"), **common}
+    return {**wire, "properties": properties, "x-kubernetes-group-version-kind": [_identity(kind)]}
+
+
+def _identity(kind: Kind) -> dict[str, str]:
+    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
+
+
+def _paths(root: str, kind: Kind) -> dict[str, Any]:
+    scope = "/namespaces/{namespace}" if kind.namespaced else ""
+    collection = f"{root}{scope}/{kind.plural}"
+    if kind.ephemeral:
+        return {collection: _operations(kind, {"post": _WRITE})}
+    paths = {
+        collection: _operations(kind, {"get": _LIST, "post": _WRITE, "delete": _DELETE}, collection=True),
+        f"{collection}/{{name}}": _operations(
+            kind, {"get": _READ, "put": _WRITE, "patch": (*_WRITE, "force"), "delete": _DELETE}
+        ),
+    }
+    for subresource in kind.all_subresources:
+        operations = {"get": _READ, "put": _WRITE, "patch": (*_WRITE, "force")}
+        paths[f"{collection}/{{name}}/{subresource}"] = _operations(kind, operations)
+    if kind.namespaced:
+        paths[f"{root}/{kind.plural}"] = _operations(kind, {"get": _LIST}, collection=True)
+    return paths
+
+
+def _operations(kind: Kind, wanted: Mapping[str, Sequence[str]], *, collection: bool = False) -> dict[str, Any]:
+    return {
+        method: {
+            "operationId": f"{method}{kind.group.title().replace('.', '')}{kind.version.title()}{kind.kind}",
+            "parameters": [_parameter(name) for name in parameters],
+            "responses": {"200": {"description": "OK", "content": _content(kind)}},
+            "x-kubernetes-action": _action(method, collection),
+            "x-kubernetes-group-version-kind": _identity(kind),
+            **(_request_body(method, kind) if method in ("post", "put", "patch") else {}),
+        }
+        for method, parameters in wanted.items()
+    }
+
+
+def _action(method: str, collection: bool) -> str:
+    if collection:
+        return {"get": "list", "delete": "deletecollection"}.get(method, method)
+    return _ACTIONS[method]
+
+
+def _parameter(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
+
+
+def _content(kind: Kind) -> dict[str, Any]:
+    return {JSON: {"schema": {"$ref": f"#/components/schemas/{definition_name(kind)}"}}}
+
+
+def _request_body(method: str, kind: Kind) -> dict[str, Any]:
+    if method != "patch":
+        return {"requestBody": {"content": _content(kind), "required": True}}
+    content = {media_type: {"schema": {"type": "object"}} for media_type in _PATCH_TYPES}
+    return {"requestBody": {"content": content, "required": True}}

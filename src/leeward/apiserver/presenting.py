@@ -1,0 +1,135 @@
+"""Stored bytes as the client wants to see them: objects, tables, or metadata; in JSON or YAML."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from leeward.api import codec
+from leeward.apiserver import table
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.negotiation import YAML, Form
+from leeward.apiserver.registry.objects import body_of, decode_stored, item_of
+from leeward.apiserver.registry.reading import Page
+from leeward.apiserver.registry.watching import Render
+from leeward.client.transport import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Presenter:
+    """How one request sees objects of one kind."""
+
+    kind: Kind
+    form: Form
+    include: str
+    now: datetime
+
+    def check(self) -> None:
+        """Raises: Refused for a form that cannot be made."""
+        if self.form.shape == "table":
+            table.check_include(self.include)
+
+    def one(self, value: bytes, code: int = 200) -> Response:
+        return self.respond(self._one_body(value), code)
+
+    def page(self, page: Page) -> Response:
+        match self.form.shape:
+            case "object":
+                return self.respond(self._list_body(page))
+            case "table":
+                rows = [self._row(value) for value in page.values]
+                columns = table.render_columns(self.kind)
+                metadata = _list_metadata(page)
+                return self.respond(codec.encode(table.render_table(rows, metadata, self.form.version, columns)))
+            case "partial":
+                return self.respond(self._partial_list_body(page))
+
+    def frames(self) -> Render:
+        """How a watch shows objects; the columns of a table only once."""
+        if self.form.shape != "table":
+            return self._one_body
+        columns: list[dict[str, Any]] | None = table.render_columns(self.kind)
+
+        def render(value: bytes) -> bytes:
+            nonlocal columns
+            body = self._table_body(value, columns)
+            columns = None
+            return body
+
+        return render
+
+    def respond(self, body: bytes, code: int = 200) -> Response:
+        if self.form.media_type == YAML:
+            body = codec.render_yaml(codec.decode_manifest(body)).encode()
+        return Response(code, body, {"content-type": self.form.media_type})
+
+    def _one_body(self, value: bytes) -> bytes:
+        match self.form.shape:
+            case "object":
+                return body_of(self.kind, value)
+            case "table":
+                return self._table_body(value, table.render_columns(self.kind))
+            case "partial":
+                return codec.encode(table.render_partial(decode_stored(self.kind, value), self.form.version))
+
+    def _table_body(self, value: bytes, columns: list[dict[str, Any]] | None) -> bytes:
+        row = self._row(value)
+        metadata = {"resourceVersion": codec.decode(value, _Versioned).metadata.resource_version}
+        return codec.encode(table.render_table([row], metadata, self.form.version, columns))
+
+    def _row(self, value: bytes) -> dict[str, Any]:
+        manifest = decode_stored(self.kind, value)
+        return table.render_row(self.kind, manifest, self.now, self.include, self.form.version)
+
+    def _list_body(self, page: Page) -> bytes:
+        """Joins the stored bytes; nothing is decoded."""
+        kind = self.kind
+        metadata = _list_metadata(page)
+        if kind.custom:
+            metadata.setdefault("continue", "")
+        start = {"kind": kind.list_kind_name, "apiVersion": kind.api_version, "metadata": metadata}
+        items = b",".join([item_of(kind, value) for value in page.values])
+        return b'%s,"items":[%s]}' % (codec.encode(start)[:-1], items)
+
+    def _partial_list_body(self, page: Page) -> bytes:
+        items = [table.render_partial(decode_stored(self.kind, value), self.form.version) for value in page.values]
+        return codec.encode(
+            {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": f"meta.k8s.io/{self.form.version}",
+                "metadata": _list_metadata(page),
+                "items": items or None,
+            }
+        )
+
+
+class _Meta(msgspec.Struct, rename="camel", gc=False):
+    resource_version: str = ""
+
+
+class _Versioned(msgspec.Struct, gc=False):
+    metadata: _Meta
+
+
+def _list_metadata(page: Page) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"resourceVersion": str(page.revision)}
+    if page.continue_token:
+        metadata["continue"] = page.continue_token
+    if page.remaining:
+        metadata["remainingItemCount"] = page.remaining
+    return metadata
+
+
+def with_warnings(response: Response, warnings: list[str]) -> Response:
+    """Adds `Warning` headers, as one header of several values."""
+    if not warnings:
+        return response
+    values: Mapping[str, str] = {"warning": ", ".join(f"299 - {_quoted(warning)}" for warning in warnings)}
+    return Response(response.code, response.body, {**response.headers, **values})
+
+
+def _quoted(warning: str) -> str:
+    escaped = warning.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

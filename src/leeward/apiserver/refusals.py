@@ -1,0 +1,148 @@
+"""The ways in which the API server says no: one exception that carries a `metav1.Status`, and its forms.
+
+The messages are those that kubectl and client libraries know how to read.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from leeward.api import codec
+from leeward.api.status import Problem, Status, StatusCause, StatusDetails
+from leeward.client.transport import Response
+
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+
+_GENERIC = StatusDetails()
+
+
+class Refused(Exception):
+    """Ends a request with `status` as its answer."""
+
+    def __init__(self, status: Status, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status.message)
+        self.status = status
+        self.headers = headers or {}
+
+
+def render_status(status: Status) -> dict[str, Any]:
+    """The Status as it goes over the wire; empty fields are left out, but `metadata` stays."""
+    wire = codec.to_wire(status)
+    return {key: value for key, value in wire.items() if value not in ("", None)}
+
+
+def status_response(status: Status, headers: Mapping[str, str] | None = None) -> Response:
+    body = codec.encode(render_status(status))
+    return Response(status.code, body, {"content-type": JSON, **(headers or {})})
+
+
+def page_not_found() -> Response:
+    return Response(404, b"404 page not found\n", {"content-type": TEXT})
+
+
+def bad_request(message: str) -> Refused:
+    return _refused(400, "BadRequest", message)
+
+
+def unauthorized() -> Refused:
+    return _refused(401, "Unauthorized", "Unauthorized")
+
+
+def forbidden(group: str, plural: str, name: str, why: str) -> Refused:
+    message = f'{_group_resource(group, plural)} "{name}" is forbidden: {why}'
+    return _refused(403, "Forbidden", message, StatusDetails(name=name, group=group, kind=plural))
+
+
+def unknown_path() -> Refused:
+    return _refused(404, "NotFound", "the server could not find the requested resource", _GENERIC)
+
+
+def not_found(group: str, plural: str, name: str) -> Refused:
+    message = f'{_group_resource(group, plural)} "{name}" not found'
+    return _refused(404, "NotFound", message, StatusDetails(name=name, group=group, kind=plural))
+
+
+def method_not_allowed() -> Refused:
+    message = "the server does not allow this method on the requested resource"
+    return _refused(405, "MethodNotAllowed", message, _GENERIC)
+
+
+def not_acceptable(accepted: Iterable[str]) -> Refused:
+    return _refused(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
+
+
+def already_exists(group: str, plural: str, name: str) -> Refused:
+    message = f'{_group_resource(group, plural)} "{name}" already exists'
+    return _refused(409, "AlreadyExists", message, StatusDetails(name=name, group=group, kind=plural))
+
+
+def conflict(group: str, plural: str, name: str, why: str = "") -> Refused:
+    """Raised for a resourceVersion, uid or state other than the one that the writer expected."""
+    why = why or "the object has been modified; please apply your changes to the latest version and try again"
+    message = f'Operation cannot be fulfilled on {_group_resource(group, plural)} "{name}": {why}'
+    return _refused(409, "Conflict", message, StatusDetails(name=name, group=group, kind=plural))
+
+
+def expired(message: str) -> Refused:
+    return _refused(410, "Expired", message)
+
+
+def unsupported_media_type(accepted: Sequence[str] = ()) -> Refused:
+    """With `accepted`, the answer says what would do."""
+    if not accepted:
+        return _refused(415, "UnsupportedMediaType", "415: Unsupported Media Type", _GENERIC)
+    message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    return _refused(415, "UnsupportedMediaType", message)
+
+
+def invalid(group: str, kind: str, name: str, problems: Sequence[Problem]) -> Refused:
+    """422 that names every wrong field."""
+    texts = list(dict.fromkeys(str(problem) for problem in problems))
+    said = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    causes = tuple(StatusCause(problem.kind, problem.message, problem.field) for problem in problems)
+    details = StatusDetails(name=name, group=group, kind=kind, causes=causes)
+    return _refused(422, "Invalid", f'{_group_resource(group, kind)} "{name}" is invalid: {said}', details)
+
+
+def rejected_patch() -> Refused:
+    return _refused(422, "Invalid", "the server rejected our request due to an error in our request", _GENERIC)
+
+
+def internal_error(message: str) -> Refused:
+    return _refused(500, "InternalError", f"Internal error occurred: {message}")
+
+
+def broken_version(text: str, field: str = "") -> Refused:
+    """The answer to a resourceVersion that is no number, outside of lists."""
+    problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+    message = f'{field}: Invalid value: "{text}": {problem}' if field else problem
+    return _refused(500, "", message)
+
+
+def version_at_birth() -> Refused:
+    return _refused(500, "", "resourceVersion should not be set on objects to be created")
+
+
+def unavailable(message: str) -> Refused:
+    return _refused(503, "ServiceUnavailable", message)
+
+
+def future_version(asked: int, current: int) -> Refused:
+    message = f"Timeout: Too large resource version: {asked}, current: {current}"
+    cause = StatusCause("ResourceVersionTooLarge", "Too large resource version")
+    details = StatusDetails(causes=(cause,), retry_after_seconds=1)
+    return _refused(504, "Timeout", message, details, {"retry-after": "1"})
+
+
+def _refused(
+    code: int,
+    reason: str,
+    message: str,
+    details: StatusDetails | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Refused:
+    return Refused(Status(message=message, reason=reason, details=details, code=code), headers)
+
+
+def _group_resource(group: str, name: str) -> str:
+    return f"{name}.{group}" if group else name

@@ -1,0 +1,95 @@
+"""The system's part of the metadata: what the server itself writes at birth, at a change, and at the end of an object.
+
+Pure: the present instant, uids and suffixes come in as arguments.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.registry.objects import metadata_of
+from leeward.apiserver.values import section
+
+MAX_GENERATED_PREFIX = 58
+_SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
+_STATUS_WRITES_METADATA = ("annotations", "finalizers", "ownerReferences")
+
+
+def stamp_new(kind: Kind, namespace: str, manifest: Manifest, now: datetime, uid: str, suffix: str) -> None:
+    """Gives a new object its name, uid, birth and first generation, and takes away what only the server may say."""
+    metadata = metadata_of(manifest)
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "namespace"):
+        metadata.pop(field, None)
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = metadata["generateName"][:MAX_GENERATED_PREFIX] + suffix
+    if kind.namespaced:
+        metadata["namespace"] = namespace
+    metadata["uid"] = uid
+    metadata["creationTimestamp"] = format_time(now)
+    if kind.generation is not None:
+        metadata["generation"] = 1
+    if kind.status and not kind.creates_status:
+        manifest.pop("status", None)
+
+
+def stamp_changed(kind: Kind, old: ReadOnlyManifest, new: Manifest, *, counts: bool = True) -> None:
+    """Puts the system's fields of `old` into `new`, and counts a new generation when there is one.
+
+    Changes of the status are no reason to count.
+    """
+    before, after = old["metadata"], metadata_of(new)
+    for field in (*_SYSTEM_FIELDS, "name", "namespace", "resourceVersion"):
+        if field in before:
+            after[field] = before[field]
+        else:
+            after.pop(field, None)
+    if counts and kind.generation is not None and kind.generation(old, new):
+        after["generation"] = before.get("generation", 0) + 1
+
+
+def only_spec(kind: Kind, old: ReadOnlyManifest, new: Manifest) -> Manifest:
+    """What an update of the object itself may change: all but its status, if that has its own subresource."""
+    if not kind.status:
+        return new
+    kept = {key: value for key, value in new.items() if key != "status"}
+    return {**kept, "status": old["status"]} if "status" in old else kept
+
+
+def only_status(kind: Kind, old: ReadOnlyManifest, new: ReadOnlyManifest) -> Manifest:
+    """What an update of the status subresource may change. Built-in kinds also let annotations and the like through."""
+    metadata: dict[str, Any] = dict(old["metadata"])
+    if not kind.custom:
+        asked = metadata_of(dict(new))
+        metadata = {key: value for key, value in metadata.items() if key not in _STATUS_WRITES_METADATA}
+        metadata |= {key: asked[key] for key in _STATUS_WRITES_METADATA if key in asked}
+    rest = {key: value for key, value in old.items() if key not in ("metadata", "status")}
+    changed = {**rest, "metadata": metadata}
+    return {**changed, "status": new["status"]} if new.get("status") is not None else changed
+
+
+def stamp_deleted(old: ReadOnlyManifest, now: datetime, grace_seconds: int, finalizers: list[str]) -> Manifest:
+    """The object as it waits for its end. A deletion that was asked for before may only come sooner."""
+    metadata = dict(old["metadata"])
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
+    first = "deletionTimestamp" not in metadata
+    if first or grace_seconds < metadata.get("deletionGracePeriodSeconds", 0):
+        metadata["deletionTimestamp"] = format_time(now + timedelta(seconds=grace_seconds))
+        metadata["deletionGracePeriodSeconds"] = grace_seconds
+    if first and metadata.get("generation"):
+        metadata["generation"] += 1
+    return {**old, "metadata": metadata}
+
+
+def is_finished(manifest: ReadOnlyManifest) -> bool:
+    """Whether nothing holds an object back any more that is being deleted. Holds: D8."""
+    metadata = manifest["metadata"]
+    return (
+        "deletionTimestamp" in metadata
+        and not metadata.get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+        and not (manifest["kind"] == "Namespace" and section(manifest, "spec").get("finalizers"))
+    )

@@ -1,0 +1,55 @@
+"""Objects as bytes: how they lie in the store, and how they leave it without being decoded.
+
+A stored value begins with its kind and apiVersion, then the metadata: so that another version, or a list item without
+both, is the same bytes with another beginning.
+"""
+
+from typing import Any
+
+from leeward.api import codec
+from leeward.api.meta import Manifest
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.values import section
+
+_METADATA = b'"metadata":'
+
+
+def encode_stored(kind: Kind, manifest: Manifest, revision: int) -> bytes:
+    """The value to store at `revision`."""
+    api_version = f"{kind.group}/{kind.storage_version}" if kind.storage_version else kind.api_version
+    metadata = {**manifest["metadata"], "resourceVersion": str(revision)}
+    rest = {key: value for key, value in manifest.items() if key not in ("kind", "apiVersion", "metadata")}
+    return codec.encode({"kind": kind.kind, "apiVersion": api_version, "metadata": metadata, **rest})
+
+
+def encode_unstored(kind: Kind, manifest: Manifest) -> bytes:
+    """What was not stored (a dry run, a last state), in the same form."""
+    rest = {key: value for key, value in manifest.items() if key not in ("kind", "apiVersion", "metadata")}
+    start = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": manifest["metadata"]}
+    return codec.encode({**start, **rest})
+
+
+def decode_stored(kind: Kind, value: bytes) -> Manifest:
+    """The stored object in the version of `kind`."""
+    manifest = codec.decode_manifest(value)
+    manifest["apiVersion"] = kind.api_version
+    return manifest
+
+
+def body_of(kind: Kind, value: bytes) -> bytes:
+    """The stored object in the version of `kind`, as JSON."""
+    start = f'{{"kind":"{kind.kind}","apiVersion":"{kind.api_version}",'.encode()
+    return value if value.startswith(start) else start + _after_type(value)
+
+
+def item_of(kind: Kind, value: bytes) -> bytes:
+    """The stored object as an element of a list: built-in kinds leave out what the list says already."""
+    return body_of(kind, value) if kind.custom else b"{" + _after_type(value)
+
+
+def metadata_of(manifest: Manifest) -> dict[str, Any]:
+    return section(manifest, "metadata")
+
+
+def _after_type(value: bytes) -> bytes:
+    return value[value.index(_METADATA) :]

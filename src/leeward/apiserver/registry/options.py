@@ -1,0 +1,134 @@
+"""The query parameters of the verbs, read and checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leeward.api.status import Problem
+from leeward.apiserver.refusals import Refused, bad_request, broken_version, invalid
+
+_GROUP = "meta.k8s.io"
+_MATCH = "resourceVersionMatch"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Of create, update and patch. `field_validation` is Strict, Warn or Ignore."""
+
+    dry_run: bool = False
+    field_validation: str = "Warn"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """Of list, watch and deletecollection. `resource_version` is None where it was not given."""
+
+    watch: bool = False
+    label_selector: str = ""
+    field_selector: str = ""
+    resource_version: int | None = None
+    match: str = ""
+    limit: int = 0
+    continue_token: str = ""
+    timeout_seconds: int = 0
+    bookmarks: bool = False
+    send_initial_events: bool | None = None
+
+
+def write_options(query: Mapping[str, str], kind: str) -> WriteOptions:
+    """Raises: Refused for values that do not exist."""
+    dry_run = query.get("dryRun", "")
+    if dry_run not in ("", "All"):
+        raise invalid(_GROUP, kind, "", [Problem.not_supported("dryRun", [dry_run], ["All"])])
+    validation = query.get("fieldValidation", "") or "Warn"
+    if validation not in ("Strict", "Warn", "Ignore"):
+        supported = ["", "Ignore", "Strict", "Warn"]
+        raise invalid(_GROUP, kind, "", [Problem.not_supported("fieldValidation", validation, supported)])
+    return WriteOptions(dry_run == "All", validation)
+
+
+def list_options(query: Mapping[str, str]) -> ListOptions:
+    """Raises: Refused for values that do not exist or do not go together."""
+    watch = query.get("watch", "") not in ("", "0", "false", "False")
+    initial = query.get("sendInitialEvents")
+    options = ListOptions(
+        watch=watch,
+        label_selector=query.get("labelSelector", ""),
+        field_selector=query.get("fieldSelector", ""),
+        resource_version=_version(query.get("resourceVersion", ""), watch),
+        match=query.get(_MATCH, ""),
+        limit=_number(query, "limit"),
+        continue_token=query.get("continue", ""),
+        timeout_seconds=_number(query, "timeoutSeconds"),
+        bookmarks=_flag(query.get("allowWatchBookmarks", "")),
+        send_initial_events=None if initial is None else _flag(initial),
+    )
+    problems = _watch_problems(options) if watch else _list_problems(options)
+    if problems:
+        raise invalid(_GROUP, "ListOptions", "", problems)
+    return options
+
+
+def parse_version(text: str) -> int | None:
+    """The number of a resourceVersion; None when it is empty. Raises: ValueError."""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(text)
+    return int(text)
+
+
+def _version(text: str, watch: bool) -> int | None:
+    try:
+        return parse_version(text)
+    except ValueError:
+        refusal = broken_version(text, "resourceVersion")
+        raise (refusal if watch else _unreadable_version(refusal)) from None
+
+
+def _unreadable_version(refusal: Refused) -> Refused:
+    return bad_request(f"invalid resource version: {refusal.status.message}")
+
+
+def _list_problems(options: ListOptions) -> list[Problem]:
+    problems: list[Problem] = []
+    if options.send_initial_events is not None:
+        problems.append(Problem.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    if not options.match:
+        return problems
+    if options.continue_token:
+        problems.append(Problem.forbidden(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
+    elif options.resource_version is None:
+        problems.append(Problem.forbidden(_MATCH, f"{_MATCH} is forbidden unless resourceVersion is provided"))
+    elif options.match not in ("Exact", "NotOlderThan"):
+        problems.append(Problem.not_supported(_MATCH, options.match, ["Exact", "NotOlderThan", ""]))
+    elif options.match == "Exact" and options.resource_version == 0:
+        problems.append(Problem.forbidden(_MATCH, f'{_MATCH} "exact" is forbidden for resourceVersion "0"'))
+    return problems
+
+
+def _watch_problems(options: ListOptions) -> list[Problem]:
+    if options.send_initial_events is None:
+        if options.match:
+            said = f"{_MATCH} is forbidden for watch unless sendInitialEvents is provided"
+            return [Problem.forbidden(_MATCH, said)]
+        return []
+    problems: list[Problem] = []
+    if options.match != "NotOlderThan":
+        said = f"sendInitialEvents requires setting {_MATCH} to NotOlderThan"
+        problems.append(Problem.forbidden(_MATCH, said))
+    if options.match not in ("", "NotOlderThan"):
+        problems.append(Problem.not_supported(_MATCH, options.match, ["NotOlderThan"]))
+    return problems
+
+
+def _number(query: Mapping[str, str], name: str) -> int:
+    text = query.get(name, "")
+    if not text:
+        return 0
+    if not (text.isascii() and text.removeprefix("-").isdigit()):
+        raise bad_request(f'invalid {name}: "{text}" is not a number')
+    return max(int(text), 0)
+
+
+def _flag(text: str) -> bool:
+    return text not in ("0", "false", "False", "")

@@ -1,0 +1,117 @@
+"""Get and list: committed bytes out of the store, in pages of one revision.
+
+Holds: D4 (a list is from one revision), D5 (what is compacted is 410, never silence).
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+import msgspec
+
+from leeward.api import codec
+from leeward.apiserver import refusals
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.registry.options import ListOptions
+from leeward.apiserver.registry.selection import Selection
+from leeward.apiserver.store import Compacted, FutureRevision, Record, Store
+
+_TOO_OLD_PAGE = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter."
+)
+
+
+class _Token(msgspec.Struct, gc=False):
+    """Where the next page begins, and of which revision it is."""
+
+    revision: int
+    start_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`remaining` is None where it is not known."""
+
+    values: list[bytes]
+    revision: int
+    continue_token: str = ""
+    remaining: int | None = None
+
+
+def read_one(store: Store, kind: Kind, namespace: str, name: str, at_least: int | None) -> bytes:
+    """Raises: Refused when it is not there, or when the store has not come to revision `at_least`."""
+    check_not_future(store, at_least)
+    record = store.get(kind.key(namespace, name))
+    if record is None:
+        raise refusals.not_found(kind.group, kind.plural, name)
+    return record.value
+
+
+def read_page(store: Store, kind: Kind, namespace: str, selection: Selection, options: ListOptions) -> Page:
+    """One page of what is selected in a namespace, or in all. Raises: Refused."""
+    prefix = prefix_of(kind, namespace)
+    revision, start_after = _start(store, prefix, options)
+    try:
+        return _collect(store, prefix, selection, revision, start_after, options.limit)
+    except Compacted:
+        said = _TOO_OLD_PAGE if options.continue_token else "The resourceVersion for the provided list is too old."
+        raise refusals.expired(said) from None
+    except FutureRevision:
+        raise refusals.future_version(revision or 0, store.revision) from None
+
+
+def prefix_of(kind: Kind, namespace: str) -> str:
+    return f"{kind.prefix}{namespace}/" if namespace and kind.namespaced else kind.prefix
+
+
+def check_not_future(store: Store, revision: int | None) -> None:
+    if revision is not None and revision > store.revision:
+        raise refusals.future_version(revision, store.revision)
+
+
+def _start(store: Store, prefix: str, options: ListOptions) -> tuple[int | None, str]:
+    """The revision to read (None: the newest) and the key to read from."""
+    if options.continue_token:
+        token = _read_token(options.continue_token)
+        return token.revision, prefix + token.start_after
+    check_not_future(store, options.resource_version)
+    exact = options.match == "Exact" or (not options.match and options.limit > 0)
+    return (options.resource_version or None) if exact else None, ""
+
+
+def _collect(
+    store: Store, prefix: str, selection: Selection, revision: int | None, start_after: str, limit: int
+) -> Page:
+    if selection.everything:
+        listing = store.list(prefix, revision=revision, start_after=start_after, limit=limit)
+        values = [record.value for record in listing.records]
+        if not listing.more:
+            return Page(values, listing.revision)
+        token = _render_token(prefix, listing.revision, listing.records[-1])
+        return Page(values, listing.revision, token, listing.remaining)
+    listing = store.list(prefix, revision=revision, start_after=start_after)
+    matching = (record for record in listing.records if _may_match(selection, record))
+    chosen = [record for record in matching if selection.matches(record.value)]
+    if not limit or len(chosen) <= limit:
+        return Page([record.value for record in chosen], listing.revision)
+    page = chosen[:limit]
+    return Page([r.value for r in page], listing.revision, _render_token(prefix, listing.revision, page[-1]))
+
+
+def _may_match(selection: Selection, record: Record) -> bool:
+    """A cheap look at the key before anything is decoded."""
+    name = selection.only_name
+    return not name or record.key.endswith(f"/{name}")
+
+
+def _render_token(prefix: str, revision: int, last: Record) -> str:
+    token = codec.encode(_Token(revision, last.key.removeprefix(prefix)))
+    return base64.urlsafe_b64encode(token).decode().rstrip("=")
+
+
+def _read_token(text: str) -> _Token:
+    try:
+        return codec.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), _Token)
+    except (codec.DecodeError, binascii.Error, ValueError):
+        raise refusals.bad_request("continue key is not valid: it is not one that this server gave out") from None

@@ -1,0 +1,58 @@
+"""The scale subresource: an `autoscaling/v1` Scale as a view of three fields of an object."""
+
+from typing import Any, cast
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.status import Problem
+from leeward.apiserver.kinds.columns import NONE, at, label_selector, labels
+from leeward.apiserver.kinds.kind import Kind, Scale
+from leeward.apiserver.refusals import invalid
+from leeward.apiserver.values import section
+
+_KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+def render_scale(kind: Kind, manifest: ReadOnlyManifest) -> Manifest:
+    """The Scale of an object. Holds: `kind.scale` is there."""
+    paths = _paths(kind)
+    metadata = {key: manifest["metadata"][key] for key in _KEPT if key in manifest["metadata"]}
+    replicas = at(manifest, paths.spec_replicas.removeprefix("."), 0)
+    status: dict[str, Any] = {"replicas": at(manifest, paths.status_replicas.removeprefix("."), 0)}
+    selector = _selector_text(at(manifest, paths.selector.removeprefix("."))) if paths.selector else ""
+    if selector:
+        status["selector"] = selector
+    spec = {"replicas": replicas} if replicas else {}
+    return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}
+
+
+def scaled(kind: Kind, manifest: Manifest, scale: ReadOnlyManifest) -> Manifest:
+    """The object with the replicas, and the expected resourceVersion and uid, of a Scale. Raises: Refused."""
+    spec = scale.get("spec")
+    replicas = cast(dict[str, Any], spec).get("replicas", 0) if isinstance(spec, dict) else 0
+    if not isinstance(replicas, int) or replicas < 0:
+        problem = Problem.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid("autoscaling", "Scale", manifest["metadata"]["name"], [problem])
+    *parents, last = _paths(kind).spec_replicas.removeprefix(".").split(".")
+    target = manifest
+    for part in parents:
+        target = cast(Manifest, target.setdefault(part, {}))
+    target[last] = replicas
+    asked = section(scale, "metadata")
+    manifest["metadata"] |= {key: asked[key] for key in ("uid", "resourceVersion") if asked.get(key)}
+    return manifest
+
+
+def _paths(kind: Kind) -> Scale:
+    assert kind.scale is not None
+    return kind.scale
+
+
+def _selector_text(selector: Any) -> str:
+    if isinstance(selector, str):
+        return selector
+    if not isinstance(selector, dict):
+        return ""
+    mapping = cast(dict[str, Any], selector)
+    plain = "matchLabels" not in mapping and "matchExpressions" not in mapping
+    text = labels(cast(dict[str, str], mapping)) if plain else label_selector(mapping)
+    return "" if text == NONE else text

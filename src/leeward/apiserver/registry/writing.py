@@ -1,0 +1,268 @@
+"""Create and update: the way of an object into the store.
+
+    create:  stamp ▸ default ▸ admit ▸ hook ▸ check ▸ put
+    change:  read the head ▸ let the caller change it ▸ default ▸ stamp ▸ admit ▸ hook ▸ check ▸ put, or nothing
+
+From reading the head to `put` there is no await, so no other write comes between; should the store still say that
+somebody was faster, the change is made again on what is there now.
+
+Holds: D4, D8 (an object that is being deleted goes when its last finalizer does).
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from leeward.api import codec
+from leeward.api.meta import Manifest
+from leeward.api.status import Problem, StatusCause
+from leeward.apiserver import refusals
+from leeward.apiserver.admission import Admission, AdmissionReview, Rejected
+from leeward.apiserver.handler import User
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.kinds.metadata import validate_metadata, validate_metadata_update
+from leeward.apiserver.registry import lifecycle
+from leeward.apiserver.registry.hooks import Hook, NoHook
+from leeward.apiserver.registry.objects import decode_stored, encode_stored, metadata_of
+from leeward.apiserver.registry.options import parse_version
+from leeward.apiserver.store import Raced, Record, Store
+from leeward.apiserver.values import section
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+
+NAMESPACE_PREFIX = "//namespaces//"
+MAX_RACES = 10
+DURABLE_TIMEOUT_SECONDS = 10.0
+
+Change = Callable[[Manifest], Manifest]
+"""From a private copy of the stored object to the wanted one. Raises: Refused."""
+
+_NO_HOOK = NoHook()
+
+
+class _NamespaceMeta(msgspec.Struct, rename="camel", gc=False):
+    deletion_timestamp: str = ""
+
+
+class _Namespace(msgspec.Struct, gc=False):
+    metadata: _NamespaceMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """`record` is None for what was not stored: dry runs. `deleted`: it was the last breath of the object."""
+
+    manifest: Manifest
+    record: Record | None = None
+    deleted: bool = False
+
+
+@dataclass
+class Writer:
+    """The writing half of the registry."""
+
+    store: Store
+    clock: Clock
+    randomness: Randomness
+    admission: Sequence[Admission] = ()
+    hooks: Mapping[str, Hook] = field(default_factory=dict[str, Hook])
+
+    async def create(self, kind: Kind, namespace: str, manifest: Manifest, user: User, dry_run: bool) -> Written:
+        """Stores a new object. Raises: Refused."""
+        if metadata_of(manifest).get("resourceVersion"):
+            raise refusals.version_at_birth()
+        self._check_namespace(kind, namespace, manifest)
+        now, uid, suffix = self.clock.now(), self.randomness.uid(), self.randomness.suffix()
+        lifecycle.stamp_new(kind, namespace, manifest, now, uid, suffix)
+        kind.default(manifest)
+        manifest = self._admit(kind, "CREATE", namespace, manifest, None, user, dry_run)
+        name = metadata_of(manifest).get("name", "")
+        key = kind.key(namespace if kind.namespaced else "", name)
+        if self.store.head(key) is not None:
+            raise refusals.already_exists(kind.group, kind.plural, name)
+        self._prepare(kind, manifest, None, dry_run)
+        return await self._put(kind, key, None, manifest, None, dry_run)
+
+    async def change(
+        self, kind: Kind, namespace: str, name: str, change: Change, user: User, dry_run: bool, subresource: str = ""
+    ) -> Written:
+        """Replaces the stored object by what `change` makes of it. Raises: Refused."""
+        key = kind.key(namespace if kind.namespaced else "", name)
+        for _ in range(MAX_RACES):
+            record = self.store.head(key)
+            if record is None:
+                raise refusals.not_found(kind.group, kind.plural, name)
+            try:
+                return await self._change_once(kind, key, record, change, user, dry_run, subresource)
+            except Raced:
+                continue
+        raise refusals.conflict(kind.group, kind.plural, name)
+
+    async def _change_once(
+        self, kind: Kind, key: str, record: Record, change: Change, user: User, dry_run: bool, subresource: str
+    ) -> Written:
+        old = decode_stored(kind, record.value)
+        new = self._changed(kind, old, change(decode_stored(kind, record.value)), subresource)
+        if not subresource:
+            namespace = old["metadata"].get("namespace", "")
+            new = self._admit(kind, "UPDATE", namespace, new, old, user, dry_run)
+        self._prepare(kind, new, old, dry_run)
+        if new == old:
+            await self._until_durable(record)
+            return Written(old, record)
+        if lifecycle.is_finished(new):
+            return await self._finish(kind, key, record, new, dry_run)
+        return await self._put(kind, key, record, new, old, dry_run)
+
+    def _changed(self, kind: Kind, old: Manifest, wanted: Manifest, subresource: str) -> Manifest:
+        """The new object, with everything put back that this kind of update may not touch."""
+        self._check_identity(kind, old, wanted)
+        if subresource == "status":
+            new = lifecycle.only_status(kind, old, wanted)
+        elif subresource == "finalize":
+            new = {**old, "spec": section(wanted, "spec")}
+        else:
+            self._check_update(kind, old, wanted)
+            new = lifecycle.only_spec(kind, old, wanted)
+        kind.default(new)
+        lifecycle.stamp_changed(kind, old, new, counts=subresource != "status")
+        return new
+
+    def _check_identity(self, kind: Kind, old: Manifest, wanted: Manifest) -> None:
+        """The resourceVersion and uid that the writer expects must be the stored ones, where it names them."""
+        name, before, after = old["metadata"]["name"], old["metadata"], metadata_of(wanted)
+        if after.get("uid") and after["uid"] != before["uid"]:
+            said = f"Precondition failed: UID in precondition: {after['uid']}, UID in object meta: {before['uid']}"
+            raise refusals.conflict(kind.group, kind.plural, name, said)
+        try:
+            version = parse_version(after.get("resourceVersion", ""))
+        except ValueError as error:
+            raise refusals.broken_version(str(error)) from None
+        if version and str(version) != before["resourceVersion"]:
+            raise refusals.conflict(kind.group, kind.plural, name)
+
+    def _check_update(self, kind: Kind, old: Manifest, wanted: Manifest) -> None:
+        problems = validate_metadata_update(old, wanted)
+        if problems:
+            raise refusals.invalid(kind.group, kind.kind, old["metadata"]["name"], problems)
+
+    def _admit(
+        self,
+        kind: Kind,
+        operation: str,
+        namespace: str,
+        manifest: Manifest,
+        old: Manifest | None,
+        user: User,
+        dry_run: bool,
+    ) -> Manifest:
+        name = metadata_of(manifest).get("name", "")
+        for admission in self.admission:
+            review = AdmissionReview(operation, kind.resource, namespace, manifest, old, user, dry_run)
+            try:
+                admitted = admission.admit(review)
+            except Rejected as rejection:
+                raise _refusal_of(kind, name, rejection) from rejection
+            if admitted is not manifest:
+                manifest = admitted
+                kind.default(manifest)
+        if old is not None:
+            lifecycle.stamp_changed(kind, old, manifest)
+        return manifest
+
+    def admit_deletion(self, kind: Kind, namespace: str, manifest: Manifest, user: User, dry_run: bool) -> None:
+        """Raises: Refused."""
+        for admission in self.admission:
+            review = AdmissionReview("DELETE", kind.resource, namespace, manifest, manifest, user, dry_run)
+            try:
+                admission.admit(review)
+            except Rejected as rejection:
+                raise _refusal_of(kind, manifest["metadata"]["name"], rejection) from rejection
+
+    def _prepare(self, kind: Kind, new: Manifest, old: Manifest | None, dry_run: bool) -> None:
+        """Lets the hook complete the object, then checks all of it. Raises: Refused."""
+        hook = self.hook_of(kind)
+        hook.before_write(new, old)
+        problems = [*validate_metadata(kind, new), *self._content_problems(kind, new, old)]
+        if problems or dry_run:
+            hook.not_written(new, old)
+        if problems:
+            raise refusals.invalid(kind.group, kind.kind, metadata_of(new).get("name", ""), problems)
+
+    def _content_problems(self, kind: Kind, new: Manifest, old: Manifest | None) -> list[Problem]:
+        if kind.schema is not None:
+            return kind.schema.validate(new, old)
+        return kind.validate(new, old)
+
+    async def _put(
+        self, kind: Kind, key: str, record: Record | None, new: Manifest, old: Manifest | None, dry_run: bool
+    ) -> Written:
+        if dry_run:
+            return Written(new)
+        stored = await self.store.put(key, record, lambda revision: encode_stored(kind, new, revision))
+        self.hook_of(kind).after_write(new, old)
+        new["metadata"]["resourceVersion"] = str(stored.revision)
+        return Written(new, stored)
+
+    async def _finish(self, kind: Kind, key: str, record: Record, last: Manifest, dry_run: bool) -> Written:
+        """Deletes an object whose deletion was only held back."""
+        if not dry_run:
+            await self.erase(kind, key, record)
+        return Written(last, deleted=True)
+
+    async def erase(self, kind: Kind, key: str, record: Record) -> Record:
+        """Deletes the record for good; its last state is the stored one. Raises: Raced."""
+        last = decode_stored(kind, record.value)
+        erased = await self.store.delete(key, record, lambda revision: encode_stored(kind, last, revision))
+        self.hook_of(kind).after_delete(last)
+        return erased
+
+    async def replace(self, kind: Kind, key: str, record: Record, new: Manifest) -> Written:
+        """Stores `new` as it is, for the server's own changes. Raises: Raced."""
+        return await self._put(kind, key, record, new, decode_stored(kind, record.value), dry_run=False)
+
+    def hook_of(self, kind: Kind) -> Hook:
+        return self.hooks.get(kind.prefix, _NO_HOOK)
+
+    async def _until_durable(self, record: Record) -> None:
+        """An answer may only show what a crash cannot take back: waits for the write that is shown. Holds: D1."""
+        if record.revision <= self.store.revision:
+            return
+        watcher = self.store.watch(record.key, self.store.revision)
+        try:
+            async with asyncio.timeout(DURABLE_TIMEOUT_SECONDS):
+                while record.revision > self.store.revision and await watcher.next() is not None:
+                    pass
+        except TimeoutError:
+            raise refusals.unavailable("the write of another client is not durable yet") from None
+        finally:
+            watcher.close()
+
+    def _check_namespace(self, kind: Kind, namespace: str, manifest: Manifest) -> None:
+        """A namespaced object needs a namespace that is there to stay. Raises: Refused."""
+        if not kind.namespaced:
+            return
+        record = self.store.head(NAMESPACE_PREFIX + namespace)
+        if record is None:
+            raise refusals.not_found("", "namespaces", namespace)
+        if codec.decode(record.value, _Namespace).metadata.deletion_timestamp:
+            metadata = metadata_of(manifest)
+            name = metadata.get("name") or metadata.get("generateName", "")
+            raise _terminating(kind, namespace, name)
+
+
+def _terminating(kind: Kind, namespace: str, name: str) -> refusals.Refused:
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    refusal = refusals.forbidden(kind.group, kind.plural, name, why)
+    assert refusal.status.details is not None
+    cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
+    details = msgspec.structs.replace(refusal.status.details, causes=(cause,))
+    return refusals.Refused(msgspec.structs.replace(refusal.status, details=details))
+
+
+def _refusal_of(kind: Kind, name: str, rejection: Rejected) -> refusals.Refused:
+    if rejection.problems:
+        return refusals.invalid(kind.group, kind.kind, name, rejection.problems)
+    return refusals.forbidden(kind.group, kind.plural, name, rejection.message)

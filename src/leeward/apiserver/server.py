@@ -1,0 +1,133 @@
+"""The API server: everything put together, and one method that answers any request.
+
+health ▸ who asks? ▸ which path? ▸ discovery, OpenAPI, or the verbs of a kind ▸ answer, or a Status
+"""
+
+import logging
+from collections.abc import Sequence
+
+from prometheus_client import REGISTRY, CollectorRegistry
+
+from leeward.api import codec
+from leeward.api.meta import Manifest
+from leeward.apiserver import bootstrap, discovery, refusals
+from leeward.apiserver.admission import Admission
+from leeward.apiserver.catalog import Catalog
+from leeward.apiserver.custom.controller import Definitions
+from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
+from leeward.apiserver.garbage import GarbageCollector
+from leeward.apiserver.handler import ANONYMOUS, StreamResponse, User
+from leeward.apiserver.health import OPEN_PATHS, Health
+from leeward.apiserver.kinds.builtin import BUILT_IN
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.namespaces import NamespaceController
+from leeward.apiserver.openapi import OpenApi
+from leeward.apiserver.registry.deleting import Deleter
+from leeward.apiserver.registry.writing import Writer
+from leeward.apiserver.routing import GroupPath, Target, Unknown, route
+from leeward.apiserver.services import ServiceAddresses
+from leeward.apiserver.store import Overloaded, Store, StoreFailed
+from leeward.apiserver.verbs import Verbs
+from leeward.client.transport import Request, Response
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
+
+SERVICE_CIDR = "10.96.0.0/16"
+
+
+class ApiServer:
+    """An API server over one store. Use `ApiServer.start`."""
+
+    def __init__(self, writer: Writer, catalog: Catalog, health: Health) -> None:
+        self.health = health
+        self._catalog = catalog
+        self._openapi = OpenApi(catalog)
+        self._verbs = Verbs(writer, Deleter(writer), writer.clock)
+
+    @classmethod
+    async def start(
+        cls,
+        store: Store,
+        clock: Clock,
+        randomness: Randomness,
+        supervisor: Supervisor,
+        admission: Sequence[Admission] = (),
+        crds: Sequence[Manifest] = (),
+        service_cidr: str = SERVICE_CIDR,
+        metrics: CollectorRegistry = REGISTRY,
+    ) -> "ApiServer":
+        """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`."""
+        catalog = Catalog(BUILT_IN)
+        namespaces, definition = _kind(catalog, "", "namespaces"), _kind(catalog, *_DEFINITION)
+        definitions = Definitions(store, catalog, definition)
+        services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
+        hooks = {DEFINITIONS: definitions, "//services/": services}
+        writer = Writer(store, clock, randomness, tuple(admission), hooks)
+        server = cls(writer, catalog, Health(store, metrics))
+        definitions.serve_stored()
+        await bootstrap.create_namespaces(writer, namespaces)
+        await bootstrap.install_definitions(writer, definition, definitions, crds)
+        deleter = Deleter(writer)
+        supervisor.start(definitions.run(writer, deleter), "definitions")
+        supervisor.start(NamespaceController(store, catalog, namespaces).run(writer, deleter), "namespaces")
+        supervisor.start(GarbageCollector(store, catalog, writer, deleter).run(), "garbage-collector")
+        return server
+
+    async def handle(self, request: Request, user: User) -> Response | StreamResponse:
+        """Answers one request; errors are answers, too."""
+        try:
+            return await self._answer(request, user)
+        except refusals.Refused as refusal:
+            return refusals.status_response(refusal.status, refusal.headers)
+        except Overloaded as error:
+            return _refuse(refusals.unavailable(str(error)))
+        except StoreFailed as error:
+            log.error("%s %s: %s", request.method, request.path, error)
+            return _refuse(refusals.unavailable(f"the store failed: {error}"))
+        except Exception as error:
+            log.exception("%s %s", request.method, request.path)
+            return _refuse(refusals.internal_error(f"{type(error).__name__}: {error}"))
+
+    async def _answer(self, request: Request, user: User) -> Response | StreamResponse:
+        open_path = request.path.startswith(OPEN_PATHS)
+        if user.name == ANONYMOUS.name and not open_path:
+            raise refusals.unauthorized()
+        answered = self.health.answer(request)
+        if answered is None and request.path == "/":
+            answered = _paths(discovery.root_paths(self._catalog))
+        if answered is None and request.path.startswith("/openapi/"):
+            answered = self._openapi.answer(request)
+        if answered is not None:
+            return answered
+        return await self._answer_api(request, user)
+
+    async def _answer_api(self, request: Request, user: User) -> Response | StreamResponse:
+        match route(self._catalog, request.path):
+            case Target() as target:
+                return await self._verbs.answer(request, user, target)
+            case GroupPath() as path:
+                if request.method != "GET":
+                    raise refusals.method_not_allowed()
+                return discovery.answer(self._catalog, path, request.headers.get("accept", ""))
+            case Unknown(known_group=True):
+                raise refusals.unknown_path()
+            case Unknown():
+                return refusals.page_not_found()
+
+
+_DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+def _kind(catalog: Catalog, group: str, plural: str) -> Kind:
+    return next(kind for kind in catalog.kinds_of_group(group) if kind.plural == plural)
+
+
+def _paths(paths: list[str]) -> Response:
+    return Response(200, codec.encode({"paths": paths}), {"content-type": refusals.JSON})
+
+
+def _refuse(refusal: refusals.Refused) -> Response:
+    return refusals.status_response(refusal.status, refusal.headers)

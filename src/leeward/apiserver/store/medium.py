@@ -1,0 +1,42 @@
+"""The port below the store: something that keeps batches of records through crashes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from leeward.apiserver.store.record import Record
+
+
+class MediumFailed(Exception):
+    """The medium cannot be read, is not ours, or did not take a batch. The message names the file and the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one commit does, all of it or nothing: new records, revisions to forget, the new compacted revision."""
+
+    records: Sequence[Record]
+    forgotten: Sequence[int]
+    compacted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was kept: records in ascending revision (their `previous` not yet set), and the compacted revision."""
+
+    records: Sequence[Record]
+    compacted: int
+
+
+class Medium(Protocol):
+    async def load(self) -> Loaded:
+        """Everything that was committed. Called once, before the first commit. Raises: MediumFailed."""
+        ...
+
+    async def commit(self, batch: Batch) -> None:
+        """Returns when `batch` survives a power cut. Never called while another commit runs. Raises: MediumFailed."""
+        ...
+
+    async def close(self) -> None:
+        """Lets go of the medium, after the commit that runs, if any, has ended."""
+        ...

@@ -1,0 +1,60 @@
+"""What the store holds and hands out, and how it says no."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """One write of one key.
+
+    `key` is `/<group>/<plural>/<namespace>/<name>`, with empty parts for the core group and for cluster-scoped kinds.
+    `value` is the object's JSON; for a deletion its last state. `previous` is the live record that this one replaced:
+    None when this one created the key, or when that one is compacted away.
+    """
+
+    key: str
+    revision: int
+    value: bytes
+    deleted: bool
+    previous: "Record | None" = field(default=None, repr=False)
+
+    def forget_previous(self) -> None:
+        """Lets go of what was compacted away: the only change that a record ever sees."""
+        object.__setattr__(self, "previous", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Records of one revision, keys ascending; `remaining` counts those behind the last one."""
+
+    records: list[Record]
+    revision: int
+    more: bool
+    remaining: int
+
+
+class Compacted(Exception):
+    """The revision that was asked for is compacted away."""
+
+
+class FutureRevision(Exception):
+    """The revision that was asked for is not there yet."""
+
+
+class Raced(Exception):
+    """The head of the key is not the one that the writer saw."""
+
+
+class StoreFailed(Exception):
+    """The medium failed, or the store is closed: it takes no more writes. Whether those under way took is unknown."""
+
+
+class Overloaded(StoreFailed):
+    """Too many writes are under way; this one was not begun. Later ones may be."""
+
+
+def resource_prefix(key_or_prefix: str) -> str:
+    """The part `/<group>/<plural>/`; empty when a prefix is wider than one resource."""
+    group_end = key_or_prefix.find("/", 1)
+    plural_end = key_or_prefix.find("/", group_end + 1) if group_end > 0 else -1
+    return key_or_prefix[: plural_end + 1]

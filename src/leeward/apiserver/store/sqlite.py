@@ -1,0 +1,160 @@
+"""The durable medium: one SQLite file in WAL mode with `synchronous=FULL`, written by one thread.
+
+    records(revision INTEGER PRIMARY KEY, key, deleted, value, checksum)     compaction(revision)
+
+`user_version` is the version of this schema and `application_id` says that the file is ours: a file of another
+version, of somebody else, or with damage is refused when it is opened, with the way out in the message. A second
+process on the same file is refused, too. A checksum covers each record, for SQLite itself keeps none.
+
+Holds: D1, D2. Never runs SQLite on the event loop's thread.
+"""
+
+import asyncio
+import fcntl
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from leeward.apiserver.store.medium import Batch, Loaded, MediumFailed
+from leeward.apiserver.store.record import Record
+
+T = TypeVar("T")
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x4C454557
+BUSY_SECONDS = 5.0
+RESTORE = "; restore it from a backup, or begin with an empty data directory"
+
+_SCHEMA = f"""
+BEGIN;
+CREATE TABLE records (
+    revision INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,
+    deleted INTEGER NOT NULL,
+    value BLOB NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE TABLE compaction (revision INTEGER NOT NULL) STRICT;
+INSERT INTO compaction VALUES (0);
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+COMMIT;
+"""
+
+
+class SqliteMedium:
+    """Keeps records in the file `path`, which is made (mode 0600) when it is not there; its directory must be."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._connection: sqlite3.Connection | None = None
+        self._lock: int | None = None
+
+    async def load(self) -> Loaded:
+        return await self._run(self._load)
+
+    async def commit(self, batch: Batch) -> None:
+        await self._run(lambda: self._commit(batch))
+
+    async def close(self) -> None:
+        await self._run(self._close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except (sqlite3.Error, OSError) as error:
+            raise MediumFailed(f"{self._path}: {error}{_way_out(error)}") from error
+
+    def _load(self) -> Loaded:
+        try:
+            return self._open_and_read()
+        except BaseException:
+            self._close()
+            raise
+
+    def _open_and_read(self) -> Loaded:
+        self._lock = _lock(self._path)
+        connection = self._connection = _connect(self._path)
+        self._check_identity(connection)
+        for (finding,) in connection.execute("PRAGMA quick_check(1)"):
+            if finding != "ok":
+                raise MediumFailed(f"{self._path} is damaged: {finding}{RESTORE}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        (compacted,) = connection.execute("SELECT revision FROM compaction").fetchone()
+        rows = connection.execute("SELECT revision, key, deleted, value, checksum FROM records ORDER BY revision")
+        return Loaded([self._record_of(*row) for row in rows], compacted)
+
+    def _check_identity(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if not (version or application or tables):
+            connection.executescript(_SCHEMA)
+        elif application != APPLICATION_ID:
+            raise MediumFailed(f"{self._path} is a database of another program; give a path of its own to the store")
+        elif version != SCHEMA_VERSION:
+            raise MediumFailed(
+                f"{self._path} has schema version {version}, and this program reads version {SCHEMA_VERSION}; "
+                "run the version of leeward that wrote it, or begin with an empty data directory"
+            )
+
+    def _record_of(self, revision: int, key: str, deleted: int, value: bytes, checksum: int) -> Record:
+        if checksum != _checksum(revision, key, deleted, value):
+            raise MediumFailed(f"{self._path} is damaged: checksum of revision {revision} ({key}){RESTORE}")
+        return Record(key, revision, value, bool(deleted))
+
+    def _commit(self, batch: Batch) -> None:
+        if self._connection is None:
+            raise MediumFailed(f"{self._path} is not open")
+        with self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", map(_row, batch.records))
+            if batch.forgotten:
+                connection.executemany("DELETE FROM records WHERE revision = ?", [(r,) for r in batch.forgotten])
+                connection.execute("UPDATE compaction SET revision = ?", (batch.compacted,))
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _lock(path: Path) -> int:
+    """Keeps other processes out, until the descriptor is closed."""
+    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise MediumFailed(f"{path} is in use by another process; stop that one first") from error
+    return descriptor
+
+
+def _row(record: Record) -> tuple[int, str, int, bytes, int]:
+    deleted = int(record.deleted)
+    checksum = _checksum(record.revision, record.key, deleted, record.value)
+    return record.revision, record.key, deleted, record.value, checksum
+
+
+def _checksum(revision: int, key: str, deleted: int, value: bytes) -> int:
+    return zlib.crc32(value, zlib.crc32(f"{revision} {deleted} {key}".encode()))
+
+
+def _way_out(error: Exception) -> str:
+    damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+    return RESTORE if damaged else ""

@@ -1,0 +1,154 @@
+"""Watches: cursors in the history.
+
+`History` keeps the records since the compacted revision, in a `Log` per resource and in one of everything. A `Watcher`
+is a position in one log: it buffers nothing, so a slow one costs nothing but its own end. One that waits is woken by
+the first record under its prefix; a record wakes nobody who watches another resource.
+"""
+
+import asyncio
+from bisect import bisect_right
+from operator import attrgetter
+
+from leeward.apiserver.store.record import Record, resource_prefix
+
+BREATH = 64
+"""Records that a reader gets at once before it lets others run."""
+
+_revision = attrgetter("revision")
+
+
+class Log:
+    """Records of one resource (or of all) in ascending revision, and who waits for the next one."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.waiting: dict[Watcher, None] = {}
+
+    def append(self, record: Record) -> None:
+        self.records.append(record)
+        for watcher in [w for w in self.waiting if record.key.startswith(w.prefix)]:
+            watcher.wake(record.revision - 1)
+
+    def index_after(self, revision: int) -> int:
+        return bisect_right(self.records, revision, key=_revision)
+
+    def drop(self, revision: int) -> None:
+        """Forgets the records up to `revision`."""
+        del self.records[: self.index_after(revision)]
+
+
+class History:
+    """Everything that was written since the compacted revision, and how far that goes."""
+
+    def __init__(self, revision: int, compacted: int) -> None:
+        self.revision = revision
+        self.compacted = compacted
+        self.closed = False
+        self.bytes = 0
+        self.everything = Log()
+        self._logs: dict[str, Log] = {}
+
+    def append(self, record: Record) -> None:
+        """Adds a record and wakes its watchers, who run when the present step of the loop has ended."""
+        self.bytes += len(record.value)
+        self.everything.append(record)
+        self.log_of(record.key).append(record)
+
+    def log_of(self, key_or_prefix: str) -> Log:
+        name = resource_prefix(key_or_prefix)
+        return self._logs.setdefault(name, Log()) if name else self.everything
+
+    def has_compacted(self) -> bool:
+        """Whether there is something for `pop_compacted`."""
+        records = self.everything.records
+        return bool(records) and records[0].revision < self.compacted
+
+    def pop_compacted(self, limit: int) -> list[Record]:
+        """Takes up to `limit` of the oldest records below the compacted revision out of the logs."""
+        count = min(limit, self.everything.index_after(self.compacted - 1))
+        popped = self.everything.records[:count]
+        for name in {resource_prefix(record.key): None for record in popped}:
+            self._logs[name].drop(popped[-1].revision)
+        del self.everything.records[:count]
+        self.bytes -= sum(len(record.value) for record in popped)
+        return popped
+
+    def close(self) -> None:
+        """Ends every watcher."""
+        self.closed = True
+        for log in (self.everything, *self._logs.values()):
+            for watcher in list(log.waiting):
+                watcher.close()
+
+
+class Watcher:
+    """Hands out the records under `prefix`, one by one.
+
+    Holds: D5. It ends by itself when its reader is more than `limit` records of the resource behind (what was there
+    before the watch began not counted), or when what it has to read next is compacted.
+    """
+
+    def __init__(self, history: History, prefix: str, after: int, limit: int) -> None:
+        self.prefix = prefix
+        self._history = history
+        self._log = history.log_of(prefix)
+        self._position = after
+        self._began = history.revision
+        self._limit = limit
+        self._handed_out = 0
+        self._ended = False
+        self._woken: asyncio.Future[None] | None = None
+
+    @property
+    def progress(self) -> int:
+        """Every record up to this revision has been handed out, or is not under the prefix."""
+        return self._history.revision if self in self._log.waiting else self._position
+
+    async def next(self) -> Record | None:
+        """The next record in revision order; None when the watch has ended. Cancelling it loses nothing."""
+        if self._handed_out % BREATH == 0:
+            await asyncio.sleep(0)
+        while not self._is_over():
+            record = self._advance()
+            if record is not None:
+                self._handed_out += 1
+                return record
+            await self._wait()
+        return None
+
+    def wake(self, position: int) -> None:
+        """Ends the waiting: up to `position` there was nothing to hand out."""
+        self._position = position
+        self._log.waiting.pop(self, None)
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
+
+    def close(self) -> None:
+        self._ended = True
+        self.wake(self.progress)
+
+    def _is_over(self) -> bool:
+        seen = max(self._position, self._began)
+        behind = len(self._log.records) - self._log.index_after(seen)
+        too_old = self._position < self._history.compacted
+        self._ended = self._ended or self._history.closed or too_old or behind > self._limit
+        return self._ended
+
+    def _advance(self) -> Record | None:
+        records = self._log.records
+        for index in range(self._log.index_after(self._position), len(records)):
+            record = records[index]
+            if record.key.startswith(self.prefix):
+                self._position = record.revision
+                return record
+        self._position = self._history.revision
+        return None
+
+    async def _wait(self) -> None:
+        self._woken = asyncio.get_running_loop().create_future()
+        self._log.waiting[self] = None
+        try:
+            await self._woken
+        finally:
+            if self in self._log.waiting:
+                self.wake(self.progress)

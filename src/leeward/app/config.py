@@ -1,0 +1,54 @@
+"""What each component of a fleet is told when it starts.
+
+Plain data: whoever composes a component (`control_plane`, `member`, `agent`) reads nothing else, no environment and no
+defaults of its own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from leeward.manager.timing import Timing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlPlaneConfig:
+    """`data_dir` holds `store.db`; it listens on 127.0.0.1. `ready` is called once, when everything is served."""
+
+    data_dir: Path
+    port: int
+    tls_cert_file: Path
+    tls_private_key_file: Path
+    client_ca_file: Path
+    token_file: Path
+    timing: Timing
+    ready: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberConfig:
+    """One member cluster. `faults_file` may be absent; see `leeward.app.local.faults`."""
+
+    name: str
+    data_dir: Path
+    port: int
+    tls_cert_file: Path
+    tls_private_key_file: Path
+    client_ca_file: Path
+    token_file: Path
+    faults_file: Path
+    timing: Timing
+    ready: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfig:
+    """The agent of a Pull member. `ready` is called once, when it is at work: the control plane answered."""
+
+    cluster: str
+    control_plane_kubeconfig: Path
+    control_plane_context: str
+    member_kubeconfig: Path
+    member_context: str
+    timing: Timing
+    ready: Callable[[], None]

@@ -1,0 +1,62 @@
+"""The control plane of a local fleet in one process: the embedded API server, and all controllers over it."""
+
+import asyncio
+
+from leeward.api.schema import custom_resource_definitions
+from leeward.apiserver.authentication import Authenticator, load_token_file
+from leeward.apiserver.http import HttpFront
+from leeward.apiserver.inprocess import InProcessTransport
+from leeward.apiserver.server import ApiServer
+from leeward.apiserver.store import Store
+from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.app.config import ControlPlaneConfig
+from leeward.app.connect import connect
+from leeward.app.tls import server_context
+from leeward.client import Client
+from leeward.loop.clock import SystemClock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.manager.admission import KarmadaAdmission
+from leeward.manager.bootstrap import ensure_namespaces
+from leeward.manager.control_plane import ControllerManager, ManagerSettings
+from leeward.runtime.events import EventRecorder
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import ControlPlane, Server
+
+
+async def run_control_plane(config: ControlPlaneConfig) -> None:
+    """Serves until cancelled. Raises: OSError when the port is taken."""
+    clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
+    config.data_dir.mkdir(parents=True, exist_ok=True)
+    tls = server_context(config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
+    authenticator = Authenticator(load_token_file(config.token_file))
+    async with Supervisor("api server") as serving, Supervisor("controllers") as controlling:
+        store = await Store.open(SqliteMedium(config.data_dir / "store.db"), serving)
+        try:
+            api_server = await ApiServer.start(
+                store,
+                clock,
+                randomness,
+                serving,
+                admission=(KarmadaAdmission(clock, randomness, config.timing),),
+                crds=custom_resource_definitions(),
+                metrics=metrics.registry,
+            )
+            client = Client(InProcessTransport(api_server), "leeward")
+            await ensure_namespaces(client)
+            server = Server.of(client, randomness, controlling)
+            events = EventRecorder(client, clock, randomness)
+            plane = ControlPlane(server, clock, randomness, metrics, events, controlling)
+            manager = ControllerManager(plane, connect, ManagerSettings(timing=config.timing))
+            front = HttpFront(api_server, authenticator, tls, port=config.port)
+            await front.start()
+            try:
+                manager.start()
+                config.ready()
+                await asyncio.Event().wait()
+            finally:
+                await front.stop()
+                await manager.close()
+                await controlling.close()
+        finally:
+            await store.close()

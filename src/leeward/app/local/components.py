@@ -1,0 +1,81 @@
+"""The components of a fleet as processes: the command that starts each, and the configuration it then reads."""
+
+import sys
+from collections.abc import Callable
+
+from leeward.app.config import AgentConfig, ControlPlaneConfig, MemberConfig
+from leeward.app.local.certificates import Pair
+from leeward.app.local.errors import FleetError
+from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.layout import (
+    AGENT_SUFFIX,
+    CONTROL_PLANE,
+    CONTROL_PLANE_CONTEXT,
+    Layout,
+    agent_of,
+)
+
+
+def command_of(layout: Layout, component: str) -> list[str]:
+    """`leeward run ...` in the foreground, with the Python that runs now."""
+    if component == CONTROL_PLANE:
+        what = [CONTROL_PLANE]
+    elif component.endswith(AGENT_SUFFIX):
+        what = ["agent", component.removesuffix(AGENT_SUFFIX)]
+    else:
+        what = ["member", component]
+    return [sys.executable, "-m", "leeward.cli", "run", *what, "--data-dir", str(layout.root)]
+
+
+def control_plane_config(layout: Layout, fleet: Fleet) -> ControlPlaneConfig:
+    pair = Pair.in_directory(layout.pki, CONTROL_PLANE)
+    return ControlPlaneConfig(
+        data_dir=layout.control_plane,
+        port=fleet.control_plane_port,
+        tls_cert_file=pair.certificate,
+        tls_private_key_file=pair.key,
+        client_ca_file=Pair.in_directory(layout.pki, "ca").certificate,
+        token_file=layout.control_plane_tokens,
+        timing=fleet.timing_values,
+        ready=_report_ready(layout, CONTROL_PLANE),
+    )
+
+
+def member_config(layout: Layout, fleet: Fleet, member: Member) -> MemberConfig:
+    pair = Pair.in_directory(layout.pki, member.name)
+    return MemberConfig(
+        name=member.name,
+        data_dir=layout.member(member.name),
+        port=member.port,
+        tls_cert_file=pair.certificate,
+        tls_private_key_file=pair.key,
+        client_ca_file=Pair.in_directory(layout.pki, "ca").certificate,
+        token_file=layout.tokens(member.name),
+        faults_file=layout.faults(member.name),
+        timing=fleet.timing_values,
+        ready=_report_ready(layout, member.name),
+    )
+
+
+def agent_config(layout: Layout, fleet: Fleet, member: Member) -> AgentConfig:
+    """Raises: FleetError when the member has no agent."""
+    if member.mode != "pull":
+        raise FleetError(f"{member.name} is a Push member: it has no agent")
+    kubeconfig = layout.agent_kubeconfig(member.name)
+    return AgentConfig(
+        cluster=member.name,
+        control_plane_kubeconfig=kubeconfig,
+        control_plane_context=CONTROL_PLANE_CONTEXT,
+        member_kubeconfig=kubeconfig,
+        member_context=member.name,
+        timing=fleet.timing_values,
+        ready=_report_ready(layout, agent_of(member.name)),
+    )
+
+
+def _report_ready(layout: Layout, component: str) -> Callable[[], None]:
+    def report() -> None:
+        layout.run.mkdir(parents=True, exist_ok=True, mode=0o700)
+        layout.ready_file(component).touch()
+
+    return report

@@ -1,0 +1,96 @@
+"""Who may speak to whom in a fleet: the pairs of `certificates`, the tokens, and the kubeconfigs made of them.
+
+The administrator is in `system:masters` everywhere. A member has one token, which the control plane (Push) or the agent
+(Pull) shows it. An agent has a client certificate for the control plane under Karmada's name for it.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from leeward.api.codec import render_yaml
+from leeward.app.local.certificates import Authority, Pair
+from leeward.app.local.files import write_file
+from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.layout import CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout, agent_of
+from leeward.app.local.tokens import ensure_token, read_token
+from leeward.loop.clock import SystemClock
+from leeward.loop.randomness import Randomness
+
+ADMIN = "admin"
+ADMIN_GROUP = "system:masters"
+AGENT_GROUP = "system:karmada:agents"
+
+
+def issue_credentials(layout: Layout, fleet: Fleet, randomness: Randomness) -> None:
+    """Makes what is missing or about to end, and writes the kubeconfigs anew."""
+    authority = Authority(layout.pki, SystemClock().now())
+    authority.server(CONTROL_PLANE)
+    authority.client(ADMIN, ADMIN, (ADMIN_GROUP,))
+    ensure_token(layout.control_plane_tokens, ADMIN, ADMIN_GROUP, randomness)
+    for member in fleet.members:
+        authority.server(member.name)
+        user = "karmada-agent" if member.mode == "pull" else "karmada-controller-manager"
+        ensure_token(layout.tokens(member.name), user, ADMIN_GROUP, randomness)
+        if member.mode == "pull":
+            _issue_agent(layout, fleet, member, authority)
+    write_kubeconfig(layout, fleet)
+
+
+def write_kubeconfig(layout: Layout, fleet: Fleet) -> None:
+    """DATA/kubeconfig: the administrator, with one context for each cluster of the fleet."""
+    admin = _certificate_user(Pair.in_directory(layout.pki, ADMIN))
+    servers = {CONTROL_PLANE_CONTEXT: fleet.control_plane_port} | {m.name: m.port for m in fleet.members}
+    _write(layout, layout.kubeconfig, servers, {ADMIN: admin}, dict.fromkeys(servers, ADMIN))
+
+
+def delete_credentials(layout: Layout, member: str) -> None:
+    for name in (member, agent_of(member)):
+        Pair.in_directory(layout.pki, name).delete()
+
+
+def _issue_agent(layout: Layout, fleet: Fleet, member: Member, authority: Authority) -> None:
+    agent = agent_of(member.name)
+    pair = authority.client(agent, f"system:karmada:agent:{member.name}", (AGENT_GROUP,))
+    servers = {CONTROL_PLANE_CONTEXT: fleet.control_plane_port, member.name: member.port}
+    users = {agent: _certificate_user(pair), member.name: {"token": read_token(layout.tokens(member.name))}}
+    contexts = {CONTROL_PLANE_CONTEXT: agent, member.name: member.name}
+    _write(layout, layout.agent_kubeconfig(member.name), servers, users, contexts)
+
+
+def _write(
+    layout: Layout,
+    path: Path,
+    servers: Mapping[str, int],
+    users: Mapping[str, Mapping[str, str]],
+    contexts: Mapping[str, str],
+) -> None:
+    authority = _inline(Pair.in_directory(layout.pki, "ca").certificate)
+    kubeconfig: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": CONTROL_PLANE_CONTEXT,
+        "clusters": _named(
+            "cluster",
+            [
+                (name, {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority})
+                for name, port in servers.items()
+            ],
+        ),
+        "users": _named("user", list(users.items())),
+        "contexts": _named("context", [(name, {"cluster": name, "user": user}) for name, user in contexts.items()]),
+    }
+    write_file(path, render_yaml(kubeconfig))
+
+
+def _named(key: str, entries: Sequence[tuple[str, Mapping[str, str]]]) -> list[dict[str, Any]]:
+    return [{"name": name, key: dict(entry)} for name, entry in entries]
+
+
+def _certificate_user(pair: Pair) -> dict[str, str]:
+    return {"client-certificate-data": _inline(pair.certificate), "client-key-data": _inline(pair.key)}
+
+
+def _inline(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()

@@ -1,0 +1,123 @@
+"""What a fleet is: its members, ports and timing, in DATA/fleet.json. Whether it runs stands in `processes`."""
+
+from typing import Literal
+
+import msgspec
+
+from leeward.app.config import Timing
+from leeward.app.local.errors import FleetError, no_fleet
+from leeward.app.local.files import write_file
+from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of, problem_of_member_name
+
+FORMAT_VERSION = 1
+
+Mode = Literal["push", "pull"]
+TimingName = Literal["karmada", "fast"]
+
+
+class Member(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    name: str
+    mode: Mode
+    port: int
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        return (self.name, agent_of(self.name)) if self.mode == "pull" else (self.name,)
+
+
+class Fleet(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    control_plane_port: int
+    members: tuple[Member, ...] = ()
+    timing: TimingName = "karmada"
+    version: int = FORMAT_VERSION
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        return (CONTROL_PLANE, *(component for member in self.members for component in member.components))
+
+    @property
+    def timing_values(self) -> Timing:
+        return Timing.fast() if self.timing == "fast" else Timing.karmada()
+
+    def member(self, name: str) -> Member:
+        """Raises: FleetError."""
+        for member in self.members:
+            if member.name == name:
+                return member
+        names = ", ".join(member.name for member in self.members) or "none"
+        raise FleetError(f"there is no member {name!r} in this fleet (members: {names})")
+
+    def with_member(self, member: Member) -> "Fleet":
+        """The fleet with `member` added, or put in the place of the one with its name."""
+        if any(old.name == member.name for old in self.members):
+            members = tuple(member if old.name == member.name else old for old in self.members)
+        else:
+            members = (*self.members, member)
+        return msgspec.structs.replace(self, members=members)
+
+    def without_member(self, name: str) -> "Fleet":
+        return msgspec.structs.replace(self, members=tuple(m for m in self.members if m.name != name))
+
+
+class MemberRequest(msgspec.Struct, frozen=True):
+    """A member that was asked for: `NAME[=push|pull]`."""
+
+    name: str
+    mode: Mode = "push"
+
+
+DEFAULT_MEMBERS = (MemberRequest("member1"), MemberRequest("member2"), MemberRequest("member3", "pull"))
+
+
+def parse_member(text: str) -> MemberRequest:
+    """Reads `NAME[=push|pull]`. Raises: FleetError."""
+    name, _, mode = text.partition("=")
+    if problem := problem_of_member_name(name):
+        raise FleetError(f"a member cannot be called {name!r}: {problem}")
+    match mode.lower():
+        case "" | "push":
+            return MemberRequest(name)
+        case "pull":
+            return MemberRequest(name, "pull")
+        case _:
+            raise FleetError(f"member {name}: the mode is {mode!r}, but must be push or pull")
+
+
+def find_fleet(layout: Layout) -> Fleet | None:
+    """The fleet in the directory; None when there is none. Raises: FleetError when it cannot be read."""
+    try:
+        content = layout.fleet_file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise FleetError(f"{layout.root} is no directory: give another --data-dir") from None
+    try:
+        _check_version(layout, content)
+        return msgspec.json.decode(content, type=Fleet)
+    except msgspec.MsgspecError as error:
+        raise FleetError(f"{layout.fleet_file} is damaged ({error}): restore it, or give another --data-dir") from error
+
+
+def load_fleet(layout: Layout) -> Fleet:
+    """Raises: FleetError when there is none, or it cannot be read."""
+    fleet = find_fleet(layout)
+    if fleet is None:
+        raise no_fleet(layout.root)
+    return fleet
+
+
+def save_fleet(layout: Layout, fleet: Fleet) -> None:
+    write_file(layout.fleet_file, msgspec.json.format(msgspec.json.encode(fleet), indent=2) + b"\n")
+
+
+class _Versioned(msgspec.Struct):
+    version: int
+
+
+def _check_version(layout: Layout, content: bytes) -> None:
+    version = msgspec.json.decode(content, type=_Versioned).version
+    if version != FORMAT_VERSION:
+        raise FleetError(
+            f"{layout.fleet_file} has format {version}, and this version of leeward reads format {FORMAT_VERSION}: "
+            "use the version that wrote it, or give another --data-dir"
+        )

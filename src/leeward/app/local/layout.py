@@ -1,0 +1,90 @@
+"""Where everything lies in a data directory, and what the components are called.
+
+fleet.json  lock  kubeconfig
+pki/                        ca.crt ca.key, and a pair for every server and client
+control-plane/              store.db tokens.csv
+members/NAME/               store.db tokens.csv faults.json agent.kubeconfig
+logs/COMPONENT.log
+run/COMPONENT.json          the process; COMPONENT.ready appears when it serves
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+CONTROL_PLANE = "control-plane"
+CONTROL_PLANE_CONTEXT = "karmada-apiserver"
+AGENT_SUFFIX = "-agent"
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+MAX_CLUSTER_NAME = 48
+
+
+def agent_of(member: str) -> str:
+    """The component that is the agent of a Pull member."""
+    return member + AGENT_SUFFIX
+
+
+def problem_of_member_name(name: str) -> str:
+    """Why a member cannot be called so; empty when it can."""
+    if len(name) > MAX_CLUSTER_NAME or not _LABEL.fullmatch(name):
+        return f"it must be a DNS label: lower-case letters, digits and '-', at most {MAX_CLUSTER_NAME} characters"
+    if name in (CONTROL_PLANE, CONTROL_PLANE_CONTEXT) or name.endswith(AGENT_SUFFIX):
+        return "the name is kept for another component"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths under one data directory; `root` is absolute."""
+
+    root: Path
+
+    @property
+    def fleet_file(self) -> Path:
+        return self.root / "fleet.json"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.root / "lock"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.root / "kubeconfig"
+
+    @property
+    def pki(self) -> Path:
+        return self.root / "pki"
+
+    @property
+    def run(self) -> Path:
+        return self.root / "run"
+
+    @property
+    def control_plane(self) -> Path:
+        return self.root / "control-plane"
+
+    @property
+    def control_plane_tokens(self) -> Path:
+        return self.control_plane / "tokens.csv"
+
+    def member(self, name: str) -> Path:
+        return self.root / "members" / name
+
+    def tokens(self, member: str) -> Path:
+        return self.member(member) / "tokens.csv"
+
+    def faults(self, member: str) -> Path:
+        return self.member(member) / "faults.json"
+
+    def agent_kubeconfig(self, member: str) -> Path:
+        return self.member(member) / "agent.kubeconfig"
+
+    def log(self, component: str) -> Path:
+        return self.root / "logs" / f"{component}.log"
+
+    def process_file(self, component: str) -> Path:
+        return self.run / f"{component}.json"
+
+    def ready_file(self, component: str) -> Path:
+        return self.run / f"{component}.ready"

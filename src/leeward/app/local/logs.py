@@ -1,0 +1,45 @@
+"""The log files of components: opened for a new process, their last lines, and followed as they grow."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+LARGE_LOG_BYTES = 10 * 1024 * 1024
+TAIL_BYTES = 1024 * 1024
+POLL_SECONDS = 0.2
+
+
+def open_log(path: Path) -> int:
+    """A descriptor that appends to the log; a large one is set aside first, in the place of the one before."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if path.exists() and path.stat().st_size > LARGE_LOG_BYTES:
+        path.replace(path.with_suffix(".log.1"))
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+
+def last_lines(path: Path, count: int) -> list[str]:
+    """The last `count` lines, at most a mebibyte; none when there is no log."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    return lines[-count:] if count else []
+
+
+def follow(path: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[str]:
+    """What is appended from now on, for ever; a log that is set aside is followed to its successor."""
+    position = path.stat().st_size if path.exists() else 0
+    while True:
+        if path.exists():
+            size = path.stat().st_size
+            position = 0 if size < position else position
+            if size > position:
+                with path.open("rb") as file:
+                    file.seek(position)
+                    content = file.read(TAIL_BYTES)
+                position += len(content)
+                yield content.decode(errors="replace")
+        pause(POLL_SECONDS)

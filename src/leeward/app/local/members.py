@@ -1,0 +1,158 @@
+"""Members of a running fleet: they come and go, and die in four ways.
+
+`kill`, `pause`, `make_unready` and `slow_down` do to a member what the world does to a cluster; `revive`, `resume`,
+`make_ready` undo it.
+"""
+
+import shutil
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from leeward.app.local import processes
+from leeward.app.local.api import AdminClient
+from leeward.app.local.credentials import delete_credentials, issue_credentials, write_kubeconfig
+from leeward.app.local.errors import FleetError
+from leeward.app.local.faults import read_faults, write_faults
+from leeward.app.local.fleet import Fleet, Member, MemberRequest, load_fleet, save_fleet
+from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
+from leeward.app.local.lock import fleet_lock
+from leeward.app.local.planning import add_to_fleet
+from leeward.app.local.ports import is_free
+from leeward.app.local.processes import State
+from leeward.app.local.registration import join_push_member, leave, wait_ready_clusters
+from leeward.app.local.starting import LOCK_SECONDS, start_components
+from leeward.loop.randomness import Randomness
+
+Part = Literal["apiserver", "agent"]
+
+
+def add_member(layout: Layout, request: MemberRequest, randomness: Randomness) -> bool:
+    """Adds a member and joins it; returns whether it is Ready. When it does not start, nothing of it is left."""
+    with fleet_lock(layout, LOCK_SECONDS):
+        before = _running_fleet(layout)
+        if any(member.name == request.name for member in before.members):
+            raise FleetError(f"there is a member {request.name} in this fleet already: give another name")
+        fleet = add_to_fleet(before, request, randomness)
+        member = fleet.member(request.name)
+        save_fleet(layout, fleet)
+        try:
+            issue_credentials(layout, fleet, randomness)
+            start_components(layout, [member.name])
+        except BaseException:
+            _delete_member(layout, fleet, member)
+            raise
+        return _join(layout, fleet, member, randomness)
+
+
+def remove_member(layout: Layout, name: str, *, force: bool = False) -> None:
+    """Takes the member out of the fleet, and deletes its data. Raises: FleetError when it does not leave."""
+    with fleet_lock(layout, LOCK_SECONDS):
+        fleet = _running_fleet(layout)
+        member = fleet.member(name)
+        api = AdminClient(layout, fleet.control_plane_port)
+        if force:
+            processes.terminate(layout, member.components)
+        leave(api, member, force=force)
+        api.close()
+        _delete_member(layout, fleet, member)
+
+
+def kill(layout: Layout, name: str, only: Part | None = None) -> None:
+    """The processes end without a goodbye: connections are refused."""
+    with fleet_lock(layout, LOCK_SECONDS):
+        processes.kill(layout, _parts(load_fleet(layout).member(name), only))
+
+
+def revive(layout: Layout, name: str, only: Part | None = None) -> None:
+    """Starts what was killed. Raises: FleetError when it is paused, or its port was taken."""
+    with fleet_lock(layout, LOCK_SECONDS):
+        member = _running_fleet(layout).member(name)
+        parts = _parts(member, only)
+        for part in parts:
+            _refuse_paused(layout, name, part)
+        if name in parts and processes.find_process(layout, name) is None and not is_free(member.port):
+            raise FleetError(
+                f"port {member.port}, which {name} had, is in use by another program: end that, "
+                "or restart the fleet (`leeward down`, `leeward up`), and the member gets another port"
+            )
+        for part in parts:
+            start_components(layout, [part])
+
+
+def pause(layout: Layout, name: str, only: Part | None = None) -> None:
+    """The processes are frozen: connections hang."""
+    for part in _parts(load_fleet(layout).member(name), only):
+        processes.pause(layout, part)
+
+
+def resume(layout: Layout, name: str, only: Part | None = None) -> None:
+    for part in _parts(load_fleet(layout).member(name), only):
+        processes.resume(layout, part)
+
+
+def make_unready(layout: Layout, name: str) -> None:
+    """/readyz answers 500."""
+    _change_faults(layout, name, unready=True)
+
+
+def make_ready(layout: Layout, name: str) -> None:
+    _change_faults(layout, name, unready=False)
+
+
+def slow_down(layout: Layout, name: str, latency_seconds: float) -> None:
+    """Every answer comes `latency_seconds` later; 0 ends it."""
+    _change_faults(layout, name, latency_seconds=latency_seconds)
+
+
+def _change_faults(layout: Layout, name: str, **changes: bool | float) -> None:
+    with fleet_lock(layout, LOCK_SECONDS):
+        path = layout.faults(load_fleet(layout).member(name).name)
+        write_faults(path, msgspec.structs.replace(read_faults(path), **changes))
+
+
+def _join(layout: Layout, fleet: Fleet, member: Member, randomness: Randomness) -> bool:
+    api = AdminClient(layout, fleet.control_plane_port)
+    if member.mode == "push":
+        join_push_member(api, layout, member, randomness)
+    else:
+        start_components(layout, [agent_of(member.name)])
+    late = wait_ready_clusters(api, {member.name})
+    api.close()
+    return not late
+
+
+def _delete_member(layout: Layout, fleet: Fleet, member: Member) -> None:
+    processes.terminate(layout, member.components)
+    without = fleet.without_member(member.name)
+    save_fleet(layout, without)
+    write_kubeconfig(layout, without)
+    delete_credentials(layout, member.name)
+    shutil.rmtree(layout.member(member.name), ignore_errors=True)
+    for component in member.components:
+        layout.log(component).unlink(missing_ok=True)
+
+
+def _running_fleet(layout: Layout) -> Fleet:
+    fleet = load_fleet(layout)
+    if processes.find_process(layout, CONTROL_PLANE) is None:
+        raise FleetError(f"the fleet in {layout.root} does not run: start it with `leeward up`")
+    return fleet
+
+
+def _parts(member: Member, only: Part | None) -> Sequence[str]:
+    if only == "agent" and member.mode == "push":
+        raise FleetError(f"{member.name} is a Push member: it has no agent; leave out --only")
+    match only:
+        case None:
+            return member.components
+        case "apiserver":
+            return (member.name,)
+        case "agent":
+            return (agent_of(member.name),)
+
+
+def _refuse_paused(layout: Layout, name: str, part: str) -> None:
+    if processes.state_of(layout, part) is State.PAUSED:
+        raise FleetError(f"{part} is paused, not stopped: `leeward member resume {name}`")

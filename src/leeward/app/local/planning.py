@@ -1,0 +1,89 @@
+"""Which fleet `leeward up` starts: what the directory holds, what was asked for, and the ports that are free now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from leeward.app.local import processes
+from leeward.app.local.errors import FleetError
+from leeward.app.local.fleet import DEFAULT_MEMBERS, Fleet, Member, MemberRequest, TimingName, find_fleet
+from leeward.app.local.layout import CONTROL_PLANE, Layout
+from leeward.app.local.ports import is_free, pick_port
+from leeward.loop.randomness import Randomness
+
+
+@dataclass(frozen=True, slots=True)
+class UpRequest:
+    """What the user asked for; empty or None: as it is, or the default."""
+
+    members: tuple[MemberRequest, ...] = ()
+    port: int | None = None
+    timing: TimingName | None = None
+
+
+def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fleet:
+    """Raises: FleetError when the directory is in use or foreign, a port is taken, or a member has another mode."""
+    fleet = find_fleet(layout)
+    if fleet is None:
+        _refuse_foreign_directory(layout)
+        fleet = Fleet(request.port or pick_port(randomness), timing=request.timing or "karmada")
+        wanted = request.members or DEFAULT_MEMBERS
+    else:
+        _refuse_running(layout)
+        port, timing = request.port or fleet.control_plane_port, request.timing or fleet.timing
+        fleet = msgspec.structs.replace(fleet, control_plane_port=port, timing=timing)
+        wanted = request.members
+    _refuse_taken_port(layout, fleet, given=request.port is not None)
+    for member in wanted:
+        fleet = add_to_fleet(fleet, member, randomness)
+    return _with_free_ports(layout, fleet, randomness)
+
+
+def add_to_fleet(fleet: Fleet, request: MemberRequest, randomness: Randomness) -> Fleet:
+    """The fleet with the member; unchanged when it is in it. Raises: FleetError when it is there in the other mode."""
+    present = next((member for member in fleet.members if member.name == request.name), None)
+    if present is None:
+        port = pick_port(randomness, taken_ports(fleet))
+        return fleet.with_member(Member(request.name, request.mode, port))
+    if present.mode != request.mode:
+        raise FleetError(
+            f"member {request.name} is asked for in {request.mode} mode, but is in {present.mode} mode: "
+            f"remove it first (`leeward member remove {request.name}`), or give the new one another name"
+        )
+    return fleet
+
+
+def taken_ports(fleet: Fleet) -> Sequence[int]:
+    return [fleet.control_plane_port, *(member.port for member in fleet.members)]
+
+
+def _with_free_ports(layout: Layout, fleet: Fleet, randomness: Randomness) -> Fleet:
+    """Members keep their ports, but for those that another program took while they were stopped."""
+    for member in fleet.members:
+        runs = processes.find_process(layout, member.name) is not None
+        if not runs and (member.port == fleet.control_plane_port or not is_free(member.port)):
+            port = pick_port(randomness, taken_ports(fleet))
+            fleet = fleet.with_member(msgspec.structs.replace(member, port=port))
+    return fleet
+
+
+def _refuse_foreign_directory(layout: Layout) -> None:
+    others = [entry for entry in layout.root.iterdir() if entry != layout.lock_file]
+    if others:
+        raise FleetError(f"{layout.root} is not empty and holds no fleet: give another --data-dir")
+
+
+def _refuse_running(layout: Layout) -> None:
+    if processes.find_process(layout, CONTROL_PLANE) is not None:
+        raise FleetError(
+            f"a fleet is already running in {layout.root}: see `leeward status`, add to it with `leeward member add`, "
+            "or stop it with `leeward down`"
+        )
+
+
+def _refuse_taken_port(layout: Layout, fleet: Fleet, *, given: bool) -> None:
+    port = fleet.control_plane_port
+    if not is_free(port):
+        whose = "" if given else ", which the control plane of this fleet had,"
+        raise FleetError(f"port {port}{whose} is in use by another program: give another one with --port")

@@ -1,0 +1,127 @@
+"""Joining Push members to the control plane, and the leaving of all members.
+
+A Pull member is joined by its own agent. Karmada: `karmadactl join` and `unjoin`; the same objects.
+"""
+
+import base64
+from collections.abc import Callable
+
+from leeward.api.meta import Manifest
+from leeward.api.names import CLUSTER_NAMESPACE, execution_space
+from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS, WORKS
+from leeward.app.local.api import AdminClient, Refused
+from leeward.app.local.clusters import is_ready, name_of
+from leeward.app.local.errors import FleetError
+from leeward.app.local.fleet import Member
+from leeward.app.local.layout import Layout
+from leeward.app.local.tokens import read_token
+from leeward.app.local.waiting import wait_until
+from leeward.loop.randomness import Randomness
+
+REMOVE_SECONDS = 20.0
+READY_SECONDS = 15.0
+
+
+def join_push_member(api: AdminClient, layout: Layout, member: Member, randomness: Randomness) -> None:
+    """Creates the Secret and the Cluster of `member`, or brings them up to date."""
+    _ensure_namespace(api)
+    secret = SECRETS.path(CLUSTER_NAMESPACE, member.name)
+    _ensure(api, secret, SECRETS.path(CLUSTER_NAMESPACE), _secret(layout, member))
+    cluster = _cluster(member)
+    if api.find(CLUSTERS.path(name=member.name)) is None:
+        cluster["spec"]["id"] = randomness.uid()
+    _ensure(api, CLUSTERS.path(name=member.name), CLUSTERS.path(), cluster)
+
+
+def leave(api: AdminClient, member: Member, *, force: bool = False) -> None:
+    """Deletes the Cluster, waits until it is gone, and deletes its Secret.
+
+    With `force` the Works' finalizers are taken off, so that what runs in a dead member is given up.
+    Raises: FleetError when the Cluster does not go.
+    """
+    path = CLUSTERS.path(name=member.name)
+    api.delete(path)
+    if not wait_until(_leaves(api, path, member.name, force=force), REMOVE_SECONDS, poll_seconds=0.2):
+        raise FleetError(
+            f"member {member.name} does not leave: its Works cannot be cleaned up while it is not ready. "
+            f"Bring it back (`leeward member start|resume|ready {member.name}`), or give up what runs there "
+            f"(`leeward member remove {member.name} --force`)"
+        )
+    api.delete(SECRETS.path(CLUSTER_NAMESPACE, member.name))
+
+
+def wait_ready_clusters(api: AdminClient, names: set[str]) -> set[str]:
+    """Those of `names` whose Cluster did not become Ready in time."""
+    late = set(names)
+
+    def all_ready() -> bool:
+        late.difference_update(name_of(cluster) for cluster in api.list(CLUSTERS.path()) if is_ready(cluster))
+        return not late
+
+    wait_until(all_ready, READY_SECONDS, poll_seconds=0.1)
+    return late
+
+
+def _leaves(api: AdminClient, path: str, name: str, *, force: bool) -> Callable[[], bool]:
+    def has_left() -> bool:
+        if force:
+            _release_works(api, name)
+        return api.find(path) is None
+
+    return has_left
+
+
+def _release_works(api: AdminClient, name: str) -> None:
+    space = execution_space(name)
+    for work in api.list(WORKS.path(space)):
+        path = WORKS.path(space, name_of(work))
+        api.delete(path)
+        if api.find(path) is not None:
+            _merge_if_there(api, path, {"metadata": {"finalizers": None}})
+
+
+def _merge_if_there(api: AdminClient, path: str, patch: Manifest) -> None:
+    try:
+        api.merge(path, patch)
+    except Refused as error:
+        if error.code != 404:
+            raise
+
+
+def _ensure_namespace(api: AdminClient) -> None:
+    if api.find(NAMESPACES.path(name=CLUSTER_NAMESPACE)) is None:
+        api.create(
+            NAMESPACES.path(), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CLUSTER_NAMESPACE}}
+        )
+
+
+def _ensure(api: AdminClient, path: str, collection: str, manifest: Manifest) -> None:
+    if api.find(path) is None:
+        api.create(collection, manifest)
+    else:
+        api.merge(path, manifest)
+
+
+def _secret(layout: Layout, member: Member) -> Manifest:
+    authority = (layout.pki / "ca.crt").read_bytes()
+    token = read_token(layout.tokens(member.name)).encode()
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": member.name, "namespace": CLUSTER_NAMESPACE},
+        "type": "Opaque",
+        "data": {"caBundle": base64.b64encode(authority).decode(), "token": base64.b64encode(token).decode()},
+    }
+
+
+def _cluster(member: Member) -> Manifest:
+    return {
+        "apiVersion": CLUSTERS.api_version,
+        "kind": "Cluster",
+        "metadata": {"name": member.name},
+        "spec": {
+            "syncMode": "Push",
+            "apiEndpoint": f"https://127.0.0.1:{member.port}",
+            "secretRef": {"namespace": CLUSTER_NAMESPACE, "name": member.name},
+        },
+    }

@@ -1,0 +1,99 @@
+"""Starting a fleet and stopping it: `up` and `down`."""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+
+from leeward.app.local import processes
+from leeward.app.local.api import AdminClient
+from leeward.app.local.components import command_of
+from leeward.app.local.credentials import issue_credentials
+from leeward.app.local.errors import FleetError
+from leeward.app.local.fleet import Fleet, save_fleet
+from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
+from leeward.app.local.lock import fleet_lock
+from leeward.app.local.logs import last_lines
+from leeward.app.local.planning import UpRequest, plan_fleet
+from leeward.app.local.processes import State
+from leeward.app.local.registration import join_push_member, wait_ready_clusters
+from leeward.app.local.waiting import wait_until
+from leeward.loop.randomness import Randomness
+
+START_SECONDS = 30.0
+LOCK_SECONDS = 60.0
+WATCH_SECONDS = 0.5
+
+
+def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> tuple[Fleet, set[str]]:
+    """Starts everything and joins it; also returns the clusters that are not Ready yet.
+
+    When it fails, or is interrupted, nothing is left running. Raises: FleetError.
+    """
+    with fleet_lock(layout, create=True):
+        fleet = plan_fleet(layout, request, randomness)
+        save_fleet(layout, fleet)
+        issue_credentials(layout, fleet, randomness)
+        try:
+            return fleet, _start_all(layout, fleet, randomness)
+        except BaseException:
+            processes.terminate(layout, processes.remembered_components(layout))
+            raise
+
+
+def stop_fleet(layout: Layout) -> list[str]:
+    """Stops everything that runs, and returns what it was. Raises: FleetError when a process cannot be ended."""
+    with fleet_lock(layout, LOCK_SECONDS):
+        components = processes.remembered_components(layout)
+        running = [name for name in components if processes.find_process(layout, name) is not None]
+        processes.terminate(layout, components)
+        return running
+
+
+def start_components(layout: Layout, components: Iterable[str]) -> None:
+    """Starts those that do not run, and waits until they serve. Raises: FleetError with the end of the log."""
+    started = [name for name in components if processes.find_process(layout, name) is None]
+    for name in started:
+        processes.spawn(layout, name, command_of(layout, name), os.environ)
+    for name in started:
+        _wait_ready(layout, name)
+
+
+def watch_fleet(layout: Layout, pause: Callable[[float], None] = time.sleep) -> None:
+    """Returns when `leeward down` stopped the fleet. Raises: FleetError when the control plane died by itself."""
+    while processes.state_of(layout, CONTROL_PLANE) is not State.STOPPED:
+        for component in processes.remembered_components(layout):
+            processes.state_of(layout, component)
+        pause(WATCH_SECONDS)
+    with fleet_lock(layout, LOCK_SECONDS):
+        died = CONTROL_PLANE in processes.remembered_components(layout)
+    if died:
+        raise FleetError(_with_log(layout, CONTROL_PLANE, "the control plane died"))
+
+
+def _start_all(layout: Layout, fleet: Fleet, randomness: Randomness) -> set[str]:
+    start_components(layout, [CONTROL_PLANE, *(member.name for member in fleet.members)])
+    api = AdminClient(layout, fleet.control_plane_port)
+    for member in fleet.members:
+        if member.mode == "push":
+            join_push_member(api, layout, member, randomness)
+    start_components(layout, [agent_of(member.name) for member in fleet.members if member.mode == "pull"])
+    late = wait_ready_clusters(api, {member.name for member in fleet.members})
+    api.close()
+    return late
+
+
+def _wait_ready(layout: Layout, component: str) -> None:
+    def settled() -> bool:
+        return layout.ready_file(component).exists() or processes.state_of(layout, component) is State.STOPPED
+
+    in_time = wait_until(settled, START_SECONDS)
+    if layout.ready_file(component).exists():
+        return
+    what = "ended while it started" if in_time else f"did not serve within {START_SECONDS:g} seconds"
+    raise FleetError(_with_log(layout, component, f"{component} {what}"))
+
+
+def _with_log(layout: Layout, component: str, problem: str) -> str:
+    path = layout.log(component)
+    lines = last_lines(path, 5)
+    return "\n  ".join([f"{problem}; the end of {path}:", *lines]) if lines else f"{problem}; {path} is empty"

@@ -1,0 +1,82 @@
+"""A local member cluster in one process: an API server of its own, and simulated workloads."""
+
+import asyncio
+import logging
+
+from leeward.apiserver.authentication import Authenticator, load_token_file
+from leeward.apiserver.http import HttpFront
+from leeward.apiserver.inprocess import InProcessTransport
+from leeward.apiserver.server import ApiServer
+from leeward.apiserver.store import Store
+from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.app.config import MemberConfig
+from leeward.app.local.errors import FleetError
+from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
+from leeward.app.tls import server_context
+from leeward.client import Client
+from leeward.loop.clock import SystemClock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.members import Workloads, WorkloadSettings
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import Server
+
+log = logging.getLogger(__name__)
+
+FAULTS_SECONDS = 0.2
+
+
+async def run_member(config: MemberConfig) -> None:
+    """Serves until cancelled. Raises: OSError when the port is taken."""
+    clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
+    config.data_dir.mkdir(parents=True, exist_ok=True)
+    tls = server_context(config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
+    authenticator = Authenticator(load_token_file(config.token_file))
+    async with Supervisor(config.name) as supervisor:
+        store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
+        try:
+            api_server = await ApiServer.start(store, clock, randomness, supervisor, metrics=metrics.registry)
+            faulty = FaultyServer(config, api_server)
+            supervisor.start(faulty.follow(), "faults")
+            server = Server.of(Client(InProcessTransport(api_server), "leeward-member"), randomness, supervisor)
+            settings = WorkloadSettings(pod_startup_seconds=config.timing.pod_startup_seconds)
+            await Workloads(server, clock, randomness, metrics, supervisor, settings).start()
+            front = HttpFront(api_server, authenticator, tls, port=config.port, delay=faulty.delay_seconds)
+            await front.start()
+            try:
+                config.ready()
+                await asyncio.Event().wait()
+            finally:
+                await front.stop()
+        finally:
+            await supervisor.close()
+            await store.close()
+
+
+class FaultyServer:
+    """Makes an API server as bad as its faults file says."""
+
+    def __init__(self, config: MemberConfig, server: ApiServer) -> None:
+        self._path = config.faults_file
+        self._server = server
+        self._faults = NO_FAULTS
+        self._take(self._read())
+
+    def delay_seconds(self) -> float:
+        return self._faults.latency_seconds
+
+    async def follow(self) -> None:
+        while True:
+            await asyncio.sleep(FAULTS_SECONDS)
+            self._take(self._read())
+
+    def _read(self) -> Faults:
+        try:
+            return read_faults(self._path)
+        except FleetError as error:
+            log.warning("%s", error)
+            return self._faults
+
+    def _take(self, faults: Faults) -> None:
+        self._faults = faults
+        self._server.health.ready = not faults.unready

@@ -1,0 +1,9 @@
+"""The command line: one module per verb, imported when it is called.
+
+A verb parses what was typed, calls `leeward.app`, and prints; it decides nothing. `--help` and `status` must be quick:
+nothing here imports more than click before a verb is known.
+"""
+
+from leeward.cli.program import main
+
+__all__ = ["main"]

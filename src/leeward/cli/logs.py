@@ -1,0 +1,30 @@
+"""`leeward logs`"""
+
+import click
+
+from leeward.app.local.errors import FleetError
+from leeward.app.local.fleet import load_fleet
+from leeward.app.local.logs import follow, last_lines
+from leeward.cli.settings import Settings
+
+
+@click.command()
+@click.argument("component")
+@click.option("-f", "--follow", "following", is_flag=True, help="Go on with what is added, until Ctrl-C.")
+@click.option("-n", "--tail", type=click.IntRange(min=0), default=200, show_default=True, help="How many lines.")
+@click.pass_obj
+def logs(settings: Settings, component: str, following: bool, tail: int) -> None:
+    """Print what a component logged.
+
+    Components are control-plane, the members, and MEMBER-agent for Pull members.
+    """
+    layout = settings.layout
+    components = load_fleet(layout).components
+    if component not in components:
+        raise FleetError(f"there is no component {component!r} in this fleet: choose from {', '.join(components)}")
+    path = layout.log(component)
+    for line in last_lines(path, tail):
+        click.echo(line)
+    if following:
+        for text in follow(path):
+            click.echo(text, nl=False)

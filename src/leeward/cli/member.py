@@ -1,0 +1,116 @@
+"""`leeward member`: members come and go, and die in four ways, one command each."""
+
+from collections.abc import Callable
+
+import click
+
+from leeward.app.local import members
+from leeward.app.local.fleet import MemberRequest
+from leeward.app.local.layout import Layout
+from leeward.app.local.members import Part
+from leeward.cli.parameters import Duration, NewMember
+from leeward.cli.settings import Settings
+from leeward.cli.verbs import VerbGroup
+from leeward.loop.randomness import Randomness
+
+name_argument = click.argument("name")
+only_option = click.option(
+    "--only",
+    type=click.Choice(["apiserver", "agent"]),
+    help="Only one of the two processes of a Pull member.  [default: both]",
+)
+
+
+@click.group(cls=VerbGroup)
+def member() -> None:
+    """Add and remove members, and let them die in four ways."""
+
+
+@member.command()
+@click.argument("request", type=NewMember(), metavar="NAME[=push|pull]")
+@click.pass_obj
+def add(settings: Settings, request: MemberRequest) -> None:
+    """Start a member and join it."""
+    ready = members.add_member(settings.layout, request, Randomness())
+    click.echo(f"{request.name} has joined" + ("" if ready else "; it is not ready yet, see `leeward status`"))
+
+
+@member.command()
+@name_argument
+@click.option("--force", is_flag=True, help="Give up what runs in a member that is dead.")
+@click.pass_obj
+def remove(settings: Settings, name: str, force: bool) -> None:
+    """Take a member out of the fleet, and delete its data."""
+    members.remove_member(settings.layout, name, force=force)
+    click.echo(f"{name} has left; its data is deleted")
+
+
+@member.command()
+@name_argument
+@only_option
+@click.pass_obj
+def stop(settings: Settings, name: str, only: Part | None) -> None:
+    """Kill a member: connections are refused."""
+    _change(members.kill, settings.layout, name, only, "stopped")
+
+
+@member.command()
+@name_argument
+@only_option
+@click.pass_obj
+def start(settings: Settings, name: str, only: Part | None) -> None:
+    """Start a member that was stopped."""
+    _change(members.revive, settings.layout, name, only, "running")
+
+
+@member.command()
+@name_argument
+@only_option
+@click.pass_obj
+def pause(settings: Settings, name: str, only: Part | None) -> None:
+    """Freeze a member: connections hang."""
+    _change(members.pause, settings.layout, name, only, "paused")
+
+
+@member.command()
+@name_argument
+@only_option
+@click.pass_obj
+def resume(settings: Settings, name: str, only: Part | None) -> None:
+    """Thaw a member that was paused."""
+    _change(members.resume, settings.layout, name, only, "running")
+
+
+@member.command()
+@name_argument
+@click.pass_obj
+def unready(settings: Settings, name: str) -> None:
+    """Let a member's readyz answer 500."""
+    members.make_unready(settings.layout, name)
+    click.echo(f"{name} reports that it is not ready")
+
+
+@member.command()
+@name_argument
+@click.pass_obj
+def ready(settings: Settings, name: str) -> None:
+    """Let a member's readyz answer ok again."""
+    members.make_ready(settings.layout, name)
+    click.echo(f"{name} reports that it is ready")
+
+
+@member.command()
+@name_argument
+@click.option("--latency", type=Duration(), required=True, metavar="DURATION", help="2s, 500ms; 0s ends it.")
+@click.pass_obj
+def slow(settings: Settings, name: str, latency: float) -> None:
+    """Let every answer of a member come later."""
+    members.slow_down(settings.layout, name, latency)
+    click.echo(f"{name} answers {latency:g}s late" if latency else f"{name} answers at once")
+
+
+def _change(
+    change: Callable[[Layout, str, Part | None], None], layout: Layout, name: str, only: Part | None, state: str
+) -> None:
+    change(layout, name, only)
+    click.echo(f"{name}{f' ({only})' if only else ''}: {state}")

@@ -1,0 +1,66 @@
+"""The program `leeward`: its verbs, and how errors end it."""
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from leeward.cli.settings import Settings
+from leeward.cli.verbs import LazyGroup, LazyVerb
+
+VERBS = (
+    LazyVerb("up", "Start a control plane and member clusters."),
+    LazyVerb("down", "Stop everything that runs."),
+    LazyVerb("status", "Show components and clusters."),
+    LazyVerb("logs", "Print what a component logged."),
+    LazyVerb("member", "Add and remove members, and let them die in four ways."),
+    LazyVerb("demo", "Watch a cluster die and its applications move."),
+    LazyVerb("version", "Print the version."),
+    LazyVerb("run", "Run one component of a fleet in the foreground.", hidden=True),
+)
+
+program = LazyGroup(
+    verbs=VERBS,
+    help="Leeward: a control plane for many Kubernetes clusters that keeps applications running when one dies.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the program and exits: 0 when all went well, 1 with one line on stderr when not, 130 on Ctrl-C."""
+    settings = Settings()
+    try:
+        code = program.main(arguments, prog_name="leeward", standalone_mode=False, obj=settings)
+    except click.Abort:
+        _complain("interrupted")
+        sys.exit(130)
+    except Exception as error:
+        if settings.debug:
+            traceback.print_exc()
+        _complain(_describe(error, hint="" if settings.debug else " (add --debug to see where)"))
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(problem: str) -> None:
+    click.echo(f"leeward: {problem}", err=True)
+
+
+def _describe(error: Exception, hint: str) -> str:
+    """What the user reads; an error that no user can cause is named with its type."""
+    from leeward.app.local.errors import FleetError
+
+    match error:
+        case click.UsageError():
+            where = error.ctx.command_path if error.ctx is not None else "leeward"
+            return f"{error.format_message().rstrip('.')} (see `{where} --help`)"
+        case click.ClickException():
+            return error.format_message()
+        case FleetError():
+            return str(error)
+        case PermissionError():
+            return f"permission denied: {error.filename}"
+        case _:
+            return f"unexpected {type(error).__name__}: {error}{hint}"

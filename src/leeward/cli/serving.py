@@ -1,0 +1,71 @@
+"""A component as a process: its event loop, its end on SIGTERM and Ctrl-C, and its log lines."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from datetime import UTC, datetime
+from typing import Any
+
+STOP_SECONDS = 3.0
+
+log = logging.getLogger(__name__)
+
+
+def serve(work: Coroutine[Any, Any, None], name: str) -> None:
+    """Runs `work` until it ends or a signal cancels it; what does not end in time then is cut off."""
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_until_signal(work, name))
+
+
+async def _until_signal(work: Coroutine[Any, Any, None], name: str) -> None:
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    stopping = False
+
+    def stop() -> None:
+        nonlocal stopping
+        if task is not None and not stopping:
+            stopping = True
+            log.info("stopping %s", name)
+            task.cancel()
+            loop.call_later(STOP_SECONDS, _cut_off, name)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    log.info("starting %s as process %d", name, os.getpid())
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not stopping:
+            raise
+    except Exception:
+        log.exception("%s failed", name)
+        raise
+
+
+def _cut_off(name: str) -> None:
+    log.error("%s did not end within %g seconds", name, STOP_SECONDS)
+    os._exit(1)
+
+
+def log_to_stderr(level: int = logging.INFO) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(KeyValueFormatter())
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
+
+
+class KeyValueFormatter(logging.Formatter):
+    """`time=... level=info logger=... message="..."`; the trace of an error follows on lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        message = json.dumps(record.getMessage(), ensure_ascii=False)
+        line = f"time={time} level={record.levelname.lower()} logger={record.name} message={message}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line

@@ -1,0 +1,64 @@
+"""`leeward up`"""
+
+import click
+
+from leeward.app.local.errors import FleetError
+from leeward.app.local.fleet import Fleet, MemberRequest, TimingName
+from leeward.app.local.layout import Layout
+from leeward.app.local.planning import UpRequest
+from leeward.app.local.starting import start_fleet, stop_fleet, watch_fleet
+from leeward.cli.interrupts import interrupt_on_termination
+from leeward.cli.parameters import NewMember
+from leeward.cli.settings import Settings
+from leeward.cli.tables import render_table
+from leeward.loop.randomness import Randomness
+
+
+@click.command()
+@click.option(
+    "--member",
+    "members",
+    type=NewMember(),
+    multiple=True,
+    metavar="NAME[=push|pull]",
+    help="A member to start; repeatable.  [default: member1 member2 member3=pull, or those that are there]",
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="The control plane's port.  [default: a free one]")
+@click.option(
+    "--timing",
+    type=click.Choice(["karmada", "fast"]),
+    help="Karmada's time-outs (minutes), or a few seconds each.  [default: karmada, or as it was]",
+)
+@click.option("--detach", is_flag=True, help="Return when all is ready, and leave it running.")
+@click.pass_obj
+def up(
+    settings: Settings, members: tuple[MemberRequest, ...], port: int | None, timing: TimingName | None, detach: bool
+) -> None:
+    """Start a control plane and member clusters.
+
+    On a data directory that was used before, this starts what was there, with the members that are named added.
+    """
+    interrupt_on_termination()
+    layout = settings.layout
+    fleet, late = start_fleet(layout, UpRequest(members, port, timing), Randomness())
+    _announce(layout, fleet, late)
+    if detach:
+        return
+    click.echo("\nrunning; Ctrl-C stops everything")
+    try:
+        watch_fleet(layout)
+    except KeyboardInterrupt:
+        click.echo("\nstopping")
+        stop_fleet(layout)
+    except FleetError:
+        stop_fleet(layout)
+        raise
+
+
+def _announce(layout: Layout, fleet: Fleet, late: set[str]) -> None:
+    rows = [("control-plane", "", f"https://127.0.0.1:{fleet.control_plane_port}", "serving")]
+    for member in fleet.members:
+        state = "not ready yet" if member.name in late else "ready"
+        rows.append((member.name, member.mode, f"https://127.0.0.1:{member.port}", state))
+    click.echo(render_table(("NAME", "MODE", "ADDRESS", "STATE"), rows))
+    click.echo(f"\nkubeconfig: {layout.kubeconfig}")

@@ -1,0 +1,56 @@
+"""Groups of verbs whose members all take the common options; and one that imports a verb only when it is called."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import click
+
+from leeward.cli.settings import common_options
+
+
+class VerbGroup(click.Group):
+    """A group that takes the common options itself and gives them to each of its verbs."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.params.extend(common_options())
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        cmd.params.extend(common_options())
+        super().add_command(cmd, name)
+
+
+@dataclass(frozen=True, slots=True)
+class LazyVerb:
+    """A verb that lives in the module of `leeward.cli` with its name, as a command with its name."""
+
+    name: str
+    help: str
+    hidden: bool = False
+
+
+class LazyGroup(VerbGroup):
+    """Lists its verbs without importing them."""
+
+    def __init__(self, *, verbs: Sequence[LazyVerb], **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self._verbs = {verb.name: verb for verb in verbs}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._verbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._verbs and cmd_name not in self.commands:
+            command = getattr(import_module(f"leeward.cli.{cmd_name}"), cmd_name)
+            if isinstance(command, VerbGroup):
+                self.commands[cmd_name] = command
+            else:
+                self.add_command(command, cmd_name)
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(verb.name, verb.help) for verb in self._verbs.values() if not verb.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)

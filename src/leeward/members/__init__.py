@@ -1,0 +1,19 @@
+"""Local member clusters: what makes an API server behave like a cluster that runs something.
+
+    Deployment ─▸ ReplicaSet ─▸ Pod ─▸ scheduler (nodeName) ─▸ kubelet (Running, Ready)
+    StatefulSet, DaemonSet, Job ─▸ Pod
+
+The model: each arrow is one controller that reads its objects from a cache, asks a pure function of `rules` what
+should be, and writes the difference. Nothing runs: a Pod is Ready when its start-up time has passed. All state lies
+in the API server, so that a restart continues where the last process stopped.
+
+Never adopts orphans, never deletes what belongs to a deleted owner (the API server's garbage collector does), and
+never writes when nothing differs.
+
+Start reading at `workloads.py`, then `platform.py` and `deployment.py`.
+"""
+
+from leeward.members.settings import WorkloadSettings
+from leeward.members.workloads import Workloads
+
+__all__ = ["WorkloadSettings", "Workloads"]

@@ -1,0 +1,11 @@
+"""Where the kinds live that a cluster runs; all of them as plain manifests."""
+
+from leeward.api.resource import Resource
+
+NODES = Resource.of_manifests("v1", "nodes", "Node", namespaced=False)
+PODS = Resource.of_manifests("v1", "pods", "Pod", namespaced=True)
+DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", namespaced=True)
+REPLICA_SETS = Resource.of_manifests("apps/v1", "replicasets", "ReplicaSet", namespaced=True)
+STATEFUL_SETS = Resource.of_manifests("apps/v1", "statefulsets", "StatefulSet", namespaced=True)
+DAEMON_SETS = Resource.of_manifests("apps/v1", "daemonsets", "DaemonSet", namespaced=True)
+JOBS = Resource.of_manifests("batch/v1", "jobs", "Job", namespaced=True)

@@ -1,0 +1,130 @@
+"""The kubelet of all nodes: starts the Pods that are bound to them, and ends those that are deleted.
+
+How long a stage lasts is counted from the moment at which this process saw it begin; after a restart, from the whole
+second that the status tells.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from leeward.api.meta import Manifest, parse_time
+from leeward.core.interpreter.fields import text_at
+from leeward.members.addresses import Addresses
+from leeward.members.kinds import PODS
+from leeward.members.platform import Platform
+from leeward.members.rules.kubelet import (
+    Stage,
+    blocked_status,
+    has_broken_image,
+    is_of_job,
+    running_status,
+    stage_of,
+    starting_status,
+    succeeded_status,
+)
+from leeward.members.rules.node import host_address, is_simulated, node_name
+from leeward.members.rules.pods import condition_of, is_gone, is_leaving, node_of
+from leeward.members.settings import WorkloadSettings
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.index import Index
+
+JOB_SECONDS = 1.0
+
+
+class KubeletController:
+    def __init__(self, platform: Platform, settings: WorkloadSettings) -> None:
+        self._platform = platform
+        self._startup = timedelta(seconds=settings.pod_startup_seconds)
+        self._expected_nodes = {node_name(index) for index in range(settings.nodes)}
+        self._by_node = Index(platform.pods, node_of)
+        self._addresses = Addresses(platform.pods)
+        self._due: dict[str, datetime] = {}
+        self._controller = platform.controller("kubelet", self.reconcile)
+
+    def start(self) -> None:
+        self._platform.pods.on_change(self._pod_changed)
+        self._platform.nodes.on_change(self._node_changed)
+        self._controller.start(self._platform.supervisor)
+
+    async def reconcile(self, key: Key) -> datetime | None:
+        pod = self._platform.pods.get(key.name, key.namespace)
+        if pod is None or stage_of(pod) in (Stage.ELSEWHERE, Stage.FINISHED):
+            return None
+        if is_leaving(pod):
+            await self._end(pod)
+            return None
+        node = self._platform.nodes.get(node_of(pod))
+        if node is None:
+            await self._collect(pod)
+            return None
+        return await self._advance(pod, node) if is_simulated(node) else None
+
+    async def _advance(self, pod: Manifest, node: Manifest) -> datetime | None:
+        now = self._platform.clock.now()
+        match stage_of(pod):
+            case Stage.BOUND:
+                status = starting_status(pod, host_address(node), now)
+                return await self._enter(pod, status, now + self._startup)
+            case Stage.CREATING if (due := self._creating_until(pod)) > now:
+                return due
+            case Stage.CREATING if has_broken_image(pod):
+                await self._report(pod, blocked_status(pod, now))
+            case Stage.CREATING | Stage.BLOCKED if not has_broken_image(pod):
+                address = self._addresses.lease(pod, text_at(node, "spec", "podCIDR"))
+                due = now + timedelta(seconds=JOB_SECONDS)
+                return await self._enter(pod, running_status(pod, address, now), due if is_of_job(pod) else None)
+            case Stage.RUNNING if is_of_job(pod):
+                return await self._finish(pod, now)
+            case _:
+                pass
+        return None
+
+    async def _finish(self, pod: Manifest, now: datetime) -> datetime | None:
+        due = self._running_until(pod)
+        if due > now:
+            return due
+        await self._report(pod, succeeded_status(pod, now))
+        return None
+
+    async def _enter(self, pod: Manifest, status: Mapping[str, Any], due: datetime | None) -> datetime | None:
+        """Puts a Pod into a stage that lasts until `due`; None is for good."""
+        if due is None:
+            self._due.pop(pod["metadata"]["uid"], None)
+        else:
+            self._due[pod["metadata"]["uid"]] = due
+        await self._report(pod, status)
+        return due
+
+    async def _report(self, pod: Manifest, status: Mapping[str, Any]) -> None:
+        await self._platform.report(PODS, pod, status)
+
+    async def _end(self, pod: Manifest) -> None:
+        """Containers need no time to stop; only finalizers can hold a Pod from here on."""
+        if pod["metadata"].get("deletionGracePeriodSeconds") != 0:
+            await self._platform.delete(PODS, pod, grace_seconds=0)
+
+    async def _collect(self, pod: Manifest) -> None:
+        """Removes a Pod whose node is gone for good."""
+        if node_of(pod) not in self._expected_nodes:
+            await self._platform.delete(PODS, pod, grace_seconds=0)
+
+    def _creating_until(self, pod: Manifest) -> datetime:
+        known = self._due.get(pod["metadata"]["uid"])
+        return known or parse_time(text_at(pod, "status", "startTime")) + self._startup
+
+    def _running_until(self, pod: Manifest) -> datetime:
+        known = self._due.get(pod["metadata"]["uid"])
+        since = text_at(condition_of(pod, "Ready"), "lastTransitionTime")
+        return known or parse_time(since) + timedelta(seconds=JOB_SECONDS)
+
+    def _pod_changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        if old is not None and is_gone(old, new):
+            self._due.pop(old["metadata"]["uid"], None)
+        if new is not None:
+            self._controller.queue.add(key_of(new))
+
+    def _node_changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        if old is None or new is None:
+            for pod in self._by_node.get((new or old or {})["metadata"]["name"]):
+                self._controller.queue.add(key_of(pod))

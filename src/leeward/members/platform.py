@@ -1,0 +1,144 @@
+"""What the controllers of one simulated cluster share: caches, queues, and writes that happen only when needed.
+
+Every write goes through here: creates and patches are read back into the cache at once, patches carry the version that
+was seen, deletions the uid, and an object that is gone already is no error.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from leeward.api.diff import merge_patch
+from leeward.api.meta import Manifest, ReadOnlyManifest, annotations_of
+from leeward.api.resource import Resource
+from leeward.client import Client, NotFound
+from leeward.core.interpreter.fields import mapping_at
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.members.dependents import Dependents
+from leeward.members.kinds import NODES, PODS, REPLICA_SETS
+from leeward.members.rules.owners import controller_of
+from leeward.runtime.controller import Controller
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.informer import Informer
+from leeward.runtime.informers import Informers
+from leeward.runtime.metrics import Metrics
+
+MAX_WRITES = 100
+Add = Callable[[Key], None]
+Reconcile = Callable[[Key], Awaitable[datetime | None]]
+
+
+class Platform:
+    """The caches hold plain manifests, and are therefore its own: others may read the same kinds as structs."""
+
+    def __init__(
+        self, client: Client, clock: Clock, randomness: Randomness, metrics: Metrics, supervisor: Supervisor
+    ) -> None:
+        self.clock = clock
+        self.supervisor = supervisor
+        self._client = client
+        self._randomness = randomness
+        self._metrics = metrics
+        self._informers = Informers(client, randomness, supervisor)
+        self._writes = asyncio.Semaphore(MAX_WRITES)
+        self.nodes = self.informer(NODES)
+        self.pods = self.informer(PODS)
+        self.owned_pods = Dependents(self.pods)
+        self.owned_sets = Dependents(self.informer(REPLICA_SETS))
+
+    def informer(self, resource: Resource[Manifest]) -> Informer[Manifest]:
+        return self._informers.of(resource)
+
+    async def wait_synced(self) -> None:
+        """Raises: Unreachable."""
+        await self._informers.wait_synced()
+
+    def controller(self, name: str, reconcile: Reconcile, workers: int = 8) -> Controller[Key]:
+        return Controller(
+            name, reconcile, clock=self.clock, randomness=self._randomness, metrics=self._metrics, workers=workers
+        )
+
+    def follow(self, resource: Resource[Manifest], add: Add) -> None:
+        """Adds the key of every object of a kind that is there, comes or changes."""
+        self.informer(resource).on_change(lambda old, new: add(key_of(new)) if new is not None else None)
+
+    def follow_owned(self, resource: Resource[Manifest], owner: Resource[Manifest], add: Add) -> None:
+        """Adds the key of the owner, if it is of that kind, of every object that comes, changes or goes."""
+
+        def changed(old: Manifest | None, new: Manifest | None) -> None:
+            key = owner_key(new or old or {}, owner)
+            if key is not None:
+                add(key)
+
+        self.informer(resource).on_change(changed)
+
+    async def create(self, resource: Resource[Manifest], manifest: Manifest) -> None:
+        """Raises: AlreadyExists."""
+        async with self._writes:
+            namespace = manifest["metadata"].get("namespace", "")
+            self.informer(resource).remember(await self._client.create(resource, manifest, namespace))
+
+    async def patch(
+        self, resource: Resource[Manifest], seen: ReadOnlyManifest, patch: Mapping[str, Any], subresource: str = ""
+    ) -> None:
+        """Applies a merge patch to the version that was seen; an empty one not at all. Raises: Conflict."""
+        if not patch:
+            return
+        key, version = key_of(seen), seen["metadata"]["resourceVersion"]
+        try:
+            async with self._writes:
+                patched = await self._client.patch(
+                    resource, key.name, patch, key.namespace, subresource=subresource, resource_version=version
+                )
+        except NotFound:
+            return
+        self.informer(resource).remember(patched)
+
+    async def report(
+        self,
+        resource: Resource[Manifest],
+        seen: ReadOnlyManifest,
+        status: Mapping[str, Any],
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Writes the status, and annotations with it, where they differ from what was seen. Raises: Conflict."""
+        patch = merge_patch({"status": mapping_at(seen, "status")}, {"status": status})
+        known = annotations_of(seen)
+        added = {name: value for name, value in (annotations or {}).items() if known.get(name) != value}
+        if added:
+            patch["metadata"] = {"annotations": added}
+        await self.patch(resource, seen, patch, "status")
+
+    async def delete(
+        self, resource: Resource[Manifest], seen: ReadOnlyManifest, grace_seconds: int | None = None
+    ) -> None:
+        """Raises: Conflict when another object has the name by now."""
+        key, uid = key_of(seen), seen["metadata"]["uid"]
+        try:
+            async with self._writes:
+                await self._client.delete(resource, key.name, key.namespace, uid=uid, grace_seconds=grace_seconds)
+        except NotFound:
+            return
+
+    async def delete_pod(self, pod: ReadOnlyManifest) -> None:
+        """Gives a Pod up: from now on it counts as leaving, even before the cache says so."""
+        await self.delete(PODS, pod)
+        self.owned_pods.expect_leaving(pod)
+
+
+def owner_key(manifest: ReadOnlyManifest, owner: Resource[Manifest]) -> Key | None:
+    """The key of the controller of an object, if it is of that kind."""
+    controller = controller_of(manifest)
+    if controller is None or (controller["apiVersion"], controller["kind"]) != (owner.api_version, owner.kind):
+        return None
+    return Key(manifest["metadata"].get("namespace", ""), controller["name"])
+
+
+async def together(*writes: Awaitable[None]) -> None:
+    """Returns when all have ended. Raises: what the first of them that failed has raised."""
+    for outcome in await asyncio.gather(*writes, return_exceptions=True):
+        if outcome is not None:
+            raise outcome

@@ -1,0 +1,37 @@
+"""The ReplicaSet controller: as many Pods as wanted, and a status that says how many of them are ready."""
+
+from datetime import datetime
+
+from leeward.members.kinds import PODS, REPLICA_SETS
+from leeward.members.platform import Platform, together
+from leeward.members.rules.pods import is_leaving, next_available_at
+from leeward.members.rules.replica_set import decide_pods, replica_set_status
+from leeward.members.rules.templates import render_pod
+from leeward.runtime.identity import Key
+
+
+class ReplicaSetController:
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._sets = platform.informer(REPLICA_SETS)
+        self._controller = platform.controller("replicaset", self.reconcile)
+
+    def start(self) -> None:
+        add = self._controller.queue.add
+        self._platform.follow(REPLICA_SETS, add)
+        self._platform.follow_owned(PODS, REPLICA_SETS, add)
+        self._controller.start(self._platform.supervisor)
+
+    async def reconcile(self, key: Key) -> datetime | None:
+        replica_set = self._sets.get(key.name, key.namespace)
+        if replica_set is None or is_leaving(replica_set):
+            return None
+        platform = self._platform
+        steps = decide_pods(replica_set, platform.owned_pods.of(replica_set))
+        await together(
+            *(platform.create(PODS, render_pod(replica_set)) for _ in range(steps.create)),
+            *(platform.delete_pod(pod) for pod in steps.delete),
+        )
+        pods, now = platform.owned_pods.of(replica_set), platform.clock.now()
+        await platform.report(REPLICA_SETS, replica_set, replica_set_status(replica_set, pods, now))
+        return next_available_at(pods, replica_set, now)

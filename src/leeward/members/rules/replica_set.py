@@ -1,0 +1,40 @@
+"""A ReplicaSet: how many Pods it lacks, which it has too many, and what it reports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.core.interpreter.fields import int_at, mapping_at, pick
+from leeward.members.rules.deployment import replicas_of
+from leeward.members.rules.pods import deletion_rank, is_active, is_available, is_ready
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How many Pods to create, and which to delete."""
+
+    create: int
+    delete: tuple[Manifest, ...] = ()
+
+
+def decide_pods(replica_set: ReadOnlyManifest, pods: Sequence[Manifest]) -> Steps:
+    active = sorted((pod for pod in pods if is_active(pod)), key=deletion_rank)
+    surplus = len(active) - replicas_of(replica_set)
+    return Steps(create=max(0, -surplus), delete=tuple(active[: max(0, surplus)]))
+
+
+def replica_set_status(replica_set: ReadOnlyManifest, pods: Sequence[Manifest], now: datetime) -> Manifest:
+    active = [pod for pod in pods if is_active(pod)]
+    wanted = mapping_at(replica_set, "spec", "template", "metadata", "labels").items()
+    seconds = int_at(replica_set, "spec", "minReadySeconds")
+    counts = {
+        "fullyLabeledReplicas": sum(wanted <= mapping_at(pod, "metadata", "labels").items() for pod in active),
+        "readyReplicas": sum(is_ready(pod) for pod in active),
+        "availableReplicas": sum(is_available(pod, seconds, now) for pod in active),
+    }
+    return {
+        "replicas": len(active),
+        **pick(counts, counts),
+        "observedGeneration": replica_set["metadata"]["generation"],
+    }

@@ -1,0 +1,39 @@
+"""How big a simulated cluster is, and how fast its Pods start."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leeward.api.quantity import parse_quantity
+from leeward.members.rules.node import MAX_NODES
+
+
+@dataclass(frozen=True)
+class WorkloadSettings:
+    """All nodes are alike. Raises: ValueError that names the setting."""
+
+    nodes: int = 2
+    node_cpu: str = "16"
+    node_memory: str = "64Gi"
+    node_pods: str = "110"
+    pod_startup_seconds: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.nodes <= MAX_NODES:
+            raise ValueError(f"nodes: is {self.nodes}; give a number from 0 to {MAX_NODES}")
+        if self.pod_startup_seconds < 0:
+            raise ValueError(f"pod_startup_seconds: is {self.pod_startup_seconds}; give 0 or more")
+        for name in ("node_cpu", "node_memory", "node_pods"):
+            _check_quantity(name, getattr(self, name))
+
+    @property
+    def node_capacity(self) -> Mapping[str, str]:
+        return {"cpu": self.node_cpu, "memory": self.node_memory, "pods": self.node_pods}
+
+
+def _check_quantity(name: str, quantity: str) -> None:
+    try:
+        amount = parse_quantity(quantity)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    if amount < 0:
+        raise ValueError(f"{name}: is {quantity}; give 0 or more")

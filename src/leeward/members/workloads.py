@@ -1,0 +1,52 @@
+"""The whole of a simulated cluster: joins the controllers, and starts them."""
+
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.members.daemon_set import DaemonSetController
+from leeward.members.deployment import DeploymentController
+from leeward.members.job import JobController
+from leeward.members.kubelet import KubeletController
+from leeward.members.nodes import NodesController
+from leeward.members.platform import Platform
+from leeward.members.replica_set import ReplicaSetController
+from leeward.members.scheduler import SchedulerController
+from leeward.members.settings import WorkloadSettings
+from leeward.members.stateful_set import StatefulSetController
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import Server
+
+
+class Workloads:
+    """What runs in the cluster whose API server is `server`, until `supervisor` is closed."""
+
+    def __init__(
+        self,
+        server: Server,
+        clock: Clock,
+        randomness: Randomness,
+        metrics: Metrics,
+        supervisor: Supervisor,
+        settings: WorkloadSettings,
+    ) -> None:
+        self._platform = Platform(server.client, clock, randomness, metrics, supervisor)
+        self._nodes = NodesController(self._platform, settings)
+        self._others = (
+            KubeletController(self._platform, settings),
+            SchedulerController(self._platform),
+            ReplicaSetController(self._platform),
+            DeploymentController(self._platform),
+            StatefulSetController(self._platform),
+            DaemonSetController(self._platform),
+            JobController(self._platform),
+        )
+
+    async def start(self) -> None:
+        """Registers the Nodes, and starts the controllers; after a restart they go on where they were.
+
+        Raises: Unreachable when the API server does not answer.
+        """
+        await self._platform.wait_synced()
+        await self._nodes.register()
+        for controller in (self._nodes, *self._others):
+            controller.start()

@@ -1,0 +1,92 @@
+"""A small JSON server over TLS for tests of the synchronous client: it keeps objects by path, and says no as told."""
+
+import json
+import ssl
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from leeward.app.local.layout import Layout
+
+
+@dataclass
+class JsonServer:
+    """`finalized` paths stay when they are deleted; `refusals` are answered with their code and body."""
+
+    port: int = 0
+    objects: dict[str, Any] = field(default_factory=dict[str, Any])
+    finalized: set[str] = field(default_factory=set[str])
+    refusals: dict[str, tuple[int, bytes]] = field(default_factory=dict[str, tuple[int, bytes]])
+    users: set[str] = field(default_factory=set[str])
+
+    def answer(self, method: str, path: str, body: Any) -> tuple[int, bytes]:
+        if path in self.refusals:
+            return self.refusals[path]
+        match method:
+            case "POST":
+                self.objects[f"{path}/{body['metadata']['name']}"] = body
+            case "PATCH" if path in self.objects:
+                self._merge(path, body)
+            case "DELETE" if path in self.objects:
+                if path not in self.finalized:
+                    del self.objects[path]
+            case "GET" if path in self.objects:
+                return 200, json.dumps(self.objects[path]).encode()
+            case "GET" if path.endswith("s"):
+                items = [value for key, value in self.objects.items() if key.rpartition("/")[0] == path]
+                return 200, json.dumps({"items": items}).encode()
+            case _:
+                return 404, json.dumps({"kind": "Status", "message": f"{path} not found", "code": 404}).encode()
+        return 200, b"{}"
+
+    def _merge(self, path: str, patch: Any) -> None:
+        if patch.get("metadata", {}).get("finalizers", "") is None:
+            self.finalized.discard(path)
+            del self.objects[path]
+        else:
+            self.objects[path] = self.objects[path] | patch
+
+
+@contextmanager
+def serve_json(layout: Layout) -> Generator[JsonServer]:
+    """Serves with the control plane's certificate of `layout`, on a free port."""
+    server = JsonServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1
+
+        def handle_one_request(self) -> None:
+            self.raw_requestline = self.rfile.readline()
+            if not self.raw_requestline or not self.parse_request():
+                self.close_connection = True
+                return
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            server.users.add(str(self.connection.getpeercert()))  # type: ignore[attr-defined]
+            code, answer = server.answer(self.command, self.path, json.loads(body) if body else None)
+            self.send_response(code)
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+            self.wfile.flush()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=layout.pki / "ca.crt")
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_cert_chain(layout.pki / "control-plane.crt", layout.pki / "control-plane.key")
+    http.socket = context.wrap_socket(http.socket, server_side=True)
+    server.port = http.server_address[1]
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        http.shutdown()
+        thread.join()
+        http.server_close()

@@ -1,0 +1,137 @@
+"""What only the durable medium must do: refuse what is not its own or not whole, and survive a kill."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from leeward.apiserver.store import MediumFailed, Store
+from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.loop.supervisor import Supervisor
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from leeward.apiserver.store import Store
+from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.loop.supervisor import Supervisor
+
+async def main():
+    async with Supervisor() as supervisor:
+        store = await Store.open(SqliteMedium(Path(sys.argv[1])), supervisor)
+        async def write(lane):
+            for number in range(1_000_000):
+                record = await store.put(f"//pods/{lane}/{number}", None, lambda revision: b"{}")
+                print(record.revision, record.key, flush=True)
+        await asyncio.gather(*(write(lane) for lane in range(4)))
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+def fill(path: Path, count: int = 3) -> None:
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(path), supervisor)
+            for number in range(count):
+                await store.put(f"//pods/default/{number}", None, lambda revision: b'{"spec":"original"}')
+            await store.close()
+
+    asyncio.run(main())
+
+
+def read(path: Path) -> dict[str, int]:
+    async def main() -> dict[str, int]:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(path), supervisor)
+            found = {record.key: record.revision for record in store.list("/").records}
+            await store.close()
+            return found
+
+    return asyncio.run(main())
+
+
+def execute(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+def test_the_file_is_readable_by_its_owner_only(path: Path) -> None:
+    fill(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_another_schema_version_is_refused(path: Path) -> None:
+    fill(path)
+    execute(path, "PRAGMA user_version = 7")
+    with pytest.raises(MediumFailed, match=r"store\.db has schema version 7, and this program reads version 1"):
+        read(path)
+
+
+def test_a_database_of_another_program_is_refused(path: Path) -> None:
+    execute(path, "CREATE TABLE guests (name TEXT)")
+    with pytest.raises(MediumFailed, match="database of another program"):
+        read(path)
+
+
+def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
+    path.write_bytes(b"kind: Deployment\n" * 1_000)
+    with pytest.raises(MediumFailed, match="not a database; restore it from a backup"):
+        read(path)
+
+
+def test_a_changed_value_is_noticed(path: Path) -> None:
+    fill(path)
+    content = path.read_bytes()
+    assert content.count(b"original") == 3
+    path.write_bytes(content.replace(b"original", b"tampered", 1))
+    with pytest.raises(MediumFailed, match=r"damaged: checksum of revision \d \(//pods/default/\d\)"):
+        read(path)
+
+
+def test_a_torn_page_is_noticed(path: Path) -> None:
+    fill(path, 200)
+    with path.open("r+b") as file:
+        file.seek(4096 * 2)
+        file.write(b"\xff" * 4096)
+    with pytest.raises(MediumFailed, match="restore it from a backup"):
+        read(path)
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MediumFailed, match=r"missing/store\.db: .*No such file or directory"):
+        read(tmp_path / "missing" / "store.db")
+
+
+def test_a_second_process_is_kept_out_and_may_come_in_later(path: Path) -> None:
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(path), supervisor)
+            with pytest.raises(MediumFailed, match="in use by another process"):
+                await Store.open(SqliteMedium(path), supervisor)
+            await store.close()
+
+    asyncio.run(main())
+    assert read(path) == {}
+
+
+def test_no_acknowledged_write_is_lost_when_the_process_is_killed(path: Path) -> None:
+    """Holds: D1, D3."""
+    command = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(40)]
+        process.kill()
+        lines += process.stdout.readlines()
+    acknowledged = {key: int(revision) for revision, key in (line.split() for line in lines if line.endswith("\n"))}
+    assert len(acknowledged) >= 40
+    assert acknowledged.items() <= read(path).items()

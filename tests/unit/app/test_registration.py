@@ -1,0 +1,128 @@
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.json_server import JsonServer, serve_json
+
+from leeward.app.local import registration
+from leeward.app.local.api import AdminClient, NoAnswer, Refused
+from leeward.app.local.credentials import issue_credentials
+from leeward.app.local.errors import FleetError
+from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.layout import Layout
+from leeward.app.local.ports import pick_port
+from leeward.app.local.registration import join_push_member, leave, wait_ready_clusters
+from leeward.app.local.tokens import read_token
+from leeward.loop.randomness import Randomness
+
+MEMBER = Member("member1", "push", 20_001)
+CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
+CLUSTER = f"{CLUSTERS}/member1"
+SECRET = "/api/v1/namespaces/karmada-cluster/secrets/member1"
+WORK = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-member1/works/nginx"
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+    layout = Layout(tmp_path_factory.mktemp("fleet"))
+    issue_credentials(layout, Fleet(20_000, (MEMBER,)), Randomness(1))
+    return layout
+
+
+@pytest.fixture
+def server(layout: Layout) -> Iterator[JsonServer]:
+    with serve_json(layout) as server:
+        yield server
+
+
+@pytest.fixture
+def api(layout: Layout, server: JsonServer) -> Iterator[AdminClient]:
+    api = AdminClient(layout, server.port)
+    yield api
+    api.close()
+
+
+def test_a_push_member_is_joined_with_its_token_and_authority(
+    layout: Layout, server: JsonServer, api: AdminClient
+) -> None:
+    join_push_member(api, layout, MEMBER, Randomness(1))
+    secret = {key: base64.b64decode(value) for key, value in server.objects[SECRET]["data"].items()}
+    assert secret["token"].decode() == read_token(layout.tokens("member1"))
+    assert secret["caBundle"] == (layout.pki / "ca.crt").read_bytes()
+    spec = server.objects[CLUSTER]["spec"]
+    assert spec["syncMode"] == "Push"
+    assert spec["apiEndpoint"] == "https://127.0.0.1:20001"
+    assert spec["secretRef"] == {"namespace": "karmada-cluster", "name": "member1"}
+    assert spec["id"]
+
+
+def test_the_administrator_shows_its_certificate(layout: Layout, server: JsonServer, api: AdminClient) -> None:
+    api.list(CLUSTERS)
+    assert any("system:masters" in user for user in server.users)
+
+
+def test_joining_again_brings_a_changed_endpoint_up_to_date(
+    layout: Layout, server: JsonServer, api: AdminClient
+) -> None:
+    join_push_member(api, layout, MEMBER, Randomness(1))
+    join_push_member(api, layout, Member("member1", "push", 29_999), Randomness(2))
+    assert server.objects[CLUSTER]["spec"]["apiEndpoint"] == "https://127.0.0.1:29999"
+
+
+def test_a_member_that_left_leaves_no_secret(layout: Layout, server: JsonServer, api: AdminClient) -> None:
+    join_push_member(api, layout, MEMBER, Randomness(1))
+    leave(api, MEMBER)
+    assert CLUSTER not in server.objects
+    assert SECRET not in server.objects
+
+
+def test_a_member_that_cannot_leave_says_how_to_go_on(
+    layout: Layout, server: JsonServer, api: AdminClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registration, "REMOVE_SECONDS", 0)
+    join_push_member(api, layout, MEMBER, Randomness(1))
+    server.finalized.add(CLUSTER)
+    with pytest.raises(FleetError, match=r"does not leave: .*Bring it back .*--force"):
+        leave(api, MEMBER)
+    assert SECRET in server.objects
+
+
+def test_force_gives_up_the_works_of_a_dead_member(layout: Layout, server: JsonServer, api: AdminClient) -> None:
+    join_push_member(api, layout, MEMBER, Randomness(1))
+    server.objects[WORK] = {"metadata": {"name": "nginx"}}
+    server.finalized.add(WORK)
+    leave(api, MEMBER, force=True)
+    assert WORK not in server.objects
+
+
+def test_clusters_that_are_not_ready_in_time_are_named(
+    server: JsonServer, api: AdminClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registration, "READY_SECONDS", 0)
+    for name, status in (("member1", "True"), ("member2", "False")):
+        conditions = [{"type": "Ready", "status": status}]
+        server.objects[f"{CLUSTERS}/{name}"] = {"metadata": {"name": name}, "status": {"conditions": conditions}}
+    assert wait_ready_clusters(api, {"member1", "member2", "member3"}) == {"member2", "member3"}
+
+
+def test_a_refusal_is_passed_on_with_its_message(server: JsonServer, api: AdminClient) -> None:
+    server.refusals[CLUSTERS] = (422, b'{"message": "spec.syncMode: Required value"}')
+    with pytest.raises(Refused, match=r"spec\.syncMode: Required value"):
+        api.list(CLUSTERS)
+
+
+def test_an_answer_that_is_no_json_is_quoted(server: JsonServer, api: AdminClient) -> None:
+    server.refusals[CLUSTERS] = (502, b"bad gateway")
+    with pytest.raises(Refused, match="bad gateway"):
+        api.list(CLUSTERS)
+
+
+def test_a_server_that_is_not_there_does_not_answer(layout: Layout) -> None:
+    with pytest.raises(NoAnswer, match=r"does not answer: .*refused"):
+        AdminClient(layout, pick_port(Randomness())).list(CLUSTERS)
+
+
+def test_a_missing_certificate_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FleetError, match=r"the certificates in .* cannot be used"):
+        AdminClient(Layout(tmp_path), 20_000)

@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import pytest
+
+from leeward.app.local.errors import FleetError
+from leeward.app.local.faults import Faults, write_faults
+from leeward.app.local.fleet import Fleet, Member, save_fleet
+from leeward.app.local.layout import Layout
+from leeward.app.local.members import kill, make_ready, make_unready, pause, revive, slow_down
+from leeward.app.local.status import ClusterSummary, fleet_status, summarize
+
+FLEET = Fleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)))
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    layout = Layout(tmp_path)
+    save_fleet(layout, FLEET)
+    return layout
+
+
+def test_a_fleet_that_does_not_run_is_shown_as_stopped(layout: Layout) -> None:
+    status = fleet_status(layout)
+    assert {component.name: component.state for component in status.components} == dict.fromkeys(
+        ("control-plane", "member1", "member3", "member3-agent"), "stopped"
+    )
+    assert status.clusters is None
+    assert "start it with `leeward up`" in status.problem
+
+
+def test_faults_are_shown_at_their_member(layout: Layout) -> None:
+    write_faults(layout.faults("member1"), Faults(unready=True))
+    faults = {component.name: component.faults for component in fleet_status(layout).components}
+    assert faults == {"control-plane": "", "member1": "unready", "member3": "", "member3-agent": ""}
+
+
+def test_a_cluster_is_summed_up() -> None:
+    cluster = {
+        "metadata": {"name": "member1"},
+        "spec": {"syncMode": "Push", "taints": [{"key": "cluster.karmada.io/not-ready", "effect": "NoSchedule"}]},
+        "status": {
+            "kubernetesVersion": "v1.31.0",
+            "conditions": [{"type": "Ready", "status": "False", "reason": "ClusterNotReachable"}],
+        },
+    }
+    assert summarize(cluster) == ClusterSummary(
+        "member1", "Push", "False", "ClusterNotReachable", "v1.31.0", ["cluster.karmada.io/not-ready:NoSchedule"]
+    )
+
+
+def test_a_cluster_that_never_reported_is_summed_up() -> None:
+    assert summarize({"metadata": {"name": "a"}, "spec": {"syncMode": "Pull"}}) == ClusterSummary(
+        "a", "Pull", "-", "", "", []
+    )
+
+
+def test_unready_and_slow_are_kept_apart(layout: Layout) -> None:
+    make_unready(layout, "member1")
+    slow_down(layout, "member1", 2)
+    assert str(_faults(layout)) == "unready, slow 2s"
+    make_ready(layout, "member1")
+    assert str(_faults(layout)) == "slow 2s"
+    slow_down(layout, "member1", 0)
+    assert str(_faults(layout)) == ""
+
+
+def test_a_push_member_has_no_agent_to_stop(layout: Layout) -> None:
+    with pytest.raises(FleetError, match="member1 is a Push member: it has no agent; leave out --only"):
+        kill(layout, "member1", "agent")
+
+
+def test_a_member_that_does_not_run_cannot_be_paused(layout: Layout) -> None:
+    with pytest.raises(FleetError, match="member3 does not run"):
+        pause(layout, "member3")
+
+
+def test_a_member_is_not_started_without_a_fleet(layout: Layout) -> None:
+    with pytest.raises(FleetError, match=r"the fleet in .* does not run: start it with `leeward up`"):
+        revive(layout, "member1")
+
+
+def _faults(layout: Layout) -> str:
+    return next(component.faults for component in fleet_status(layout).components if component.name == "member1")

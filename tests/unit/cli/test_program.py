@@ -1,0 +1,124 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from leeward import __version__
+from leeward.cli.program import VERBS, main, program
+from leeward.cli.settings import Settings
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs the program; gives its exit code, output and error output."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return int(end.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def test_the_version_is_printed(run: Run) -> None:
+    assert run("version") == (0, f"leeward {__version__}\n", "")
+
+
+def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    listed = [verb.name for verb in VERBS if f"  {verb.name} " in out]
+    assert listed == ["up", "down", "status", "logs", "member", "demo", "version"]
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_the_list_of_verbs_says_what_the_verbs_say_of_themselves(verb: object) -> None:
+    listed = next(entry for entry in VERBS if entry == verb)
+    command = program.get_command(click.Context(program), listed.name)
+    assert command is not None
+    assert command.get_short_help_str(limit=100) == listed.help
+
+
+@pytest.mark.parametrize("verb", ["up", "down", "status", "logs", "demo", "version", "run"])
+def test_every_verb_takes_the_common_options_once(run: Run, verb: str) -> None:
+    assert run(verb, "--help")[1].count("--data-dir") == 1
+
+
+@pytest.mark.parametrize("verb", ["add", "remove", "stop", "start", "pause", "resume", "unready", "ready", "slow"])
+def test_every_verb_of_member_takes_the_common_options_once(run: Run, verb: str) -> None:
+    assert run("member", verb, "--help")[1].count("--data-dir") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--data-dir", "DIR", "status"), ("status", "--data-dir", "DIR")],
+    ids=["before", "after"],
+)
+def test_the_data_directory_is_given_before_or_after_the_verb(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    code, _, err = run(*(argument.replace("DIR", str(tmp_path / "x")) for argument in arguments))
+    assert code == 1
+    assert f"there is no fleet in {tmp_path / 'x'}" in err
+
+
+@pytest.mark.parametrize("position", [0, 1, 2, 3])
+def test_the_data_directory_is_given_anywhere_around_a_verb_of_member(run: Run, tmp_path: Path, position: int) -> None:
+    arguments = ["member", "ready", "member1"]
+    arguments[position:position] = ["--data-dir", str(tmp_path / "x")]
+    assert f"no fleet in {tmp_path / 'x'}" in run(*arguments)[2]
+
+
+def test_the_environment_names_the_data_directory(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEEWARD_DATA_DIR", str(tmp_path / "y"))
+    assert f"no fleet in {tmp_path / 'y'}" in run("down")[2]
+    assert f"no fleet in {tmp_path / 'x'}" in run("--data-dir", tmp_path / "x", "down")[2]
+
+
+def test_the_data_directory_is_in_the_home_directory_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LEEWARD_DATA_DIR", raising=False)
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert Settings().layout.root == Path("/home/somebody/.leeward")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("fly",), "No such command 'fly' (see `leeward --help`)"),
+        (("up", "--port", "0"), "0 is not in the range 1<=x<=65535 (see `leeward up --help`)"),
+        (("up", "--member", "A"), "a member cannot be called 'A'"),
+        (("up", "--member", "a=both"), "must be push or pull"),
+        (("up", "--timing", "slow"), "'slow' is not one of 'karmada', 'fast'"),
+        (("member", "slow", "a", "--latency", "soon"), "'soon' is no duration: write 2s, 500ms or 1m"),
+        (("member", "slow", "a"), "Missing option '--latency'"),
+        (("member", "stop", "a", "--only", "kubelet"), "'kubelet' is not one of 'apiserver', 'agent'"),
+        (("status", "--data-dir", ""), "it is empty"),
+        (("run", "member"), "member: give the name of the member"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr(run: Run, arguments: tuple[str, ...], complaint: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("leeward: ")
+    assert complaint in err
+    assert err.count("\n") == 1
+
+
+def test_debug_shows_where_an_error_comes_from(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("down", "--data-dir", tmp_path / "x", "--debug")
+    assert code == 1
+    assert "Traceback" in err
+    assert err.endswith("give its --data-dir\n")
+
+
+def test_a_quick_verb_imports_nothing_heavy() -> None:
+    code = "import sys, leeward.cli, leeward.cli.status; print([m for m in sys.modules if '.' not in m])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30).stdout
+    heavy = {"aiohttp", "cryptography", "numpy", "rich", "uvloop", "yaml"}
+    assert not heavy & set(out.strip("[]\n").replace("'", "").split(", "))

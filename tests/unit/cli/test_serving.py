@@ -1,0 +1,32 @@
+import asyncio
+import os
+import signal
+
+import pytest
+
+from leeward.cli.serving import serve
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_component_cleanly(number: signal.Signals) -> None:
+    ended: list[str] = []
+
+    async def work() -> None:
+        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), number)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append("cleaned up")
+
+    serve(work(), "member1")
+    assert ended == ["cleaned up"]
+
+
+def test_the_error_of_a_component_is_logged_and_passed_on(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        raise ValueError("boom")
+
+    with pytest.raises(ValueError, match="boom"):
+        serve(work(), "member1")
+    assert "member1 failed" in caplog.text

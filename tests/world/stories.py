@@ -1,0 +1,96 @@
+"""What the stories on the virtual clock have in common: manifests, and running a story to its end."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from leeward.api.codec import parse_yaml
+from leeward.api.meta import Manifest
+from leeward.api.resource import Resource
+from leeward.client import Client, NotFound
+from leeward.loop.virtual import run_virtual
+from leeward.manager.timing import Timing
+from leeward.sim.world import Mode, World
+
+SCENARIOS = Path(__file__).parents[1] / "data" / "scenarios"
+DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)
+CONFIG_MAPS = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
+POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "propagationpolicies", "PropagationPolicy", True)
+BY_KIND = {resource.kind: resource for resource in (DEPLOYMENTS, CONFIG_MAPS, POLICIES)}
+
+PUSH_PUSH_PULL: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
+
+
+def play(
+    story: Callable[[World], Awaitable[None]],
+    members: Mapping[str, Mode] = PUSH_PUSH_PULL,
+    timing: Timing | None = None,
+    seed: int = 0,
+) -> None:
+    """Runs a story in a fresh world in which every member is Ready."""
+
+    async def run() -> None:
+        async with World(members, timing or Timing.karmada(), seed) as world:
+            await world.until(lambda: all(world.is_ready(name) for name in members), 60)
+            await story(world)
+
+    run_virtual(run())
+
+
+async def apply(client: Client, *manifests: Manifest, namespace: str = "default") -> None:
+    """Creates objects as a user does."""
+    for manifest in manifests:
+        await client.create(BY_KIND[manifest["kind"]], manifest, namespace)
+
+
+def scenario(name: str) -> list[Manifest]:
+    """The manifests of a file of `tests/data/scenarios`."""
+    return list(parse_yaml((SCENARIOS / name).read_text()))
+
+
+def deployment(name: str, replicas: int, image: str = "nginx", **spec: Any) -> Manifest:
+    labels = {"app": name}
+    container = {"name": "main", "image": image}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template, **spec},
+    }
+
+
+def policy(name: str, placement: Manifest, kind: str = "Deployment", api_version: str = "apps/v1") -> Manifest:
+    return {
+        "apiVersion": POLICIES.api_version,
+        "kind": "PropagationPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": api_version, "kind": kind, "name": name}],
+            "placement": placement,
+        },
+    }
+
+
+def by_weight(weights: Mapping[str, int]) -> Manifest:
+    """Divided by static weight over these clusters."""
+    rules = [{"targetCluster": {"clusterNames": [name]}, "weight": weight} for name, weight in weights.items()]
+    return {
+        "clusterAffinity": {"clusterNames": list(weights)},
+        "replicaScheduling": {
+            "replicaSchedulingType": "Divided",
+            "replicaDivisionPreference": "Weighted",
+            "weightPreference": {"staticWeightList": rules},
+        },
+    }
+
+
+async def ready_replicas(world: World, member: str, name: str, namespace: str = "default") -> int:
+    """Of a Deployment in a member; -1 when it is not there."""
+    try:
+        found = await world.member(member).client.get(DEPLOYMENTS, name, namespace)
+    except NotFound:
+        return -1
+    return found.get("status", {}).get("readyReplicas", 0)
+
+

@@ -1,0 +1,79 @@
+"""Duplicated templates on five members, and evictions that are held because there is no place to go."""
+
+from world.stories import apply, play, ready_replicas, scenario
+
+from leeward.api.meta import find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.resource import CLUSTERS, EVENTS
+from leeward.sim.world import Mode, World
+
+FIVE: dict[str, Mode] = {f"member{number}": "Push" for number in range(1, 6)} | {"member3": "Pull"}
+CANDIDATES = {"member1", "member2", "member3", "member5"}
+
+
+async def placed_on_two(world: World) -> set[str]:
+    await apply(world.client, *scenario("duplicated.yaml"))
+    await world.until(lambda: len(world.assigned("nginx-deployment")) == 2, 60)
+    await world.sleep(10)
+    chosen = world.assigned("nginx-deployment")
+    assert set(chosen) <= CANDIDATES
+    assert set(chosen.values()) == {2}
+    return set(chosen)
+
+
+async def cordon(world: World, *names: str) -> None:
+    for name in names:
+        taint = {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}
+        await world.client.patch(CLUSTERS, name, {"spec": {"taints": [taint]}})
+
+
+def test_a_copy_that_is_lost_is_replaced_on_another_candidate() -> None:
+    async def story(world: World) -> None:
+        victim, survivor = sorted(await placed_on_two(world))
+        await world.member(victim).stop()
+        await world.until(lambda: victim not in world.assigned("nginx-deployment"))
+        after = world.assigned("nginx-deployment")
+        assert survivor in after
+        assert len(after) == 2
+        assert "member4" not in after
+        await world.sleep(30)
+        for name in after:
+            assert await ready_replicas(world, name, "nginx") == 2
+        await world.member(victim).start()
+        await world.sleep(300)
+        assert world.assigned("nginx-deployment") == after, "what was placed stays"
+        assert await ready_replicas(world, victim, "nginx") == -1
+
+    play(story, FIVE)
+
+
+def test_s11_where_too_few_candidates_are_left_nothing_is_evicted_and_it_says_why() -> None:
+    async def story(world: World) -> None:
+        chosen = await placed_on_two(world)
+        victim = min(chosen)
+        await cordon(world, *(CANDIDATES - chosen))
+        await world.member(victim).stop()
+        await world.sleep(39 + 300 + 300 + 60)
+        binding = world.binding("nginx-deployment")
+        assert binding is not None
+        assert set(world.assigned("nginx-deployment")) == chosen
+        assert binding.spec.graceful_eviction_tasks == ()
+        held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+        assert held is not None
+        assert (held.status, held.reason) == ("True", "NoPlaceToGo")
+        events = (await world.client.list(EVENTS, "default")).items
+        told = [event for event in events if event.reason == "EvictWorkloadFromClusterFailed"]
+        assert [event.involved_object.name for event in told] == ["nginx-deployment"]
+        assert victim in told[0].message
+
+        spare = min(CANDIDATES - chosen)
+        await world.client.patch(CLUSTERS, spare, {"spec": {"taints": None}})
+        await world.until(lambda: set(world.assigned("nginx-deployment")) == chosen - {victim} | {spare}, 60)
+        after = world.binding("nginx-deployment")
+        assert after is not None
+        await world.sleep(1)
+        after = world.binding("nginx-deployment")
+        assert after is not None
+        assert find_condition(after.status.conditions, EVICTION_HELD_CONDITION) is None
+
+    play(story, FIVE)

@@ -1,0 +1,128 @@
+"""Any kind propagates: namespaced or not, with a Work per cluster, and custom resources after their definition."""
+
+from typing import Any
+
+from world.stories import CONFIG_MAPS, by_weight, deployment, play, policy, ready_replicas
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES, Resource
+from leeward.client import Client, NotFound
+from leeward.sim.world import World
+
+CLUSTER_POLICIES = Resource.of_manifests(
+    "policy.karmada.io/v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", False
+)
+POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "propagationpolicies", "PropagationPolicy", True)
+CLUSTER_ROLES = Resource.of_manifests("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", False)
+SERVICES = Resource.of_manifests("v1", "services", "Service", True)
+DEFINITIONS = Resource.of_manifests(
+    "apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", False
+)
+CRON_TABS = Resource.of_manifests("stable.example.com/v1", "crontabs", "CronTab", True)
+
+
+def selecting(kind: Resource[Manifest], name: str, *clusters: str) -> Manifest:
+    """A policy that puts one object onto all of these clusters."""
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": kind.api_version, "kind": kind.kind, "name": name}],
+            "placement": {"clusterAffinity": {"clusterNames": list(clusters)}},
+        },
+    }
+
+
+async def appears(world: World, member: str, kind: Resource[Manifest], name: str, namespace: str = "") -> Manifest:
+    return await eventually(world, world.member(member).client, kind, name, namespace)
+
+
+async def eventually(world: World, client: Client, kind: Resource[Any], name: str, namespace: str = "") -> Any:
+    for _ in range(60):
+        try:
+            return await client.get(kind, name, namespace)
+        except NotFound:
+            await world.sleep(1)
+    raise AssertionError(f"{kind.kind} {name} does not appear")
+
+
+def test_a_config_map_is_copied_and_follows_its_template() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(CONFIG_MAPS, {"metadata": {"name": "settings"}, "data": {"a": "1"}}, "default")
+        await world.client.create(POLICIES, selecting(CONFIG_MAPS, "settings", "member1", "member3"), "default")
+        for member in ("member1", "member3"):
+            assert (await appears(world, member, CONFIG_MAPS, "settings", "default"))["data"] == {"a": "1"}
+        await world.client.patch(CONFIG_MAPS, "settings", {"data": {"a": None, "b": "2"}}, "default")
+        await world.sleep(5)
+        assert (await appears(world, "member3", CONFIG_MAPS, "settings", "default"))["data"] == {"b": "2"}
+
+    play(story)
+
+
+def test_a_service_keeps_the_address_that_its_member_gave_it() -> None:
+    async def story(world: World) -> None:
+        service = {"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
+        await world.client.create(SERVICES, service, "default")
+        await world.client.create(POLICIES, selecting(SERVICES, "web", "member1", "member2"), "default")
+        first = await appears(world, "member1", SERVICES, "web", "default")
+        await world.client.patch(SERVICES, "web", {"spec": {"sessionAffinity": "ClientIP"}}, "default")
+        await world.sleep(5)
+        after = await appears(world, "member1", SERVICES, "web", "default")
+        assert after["spec"]["sessionAffinity"] == "ClientIP"
+        assert after["spec"]["clusterIP"] == first["spec"]["clusterIP"]
+
+    play(story)
+
+
+def test_a_cluster_role_has_a_cluster_resource_binding() -> None:
+    async def story(world: World) -> None:
+        rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
+        await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "readers"}, "rules": rules})
+        await world.client.create(CLUSTER_POLICIES, selecting(CLUSTER_ROLES, "readers", "member1", "member2"))
+        assert (await appears(world, "member2", CLUSTER_ROLES, "readers"))["rules"] == rules
+        binding = await eventually(world, world.client, CLUSTER_RESOURCE_BINDINGS, "readers-clusterrole")
+        assert sorted(target.name for target in binding.spec.clusters) == ["member1", "member2"]
+
+    play(story)
+
+
+def test_a_custom_resource_follows_its_definition() -> None:
+    async def story(world: World) -> None:
+        schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        definition = {
+            "metadata": {"name": "crontabs.stable.example.com"},
+            "spec": {
+                "group": "stable.example.com",
+                "scope": "Namespaced",
+                "names": {"plural": "crontabs", "singular": "crontab", "kind": "CronTab"},
+                "versions": [
+                    {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}},
+                ],
+            },
+        }
+        name = definition["metadata"]["name"]
+        await world.client.create(DEFINITIONS, definition)
+        await world.client.create(CLUSTER_POLICIES, selecting(DEFINITIONS, name, "member1", "member2"))
+        await appears(world, "member1", DEFINITIONS, name)
+        await world.sleep(30)
+        await world.client.create(CRON_TABS, {"metadata": {"name": "nightly"}, "spec": {"at": "02:00"}}, "default")
+        await world.client.create(POLICIES, selecting(CRON_TABS, "nightly", "member1", "member2"), "default")
+        assert (await appears(world, "member2", CRON_TABS, "nightly", "default"))["spec"] == {"at": "02:00"}
+
+    play(story)
+
+
+def test_a_namespace_appears_in_every_member_before_what_is_in_it() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(NAMESPACES, {"metadata": {"name": "shop"}})
+        for member in ("member1", "member2", "member3"):
+            await appears(world, member, Resource.of_manifests("v1", "namespaces", "Namespace", False), "shop")
+        placement = by_weight({"member1": 1, "member3": 1})
+        await world.client.create(
+            Resource.of_manifests("apps/v1", "deployments", "Deployment", True), deployment("web", 2), "shop"
+        )
+        await world.client.create(POLICIES, policy("web", placement), "shop")
+        await world.until(lambda: world.assigned("web-deployment", "shop") == {"member1": 1, "member3": 1})
+        await world.sleep(10)
+        assert await ready_replicas(world, "member3", "web", "shop") == 1
+
+    play(story)

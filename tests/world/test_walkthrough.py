@@ -1,0 +1,195 @@
+"""The walkthrough of the failover articles with Karmada's default timings, every instant asserted.
+
+Probes and leases of this world fall on whole seconds, and so does everything that is counted from them.
+"""
+
+from pytest import approx
+from world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas, scenario
+
+from leeward.api.work import ResourceBinding
+from leeward.client import NotFound
+from leeward.sim.world import World
+
+NO_SCHEDULE, NO_EXECUTE = "cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"
+UNREACHABLE = {"cluster.karmada.io/unreachable:NoSchedule", "cluster.karmada.io/unreachable:NoExecute"}
+WORK = "nginx-687f7fb96f"
+
+
+def tasks(binding: ResourceBinding | None) -> list[str]:
+    return [task.from_cluster for task in binding.spec.graceful_eviction_tasks] if binding else []
+
+
+async def propagated(world: World, name: str = "nginx") -> None:
+    """Waits until the template says that all its replicas are ready."""
+    wanted = (await world.client.get(DEPLOYMENTS, name, "default"))["spec"]["replicas"]
+    for _ in range(60):
+        status = (await world.client.get(DEPLOYMENTS, name, "default")).get("status", {})
+        if status.get("readyReplicas") == wanted:
+            return
+        await world.sleep(1)
+    raise AssertionError(f"{name} is not ready: {status}")
+
+
+def test_push_member_stopped_and_started_again() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, *scenario("divided.yaml"))
+        await propagated(world)
+        assert world.assigned("nginx-deployment") == {"member1": 1, "member2": 2}
+        assert world.work("member1", WORK) is not None
+        assert world.work("member2", WORK) is not None
+        await world.sleep_to_whole(10, offset=1)
+
+        await world.member("member1").stop()
+        stopped = world.seconds
+        await world.until(lambda: not world.is_ready("member1"))
+        assert world.seconds - stopped == approx(39), "the first probe that fails, at +9 s, and the threshold of 30 s"
+        ready = world.cluster("member1").ready
+        assert (ready.status, ready.reason, ready.message) == (
+            "False",
+            "ClusterNotReachable",
+            "cluster is not reachable",
+        )
+        await world.until(lambda: world.taints("member1") == {NO_SCHEDULE})
+        assert world.seconds - stopped == approx(39)
+        await world.until(lambda: world.taints("member1") == {NO_SCHEDULE, NO_EXECUTE})
+        assert world.seconds - stopped == approx(39 + 300)
+
+        before = world.binding("nginx-deployment")
+        await world.until(lambda: world.assigned("nginx-deployment") != {"member1": 1, "member2": 2})
+        assert world.seconds - stopped == approx(39 + 300 + 300)
+        after = world.binding("nginx-deployment")
+        assert (world.assigned("nginx-deployment"), tasks(after)) == ({"member2": 3}, ["member1"])
+        assert after.metadata.generation == before.metadata.generation + 1, "evicting and placing are one write"
+
+        await world.until(lambda: tasks(world.binding("nginx-deployment")) == [])
+        assert world.seconds - stopped == approx(39 + 300 + 300 + 2, abs=0.5), "when the new replica is ready"
+        assert await ready_replicas(world, "member2", "nginx") == 3
+        await world.until(lambda: world.work("member1", WORK).metadata.deletion_timestamp is not None)
+        await world.sleep(60)
+        assert world.work("member1", WORK).metadata.finalizers == ("karmada.io/execution-controller",)
+
+        await world.sleep_to_whole(10, offset=1)
+        await world.member("member1").start()
+        started = world.seconds
+        await world.until(lambda: world.is_ready("member1"))
+        assert world.seconds - started == approx(39), "the first probe that succeeds, at +9 s, and the threshold"
+        await world.until(lambda: world.taints("member1") == set())
+        await world.until(lambda: world.work("member1", WORK) is None)
+        assert world.seconds - started == approx(39, abs=0.5), "at once, not after a back-off"
+        assert await ready_replicas(world, "member1", "nginx") == -1
+        await world.sleep(600)
+        assert world.assigned("nginx-deployment") == {"member2": 3}, "nothing moves back"
+
+    play(story)
+
+
+def test_pull_member_stopped_and_started_again() -> None:
+    async def story(world: World) -> None:
+        placement = by_weight({"member3": 1, "member2": 2})
+        await apply(world.client, deployment("nginx", 3), policy("nginx", placement))
+        await propagated(world)
+        assert world.assigned("nginx-deployment") == {"member2": 2, "member3": 1}
+        await world.sleep_to_whole(10, offset=4)
+
+        await world.member("member3").stop()
+        last_seen = world.seconds - 4
+        await world.until(lambda: not world.is_ready("member3"))
+        assert world.seconds - last_seen == approx(40, abs=0.5), "the lease's grace period"
+        ready = world.cluster("member3").ready
+        assert (ready.status, ready.reason) == ("Unknown", "ClusterStatusUnknown")
+        await world.until(lambda: world.taints("member3") == UNREACHABLE)
+        assert world.seconds - last_seen == approx(300, abs=0.5), "counted from the last sign of life"
+        await world.until(lambda: world.assigned("nginx-deployment") == {"member2": 3})
+        assert world.seconds - last_seen == approx(600, abs=1)
+        await world.until(lambda: tasks(world.binding("nginx-deployment")) == [])
+        assert world.seconds - last_seen == approx(602, abs=1)
+
+        await world.member("member3").start()
+        await world.until(lambda: world.is_ready("member3"))
+        await world.until(lambda: world.taints("member3") == set())
+        await world.until(lambda: world.work("member3", WORK) is None)
+        assert await ready_replicas(world, "member3", "nginx") == -1
+        assert world.assigned("nginx-deployment") == {"member2": 3}
+
+    play(story)
+
+
+def test_pull_member_whose_api_server_alone_is_gone_is_not_ready() -> None:
+    async def story(world: World) -> None:
+        await world.sleep_to_whole(10, offset=1)
+        await world.member("member3").stop_apiserver()
+        stopped = world.seconds
+        await world.until(lambda: not world.is_ready("member3"))
+        assert world.seconds - stopped == approx(39, abs=0.5)
+        ready = world.cluster("member3").ready
+        assert (ready.status, ready.reason) == ("False", "ClusterNotReachable")
+        await world.until(lambda: world.taints("member3") == {NO_SCHEDULE})
+
+    play(story)
+
+
+def test_paused_member_is_found_out_although_its_connections_hang() -> None:
+    async def story(world: World) -> None:
+        await world.sleep_to_whole(10, offset=1)
+        world.member("member1").pause()
+        stopped = world.seconds
+        await world.until(lambda: not world.is_ready("member1"))
+        assert world.seconds - stopped <= 30 + 2 * (10 + 5), "threshold + 2 x (frequency + probe time-out)"
+        world.member("member1").resume()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.until(lambda: world.taints("member1") == set())
+
+    play(story)
+
+
+def test_unready_member_says_so_itself() -> None:
+    async def story(world: World) -> None:
+        await world.sleep_to_whole(10, offset=1)
+        world.member("member1").set_ready(False)
+        await world.until(lambda: not world.is_ready("member1"))
+        assert world.cluster("member1").ready.reason == "ClusterNotReady"
+        world.member("member1").set_ready(True)
+        await world.until(lambda: world.is_ready("member1"))
+
+    play(story)
+
+
+def test_slow_member_stays_ready() -> None:
+    async def story(world: World) -> None:
+        world.member("member1").set_latency(2)
+        await world.sleep(300)
+        assert world.is_ready("member1")
+
+    play(story)
+
+
+def test_a_short_outage_moves_nothing() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, *scenario("divided.yaml"))
+        await propagated(world)
+        await world.member("member1").stop()
+        await world.sleep(25)
+        await world.member("member1").start()
+        await world.sleep(900)
+        assert world.is_ready("member1")
+        assert world.assigned("nginx-deployment") == {"member1": 1, "member2": 2}
+        assert await ready_replicas(world, "member1", "nginx") == 1
+
+    play(story)
+
+
+def test_a_deleted_template_leaves_nothing_behind() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, *scenario("divided.yaml"))
+        await propagated(world)
+        await world.client.delete(DEPLOYMENTS, "nginx", "default")
+        await world.until(lambda: world.binding("nginx-deployment") is None, 60)
+        await world.until(lambda: world.work("member1", WORK) is None and world.work("member2", WORK) is None, 60)
+        for member in ("member1", "member2"):
+            try:
+                await world.member(member).client.get(DEPLOYMENTS, "nginx", "default")
+                raise AssertionError(f"nginx is still in {member}")
+            except NotFound:
+                continue
+
+    play(story)
