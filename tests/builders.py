@@ -47,7 +47,7 @@ def cluster(name: str, ready: str | None = "True", taints: tuple[Taint, ...] = (
     conditions = () if ready is None else (Condition("Ready", ready, "Test", last_transition_time=NOW),)
     return Cluster(
         metadata=ObjectMeta(name=name),
-        spec=ClusterSpec(**({"sync_mode": "Push"} | spec), taints=taints),
+        spec=msgspec.structs.replace(ClusterSpec(sync_mode="Push", taints=taints), **spec),
         status=ClusterStatus(api_enablements=(DEPLOYMENTS,), conditions=conditions),
     )
 
@@ -119,7 +119,7 @@ def binding(
     )
 
 
-def reporting(binding: ResourceBinding, generation: int = 1, **ready: int | None) -> ResourceBinding:
+def reporting(binding: ResourceBinding, ready: Mapping[str, int | None], generation: int = 1) -> ResourceBinding:
     """`binding` with these ready replicas reported as Healthy by each cluster; None is Unhealthy."""
     items = tuple(
         AggregatedStatusItem(

@@ -92,5 +92,3 @@ async def ready_replicas(world: World, member: str, name: str, namespace: str = 
     except NotFound:
         return -1
     return found.get("status", {}).get("readyReplicas", 0)
-
-

@@ -1,13 +1,18 @@
 """Duplicated templates on five members, and evictions that are held because there is no place to go."""
 
-from world.stories import apply, play, ready_replicas, scenario
-
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.sim.world import Mode, World
+from world.stories import apply, play, ready_replicas, scenario
 
-FIVE: dict[str, Mode] = {f"member{number}": "Push" for number in range(1, 6)} | {"member3": "Pull"}
+FIVE: dict[str, Mode] = {
+    "member1": "Push",
+    "member2": "Push",
+    "member3": "Pull",
+    "member4": "Push",
+    "member5": "Push",
+}
 CANDIDATES = {"member1", "member2", "member3", "member5"}
 
 

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from world.stories import CONFIG_MAPS, by_weight, deployment, play, policy, ready_replicas
-
 from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES, Resource
 from leeward.client import Client, NotFound
 from leeward.sim.world import World
+from world.stories import CONFIG_MAPS, by_weight, deployment, play, policy, ready_replicas
 
 CLUSTER_POLICIES = Resource.of_manifests(
     "policy.karmada.io/v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", False
@@ -88,8 +87,9 @@ def test_a_cluster_role_has_a_cluster_resource_binding() -> None:
 def test_a_custom_resource_follows_its_definition() -> None:
     async def story(world: World) -> None:
         schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        definition = {
-            "metadata": {"name": "crontabs.stable.example.com"},
+        name = "crontabs.stable.example.com"
+        definition: Manifest = {
+            "metadata": {"name": name},
             "spec": {
                 "group": "stable.example.com",
                 "scope": "Namespaced",
@@ -99,7 +99,6 @@ def test_a_custom_resource_follows_its_definition() -> None:
                 ],
             },
         }
-        name = definition["metadata"]["name"]
         await world.client.create(DEFINITIONS, definition)
         await world.client.create(CLUSTER_POLICIES, selecting(DEFINITIONS, name, "member1", "member2"))
         await appears(world, "member1", DEFINITIONS, name)

@@ -8,14 +8,17 @@ from leeward.api.meta import Manifest
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Manifest:
-    """The smallest merge patch from `old` to `new`; empty when they are equal. Lists are replaced whole."""
+    """The smallest merge patch from `old` to `new`; empty when they are equal.
+
+    Lists are replaced whole. A null in `new` is an absence: the format knows no other.
+    """
     patch: Manifest = {key: None for key in old if key not in new}
     for key, value in new.items():
         before = old.get(key)
         if isinstance(value, dict) and isinstance(before, dict):
             if inner := merge_patch(cast(Manifest, before), cast(Manifest, value)):
                 patch[key] = inner
-        elif before != value or key not in old:
+        elif before != value:
             patch[key] = value
     return patch
 

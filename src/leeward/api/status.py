@@ -3,7 +3,7 @@
 `Problem` is one finding of a validation; `invalid` turns several into the answer that kubectl prints.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ class Status(Object, frozen=True, omit_defaults=False):
 
     kind: str = "Status"
     api_version: str = "v1"
-    metadata: dict[str, Any] = {}
+    metadata: Mapping[str, Any] = {}
     status: str = "Failure"
     message: str = ""
     reason: str = ""

@@ -26,7 +26,7 @@ class LiveAudience:
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
 
     def begin(self, chapter: str) -> None:
-        self._time_line.append(Text(f"{chapter} +0.0 s", style="bold"))
+        self._time_line.append(Text(chapter, style="bold"))
 
     def see(self, sight: Sight) -> None:
         style = "green" if sight.is_expected else "bold red"

@@ -11,7 +11,7 @@ class PlainAudience:
         self._story = story
 
     def begin(self, chapter: str) -> None:
-        click.echo(f"{chapter} +0.0 s")
+        click.echo(chapter)
 
     def see(self, sight: Sight) -> None:
         click.echo(f"  {offset(sight)}  {sight.step.title}: {sight.seen}")

@@ -209,7 +209,7 @@ class Client:
         headers = {**self._headers, "content-type": content_type} if body else self._headers
         request = Request(method, path, query or {}, headers, body)
         response = await self._transport.send(request, timeout_seconds=REQUEST_TIMEOUT_SECONDS)
-        if response.code >= 400:
+        if response.code >= 300:
             raise error_of(response.code, response.body)
         return response.body
 

@@ -3,6 +3,8 @@
 "Could not see" (`Unreachable`, `Undecodable`) is never "is gone" (`NotFound`).
 """
 
+import msgspec
+
 from leeward.api import codec
 from leeward.api.status import Status
 
@@ -52,7 +54,7 @@ class Conflict(ApiError):
 
 
 class Expired(ApiError):
-    """410: the resourceVersion is too old; list again."""
+    """The resourceVersion is too old, or one that the server has yet to reach (it was restored); list again."""
 
 
 class Invalid(ApiError):
@@ -90,12 +92,14 @@ def error_of(code: int, body: bytes) -> ApiError:
     try:
         status = codec.decode(body, Status)
     except codec.DecodeError:
-        status = Status(message=body[:200].decode(errors="replace").strip(), code=code)
-    return error_of_status(status, code)
+        status = Status()
+    message = status.message or status.reason or body[:200].decode(errors="replace").strip()
+    return error_of_status(msgspec.structs.replace(status, message=message, code=code))
 
 
-def error_of_status(status: Status, code: int | None = None) -> ApiError:
-    code = code or status.code
+def error_of_status(status: Status) -> ApiError:
     if status.reason == "AlreadyExists":
         return AlreadyExists(status)
-    return _BY_CODE.get(code, ApiError)(status)
+    if status.details and any(cause.reason == "ResourceVersionTooLarge" for cause in status.details.causes):
+        return Expired(status)
+    return _BY_CODE.get(status.code, ApiError)(status)

@@ -77,7 +77,16 @@ class ClusterController:
             return
         if old is None or (old.status != new.status and new.ready is not None and new.ready.status != "Unknown"):
             self._last_seen[new.name] = self._plane.clock.now()
+        if old is not None and old.is_ready != new.is_ready:
+            self._tell(new)
         self._controller.queue.add(new.name)
+
+    def _tell(self, cluster: Cluster) -> None:
+        ready = cluster.ready
+        if ready is None:
+            return
+        record = self._recorder.normal if cluster.is_ready else self._recorder.warning
+        record(CLUSTERS, cluster, ready.reason, f"Ready is now {ready.status}: {ready.message}")
 
     def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:
         if new is not None and (old is None or old.spec.renew_time != new.spec.renew_time):
@@ -95,9 +104,7 @@ class ClusterController:
             cluster.status, conditions=set_condition(cluster.status.conditions, liveness.condition, now)
         )
         self._plane.metrics.cluster_ready.labels(cluster.name).set(0)
-        updated = await self._patch(cluster, status_patch(cluster.status, status), subresource="status")
-        self._recorder.warning(CLUSTERS, updated, "ClusterNotReady", liveness.condition.message)
-        return updated, liveness.wake_at
+        return await self._patch(cluster, status_patch(cluster.status, status), subresource="status"), liveness.wake_at
 
     async def _taint(self, cluster: Cluster) -> datetime | None:
         now = self._plane.clock.now()

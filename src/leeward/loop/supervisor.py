@@ -13,6 +13,9 @@ from typing import Any, Self
 
 log = logging.getLogger(__name__)
 
+PATIENCE_SECONDS = 10.0
+"""How long a task may take to end before it is cancelled once more."""
+
 
 class Supervisor:
     """A set of tasks that ends together: use it as `async with Supervisor() as supervisor`."""
@@ -42,12 +45,24 @@ class Supervisor:
         """Cancels every task and waits until all have ended."""
         self._closed = True
         while self._farewells:
-            self._farewells.pop()()
+            self._say(self._farewells.pop())
         while self._tasks:
             tasks = list(self._tasks)
             for task in tasks:
                 task.cancel()
-            await asyncio.wait(tasks)
+            _, stuck = await asyncio.wait(tasks, timeout=PATIENCE_SECONDS)
+            for task in stuck:
+                log.warning("task %s of %s does not end; cancelled again", task.get_name(), self._title)
+
+    @property
+    def _title(self) -> str:
+        return self._name or "the process"
+
+    def _say(self, farewell: Callable[[], None]) -> None:
+        try:
+            farewell()
+        except Exception:
+            log.exception("a farewell of %s failed", self._title)
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -55,7 +70,7 @@ class Supervisor:
             return
         error = task.exception()
         if error is not None:
-            log.error("task %s of %s died", task.get_name(), self._name or "the process", exc_info=error)
+            log.error("task %s of %s died", task.get_name(), self._title, exc_info=error)
             if self._on_failure is not None:
                 self._on_failure(error)
 

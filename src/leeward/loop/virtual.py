@@ -6,8 +6,10 @@ users and never runs threads.
 """
 
 import asyncio
+import math
 import selectors
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from contextvars import Context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -35,15 +37,24 @@ class _JumpingSelector(selectors.BaseSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise DeadlockError("every task waits and no timer is set")
-        self.elapsed += max(timeout, 0.0)
+        self.elapsed = _nanoseconds(round((self.elapsed + max(timeout, 0.0)) * 1e9))
         return []
 
     def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
         return self._keys
 
 
+def _nanoseconds(count: int) -> float:
+    """In seconds. All instants of a virtual loop are whole nanoseconds, so that equal ones are equal as floats."""
+    return count / 1e9
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An asyncio event loop on virtual time that starts at zero."""
+    """An asyncio event loop on virtual time that starts at zero.
+
+    A timer never fires before its time, not even by a rounding error: whoever waits for what is left of a deadline
+    would else wait for ever smaller rests without end.
+    """
 
     def __init__(self) -> None:
         self._jumping = _JumpingSelector()
@@ -51,6 +62,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._jumping.elapsed
+
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        return super().call_at(_nanoseconds(math.ceil(when * 1e9)), callback, *args, context=context)
 
 
 def run_virtual(main: Coroutine[Any, Any, T]) -> T:

@@ -19,7 +19,7 @@ from leeward.manager.timing import Timing
 from leeward.runtime.plane import ControlPlane, Member, Server
 
 Connect = Callable[[Cluster, Secret | None], Client]
-"""Makes the client of a member. A missing or broken credential gives a client whose every request raises NoCredential."""
+"""Makes the client of a member; a missing credential gives one whose every request raises NoCredential."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,8 @@ class PushClusters:
         self._clusters = plane.informers.of(CLUSTERS)
         self._secrets = plane.informers.of(SECRETS, CLUSTER_NAMESPACE)
         self._groups: dict[str, _Group] = {}
-        self._controller = plane.controller("push-clusters", self.reconcile, workers=1)
+        self._closed = False
+        self._controller = plane.controller("push-clusters", self.reconcile)
 
     def start(self) -> None:
         self._clusters.on_change(self._cluster_changed)
@@ -45,7 +46,8 @@ class PushClusters:
         self._controller.start(self._plane.supervisor)
 
     async def close(self) -> None:
-        """Ends all groups."""
+        """Ends all groups, and makes no more."""
+        self._closed = True
         for name in list(self._groups):
             await self._end(name)
 
@@ -63,7 +65,8 @@ class PushClusters:
         if group is not None and group.made_of == made_of:
             return None
         await self._end(name)
-        self._begin(cluster, secret, made_of)
+        if not self._closed:
+            self._begin(cluster, secret, made_of)
         return None
 
     def _begin(self, cluster: Cluster, secret: Secret | None, made_of: tuple[object, ...]) -> None:
@@ -76,8 +79,10 @@ class PushClusters:
     async def _end(self, name: str) -> None:
         group = self._groups.pop(name, None)
         if group is not None:
-            await group.supervisor.close()
-            await group.client.close()
+            try:
+                await group.supervisor.close()
+            finally:
+                await group.client.close()
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if old is None or new is None or _connection(old) != _connection(new):

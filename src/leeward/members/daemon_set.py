@@ -19,9 +19,9 @@ class DaemonSetController:
         self._controller = platform.controller("daemonset", self.reconcile)
 
     def start(self) -> None:
-        add = self._controller.queue.add
-        self._platform.follow(DAEMON_SETS, add)
-        self._platform.follow_owned(PODS, DAEMON_SETS, add)
+        queue = self._controller.queue
+        self._platform.follow(DAEMON_SETS, queue)
+        self._platform.follow_owned(PODS, DAEMON_SETS, queue)
         self._platform.nodes.on_change(self._node_changed)
         self._controller.start(self._platform.supervisor)
 

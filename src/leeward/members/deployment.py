@@ -30,9 +30,9 @@ class DeploymentController:
         self._controller = platform.controller("deployment", self.reconcile)
 
     def start(self) -> None:
-        add = self._controller.queue.add
-        self._platform.follow(DEPLOYMENTS, add)
-        self._platform.follow_owned(REPLICA_SETS, DEPLOYMENTS, add)
+        queue = self._controller.queue
+        self._platform.follow(DEPLOYMENTS, queue)
+        self._platform.follow_owned(REPLICA_SETS, DEPLOYMENTS, queue)
         self._platform.pods.on_change(self._pod_changed)
         self._controller.start(self._platform.supervisor)
 

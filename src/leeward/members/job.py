@@ -25,9 +25,9 @@ class JobController:
         self._controller = platform.controller("job", self.reconcile)
 
     def start(self) -> None:
-        add = self._controller.queue.add
-        self._platform.follow(JOBS, add)
-        self._platform.follow_owned(PODS, JOBS, add)
+        queue = self._controller.queue
+        self._platform.follow(JOBS, queue)
+        self._platform.follow_owned(PODS, JOBS, queue)
         self._controller.start(self._platform.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:

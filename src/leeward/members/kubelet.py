@@ -125,6 +125,7 @@ class KubeletController:
             self._controller.queue.add(key_of(new))
 
     def _node_changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        """A node that comes takes up its Pods; what one leaves behind is collected."""
         if old is None or new is None:
-            for pod in self._by_node.get((new or old or {})["metadata"]["name"]):
+            for pod in self._by_node.get(key_of(new or old).name):
                 self._controller.queue.add(key_of(pod))

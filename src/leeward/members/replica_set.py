@@ -17,9 +17,9 @@ class ReplicaSetController:
         self._controller = platform.controller("replicaset", self.reconcile)
 
     def start(self) -> None:
-        add = self._controller.queue.add
-        self._platform.follow(REPLICA_SETS, add)
-        self._platform.follow_owned(PODS, REPLICA_SETS, add)
+        queue = self._controller.queue
+        self._platform.follow(REPLICA_SETS, queue)
+        self._platform.follow_owned(PODS, REPLICA_SETS, queue)
         self._controller.start(self._platform.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:

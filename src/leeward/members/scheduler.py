@@ -28,7 +28,7 @@ class SchedulerController:
         self._controller = platform.controller("scheduler", self.reconcile, workers=1)
 
     def start(self) -> None:
-        self._platform.follow(PODS, self._controller.queue.add)
+        self._platform.follow(PODS, self._controller.queue)
         self._platform.pods.on_change(self._pod_changed)
         self._platform.nodes.on_change(lambda old, new: self._try_again())
         self._controller.start(self._platform.supervisor)

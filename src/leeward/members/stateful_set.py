@@ -16,9 +16,9 @@ class StatefulSetController:
         self._controller = platform.controller("statefulset", self.reconcile)
 
     def start(self) -> None:
-        add = self._controller.queue.add
-        self._platform.follow(STATEFUL_SETS, add)
-        self._platform.follow_owned(PODS, STATEFUL_SETS, add)
+        queue = self._controller.queue
+        self._platform.follow(STATEFUL_SETS, queue)
+        self._platform.follow_owned(PODS, STATEFUL_SETS, queue)
         self._controller.start(self._platform.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:

@@ -4,7 +4,6 @@
 is retried with growing pauses; so is a bug in a reconciliation, loudly: one bad object never stops the others.
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable
 from datetime import datetime
@@ -36,6 +35,7 @@ class Controller(Generic[K]):
     ) -> None:
         self.name = name
         self.queue = WorkQueue[K](clock, randomness)
+        self._clock = clock
         self._reconcile = reconcile
         self._metrics = metrics
         self._workers = workers
@@ -56,7 +56,7 @@ class Controller(Generic[K]):
             self.queue.close()
 
     async def _reconcile_once(self, key: K) -> None:
-        started = asyncio.get_running_loop().time()
+        started = self._clock.monotonic()
         try:
             wake_at = await self._reconcile(key)
         except Conflict as error:
@@ -76,4 +76,4 @@ class Controller(Generic[K]):
             if wake_at is not None:
                 self.queue.add_at(key, wake_at)
             outcome = "success"
-        self._metrics.reconciled(self.name, outcome, asyncio.get_running_loop().time() - started)
+        self._metrics.reconciled(self.name, outcome, self._clock.monotonic() - started)

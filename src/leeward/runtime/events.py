@@ -9,6 +9,8 @@ import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 
+import msgspec
+
 from leeward.api.core import Event, EventSource, ObjectReference
 from leeward.api.meta import ObjectMeta, format_time, wire_time
 from leeward.api.resource import EVENTS
@@ -49,7 +51,7 @@ class EventRecorder:
         self._clock = clock
         self._randomness = randomness
         self._notes: asyncio.Queue[Note] = asyncio.Queue(BUFFER)
-        self._written: OrderedDict[tuple[str, str, str, str], _Written] = OrderedDict()
+        self._written: OrderedDict[tuple[ObjectReference, str, str, str], _Written] = OrderedDict()
 
     def record(self, note: Note) -> None:
         try:
@@ -65,9 +67,11 @@ class EventRecorder:
                 await self._write(note)
             except WorldError as error:
                 log.warning("event %s of %s %s is lost: %s", note.reason, note.about.kind, note.about.name, error)
+            except Exception:
+                log.exception("event %s of %s %s is lost", note.reason, note.about.kind, note.about.name)
 
     async def _write(self, note: Note) -> None:
-        key = (note.about.uid, note.component, note.reason, note.message)
+        key = msgspec.structs.replace(note.about, resource_version=""), note.component, note.reason, note.message
         known = self._written.get(key)
         if known is not None and await self._count_up(known):
             self._written.move_to_end(key)

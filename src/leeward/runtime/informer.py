@@ -7,7 +7,7 @@ synced cache is a fact and an outage is not (Holds: S5). `remember` lets a contr
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Generic, TypeVar
 
 from leeward.api.resource import Resource
@@ -34,6 +34,7 @@ class Informer(Generic[T]):
         self._randomness = randomness
         self._objects: dict[Key, T] = {}
         self._by_namespace: dict[str, dict[Key, T]] = {}
+        self._listed = False
         self._version = 0
         self._handlers: list[Callable[[T | None, T | None], None]] = []
         self._synced = asyncio.Event()
@@ -63,11 +64,11 @@ class Informer(Generic[T]):
     def on_change(self, handler: Callable[[T | None, T | None], None]) -> Callable[[], None]:
         """Calls `handler` for every later change, and now for every object that is there.
 
-        Returns a function that ends this.
+        Returns a function that ends this. What a handler raises is logged and goes no further.
         """
         self._handlers.append(handler)
         for obj in self.list():
-            handler(None, obj)
+            self._tell(handler, None, obj)
         return lambda: self._handlers.remove(handler)
 
     def remember(self, obj: T) -> None:
@@ -84,17 +85,21 @@ class Informer(Generic[T]):
         """Follows the server until cancelled."""
         while True:
             try:
-                if not self._version:
+                if not self._listed:
                     await self._list()
-                await self._watch()
-            except Expired:
-                self._version = 0
-            except NotFound:
-                self._version = 0
-                await self._pause()
-            except WorldError as error:
+                if await self._watch():
+                    continue
+            except (Expired, NotFound) as error:
+                self._listed = False
+                log.debug("must list %s again: %s", self.resource.plural, error)
+            except Unreachable as error:
                 log.debug("cannot follow %s: %s", self.resource.plural, error)
-                await self._pause()
+            except WorldError as error:
+                log.warning("cannot follow %s: %s", self.resource.plural, error)
+            except Exception:
+                self._listed = False
+                log.exception("cannot follow %s", self.resource.plural)
+            await self._pause()
 
     async def _list(self) -> None:
         found: dict[Key, T] = {}
@@ -105,31 +110,39 @@ class Informer(Generic[T]):
             token = page.continue_token
             if not token:
                 break
-        listed_at = int(page.resource_version or 0)
+        self._adopt(found, int(page.resource_version or 0))
+
+    def _adopt(self, found: dict[Key, T], listed_at: int) -> None:
+        """Makes the list the cache, but for own writes since. After versions that ran backwards (a server restored
+        from a backup, or another one) nothing of what was known counts."""
+        restored = listed_at < self._version
         for key, obj in list(self._objects.items()):
-            if key not in found and version_of(obj) <= listed_at:
+            if restored or (key not in found and version_of(obj) <= listed_at):
                 self._remove(key)
         for obj in found.values():
             self._put(obj)
         self._version = listed_at
+        self._listed = True
         self._synced.set()
-        self._retry_seconds = FIRST_RETRY_SECONDS
 
-    async def _watch(self) -> None:
+    async def _watch(self) -> bool:
+        """Takes in events until the server ends the stream. Returns whether any came."""
+        told = False
         events = self._client.watch(self.resource, self._namespace, resource_version=str(self._version))
         async with aclosing(events):
             async for event in events:
+                told = True
                 self._retry_seconds = FIRST_RETRY_SECONDS
                 self._take(event)
+        return told
 
     def _take(self, event: WatchEvent[T]) -> None:
-        self._version = max(self._version, int(event.resource_version or 0))
-        if event.object is None:
-            return
-        if event.type == "DELETED":
-            self._remove(key_of(event.object))
-        else:
+        version = int(event.resource_version or 0)
+        if event.object is not None and event.type == "DELETED":
+            self._delete(key_of(event.object), version)
+        elif event.object is not None:
             self._put(event.object)
+        self._version = max(self._version, version)
 
     def _put(self, obj: T) -> None:
         key = key_of(obj)
@@ -140,10 +153,14 @@ class Informer(Generic[T]):
         self._by_namespace.setdefault(key.namespace, {})[key] = obj
         self._notify(old, obj)
 
+    def _delete(self, key: Key, version: int) -> None:
+        """Unless the object has been made anew since, and is remembered."""
+        old = self._objects.get(key)
+        if old is not None and version_of(old) <= version:
+            self._remove(key)
+
     def _remove(self, key: Key) -> None:
-        old = self._objects.pop(key, None)
-        if old is None:
-            return
+        old = self._objects.pop(key)
         siblings = self._by_namespace[key.namespace]
         del siblings[key]
         if not siblings:
@@ -151,17 +168,19 @@ class Informer(Generic[T]):
         self._notify(old, None)
 
     def _notify(self, old: T | None, new: T | None) -> None:
-        for handler in self._handlers:
-            try:
-                handler(old, new)
-            except Exception:
-                log.exception("a handler of %s failed", self.resource.plural)
+        for handler in tuple(self._handlers):
+            self._tell(handler, old, new)
+
+    def _tell(self, handler: Callable[[T | None, T | None], None], old: T | None, new: T | None) -> None:
+        try:
+            handler(old, new)
+        except Exception:
+            log.exception("a handler of %s failed", self.resource.plural)
 
     async def _pause(self) -> None:
         self._hurry.clear()
         delay = self._randomness.jitter(self._retry_seconds)
         self._retry_seconds = min(self._retry_seconds * 2, LAST_RETRY_SECONDS)
-        try:
-            await asyncio.wait_for(self._hurry.wait(), delay)
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(delay):
+                await self._hurry.wait()

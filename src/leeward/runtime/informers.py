@@ -18,11 +18,11 @@ class Informers:
         self._client = client
         self._randomness = randomness
         self._supervisor = supervisor
-        self._informers: dict[tuple[str, str, str], Informer[Any]] = {}
+        self._informers: dict[tuple[str, str, str, type[Any]], Informer[Any]] = {}
 
     def of(self, resource: Resource[T], namespace: str = "") -> Informer[T]:
         """The running informer of a kind, in all namespaces or in one. It may not be synced yet."""
-        key = (resource.api_version, resource.plural, namespace)
+        key = (resource.api_version, resource.plural, namespace, resource.object_type)
         if key not in self._informers:
             informer = Informer(self._client, resource, self._randomness, namespace)
             self._informers[key] = informer

@@ -28,11 +28,12 @@ class WorkQueue(Generic[K]):
         self._running: set[K] = set()
         self._timers: dict[K, tuple[float, asyncio.TimerHandle]] = {}
         self._failures: dict[K, int] = {}
+        self._closed = False
 
     def add(self, key: K) -> None:
         """Has `key` reconciled as soon as a worker is free."""
         self._cancel_timer(key)
-        if key in self._waiting:
+        if self._closed or key in self._waiting:
             return
         self._waiting.add(key)
         if key not in self._running:
@@ -65,7 +66,8 @@ class WorkQueue(Generic[K]):
             self._ready.put_nowait(key)
 
     def close(self) -> None:
-        """Cancels what was added for later."""
+        """Cancels what was added for later, and takes nothing more."""
+        self._closed = True
         for key in list(self._timers):
             self._cancel_timer(key)
 
@@ -76,7 +78,7 @@ class WorkQueue(Generic[K]):
         if seconds <= 0:
             self.add(key)
             return
-        if key in self._waiting:
+        if self._closed or key in self._waiting:
             return
         loop = asyncio.get_running_loop()
         when = loop.time() + seconds

@@ -8,6 +8,8 @@ from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.client import Request, Response, Unreachable
 
+OPEN_TIMEOUT_SECONDS = 10.0
+
 
 class Link:
     """The state of the way to one party; all transports over it share its fate.
@@ -26,8 +28,8 @@ class Link:
     def cut(self) -> None:
         self.refused = True
         now = asyncio.get_running_loop().time()
-        for wait in self._waits:
-            wait.reschedule(now)
+        while self._waits:
+            self._waits.pop().reschedule(now)
 
     def mend(self) -> None:
         self.refused = False
@@ -38,11 +40,11 @@ class Link:
     def flow(self) -> None:
         self._flowing.set()
 
-    async def pass_through(self) -> None:
+    async def pass_through(self, *, late: bool = True) -> None:
         """Waits as long as the link makes a message wait. Raises: Unreachable when it is cut."""
-        if self.latency_seconds:
-            await asyncio.sleep(self.latency_seconds)
         async with self.breaking():
+            if late and self.latency_seconds:
+                await asyncio.sleep(self.latency_seconds)
             await self._flowing.wait()
 
     @asynccontextmanager
@@ -50,15 +52,16 @@ class Link:
         """What waits inside is broken off when the link is cut. Raises: Unreachable."""
         if self.refused:
             raise Unreachable("connection refused")
+        wait = asyncio.timeout(None)
         try:
-            async with asyncio.timeout(None) as wait:
+            async with wait:
                 self._waits.add(wait)
                 try:
                     yield
                 finally:
                     self._waits.discard(wait)
         except TimeoutError:
-            if not self.refused:
+            if not wait.expired():
                 raise
             raise Unreachable("connection reset") from None
 
@@ -92,18 +95,20 @@ class LinkedTransport:
         self._links = (place.link, *others)
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        """A link that fails while the server works keeps the answer back: what was written is written."""
         try:
             async with asyncio.timeout(timeout_seconds):
-                for link in self._links:
-                    await link.pass_through()
-                return await self._inner.send(request, timeout_seconds=timeout_seconds)
+                await self._pass_links()
+                async with self._breaking():
+                    response = await self._inner.send(request, timeout_seconds=timeout_seconds)
+                await self._pass_links(late=False)
+                return response
         except TimeoutError:
             raise Unreachable(f"{request.method} {request.path}: no answer within {timeout_seconds:g} s") from None
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[bytes], None]:
-        for link in self._links:
-            await link.pass_through()
+        await self._open_links(request)
         async with self._inner.stream(request) as lines:
             guarded = self._guard(lines)
             try:
@@ -115,14 +120,31 @@ class LinkedTransport:
         await self._inner.close()
 
     async def _guard(self, lines: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-        """The lines, until a link is cut."""
+        """The lines, until a link is cut. Lines that were sent together come together, however slow the link."""
+        loop = asyncio.get_running_loop()
         while True:
-            async with AsyncExitStack() as stack:
-                for link in self._links:
-                    await stack.enter_async_context(link.breaking())
+            asked_at = loop.time()
+            async with self._breaking():
                 line = await anext(lines, None)
             if line is None:
                 return
-            for link in self._links:
-                await link.pass_through()
+            await self._pass_links(late=loop.time() > asked_at)
             yield line
+
+    async def _open_links(self, request: Request) -> None:
+        try:
+            async with asyncio.timeout(OPEN_TIMEOUT_SECONDS):
+                await self._pass_links()
+        except TimeoutError:
+            raise Unreachable(f"{request.method} {request.path}: no answer in time") from None
+
+    async def _pass_links(self, *, late: bool = True) -> None:
+        for link in self._links:
+            await link.pass_through(late=late)
+
+    @asynccontextmanager
+    async def _breaking(self) -> AsyncGenerator[None, None]:
+        async with AsyncExitStack() as stack:
+            for link in self._links:
+                await stack.enter_async_context(link.breaking())
+            yield

@@ -218,8 +218,12 @@ class World:
         """To the next instant that is a multiple of `step` and `offset` more."""
         await asyncio.sleep(step - self.seconds % step + offset)
 
-    def cluster(self, name: str) -> Cluster | None:
-        return self._informers.of(CLUSTERS).get(name)
+    def cluster(self, name: str) -> Cluster:
+        """Raises: LookupError before it has joined."""
+        cluster = self._informers.of(CLUSTERS).get(name)
+        if cluster is None:
+            raise LookupError(f"there is no Cluster {name}")
+        return cluster
 
     def binding(self, name: str, namespace: str = "default") -> ResourceBinding | None:
         return self._informers.of(RESOURCE_BINDINGS).get(name, namespace)
@@ -228,12 +232,11 @@ class World:
         return self._informers.of(WORKS).get(name, execution_space(cluster))
 
     def is_ready(self, name: str) -> bool:
-        cluster = self.cluster(name)
+        cluster = self._informers.of(CLUSTERS).get(name)
         return cluster is not None and cluster.is_ready
 
     def taints(self, name: str) -> set[str]:
-        cluster = self.cluster(name)
-        return {str(taint) for taint in cluster.spec.taints} if cluster else set()
+        return {str(taint) for taint in self.cluster(name).spec.taints}
 
     def assigned(self, name: str, namespace: str = "default") -> dict[str, int]:
         """Replicas by cluster of a binding."""
@@ -241,8 +244,12 @@ class World:
         return {target.name: target.replicas for target in binding.spec.clusters} if binding else {}
 
     def _observe(self) -> None:
-        for resource in (CLUSTERS, RESOURCE_BINDINGS, WORKS):
-            self._informers.of(resource).on_change(lambda old, new: self._changed.set())
+        def changed(_: object, __: object) -> None:
+            self._changed.set()
+
+        self._informers.of(CLUSTERS).on_change(changed)
+        self._informers.of(RESOURCE_BINDINGS).on_change(changed)
+        self._informers.of(WORKS).on_change(changed)
 
     def _connect(self, cluster: Cluster, secret: Secret | None) -> Client:
         return Client(LinkedTransport(self._members[cluster.name].place, ADMIN))

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import oracle
-
 from leeward.api.cluster import Cluster
 from leeward.api.codec import decode, from_wire, to_wire
 from leeward.api.meta import Condition
@@ -85,7 +84,7 @@ def test_conditions_bring_the_no_schedule_taints_that_karmada_gives() -> None:
 
 def _automatic_no_execute(case: oracle.Case) -> str | None:
     automatic = ("cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable")
-    taints = case.given["cluster"]["spec"].get("taints") or []
+    taints: list[dict[str, str]] = case.given["cluster"]["spec"].get("taints") or []
     found = any(t["effect"] == "NoExecute" and t["key"] in automatic for t in taints)
     return "NoExecute taints with these keys are this version's own, and leave with their cause" if found else None
 

@@ -8,6 +8,7 @@ from leeward.apiserver.kinds import basics, others, pods, printing, shapes, work
 from leeward.apiserver.kinds.columns import CREATED_AT, at
 from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, spec_changed
 from leeward.apiserver.kinds.names import dns_label, path_segment
+from leeward.apiserver.kinds.views import FirstAutoscaler, NewEvent
 from leeward.apiserver.values import section
 
 Fields = Mapping[str, Callable[[ReadOnlyManifest], str]]
@@ -31,6 +32,11 @@ _ALL = ("all",)
 _EXT = ("api-extensions",)
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _EVENT_FIELDS = (*(f"involvedObject.{part}" for part in _REFERENCE), "reason", "type", "reportingComponent", "source")
+_NEW_EVENT_FIELDS = {
+    **{f"regarding.{part}": _reader(f"involvedObject.{part}") for part in _REFERENCE},
+    "reportingController": _reader("reportingComponent"),
+    **_fields("reason", "type"),
+}
 _REPLICAS = Scale()
 
 CORE = (
@@ -134,6 +140,11 @@ OTHERS = (
     Kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", True, ("hpa",), _ALL,
          columns=printing.AUTOSCALERS, status=True, shape=shapes.Anything, default=others.default_autoscaler,
          validate=others.validate_autoscaler),
+    Kind("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", True, ("hpa",), _ALL,
+         storage_version="v2", view=FirstAutoscaler(), columns=printing.AUTOSCALERS, status=True, shape=shapes.Anything,
+         default=others.default_first_autoscaler, validate=others.validate_autoscaler),
+    Kind("events.k8s.io", "v1", "Event", "events", True, ("ev",), storage_group="", view=NewEvent(),
+         columns=printing.EVENTS, shape=shapes.Event, validate=others.validate_new_event, fields=_NEW_EVENT_FIELDS),
     Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", True, ("pdb",), columns=printing.BUDGETS,
          status=True, shape=shapes.Anything, default=others.default_disruption_budget, generation=spec_changed),
     Kind("coordination.k8s.io", "v1", "Lease", "leases", True, columns=printing.LEASES, shape=shapes.Lease,

@@ -60,6 +60,14 @@ class Schema(Protocol):
         ...
 
 
+class View(Protocol):
+    """Another form of objects that are stored as another kind or version. Both directions change in place."""
+
+    def show(self, stored: Manifest) -> None: ...
+
+    def store(self, shown: Manifest) -> None: ...
+
+
 def nothing_to_default(manifest: Manifest) -> None:
     del manifest
 
@@ -81,7 +89,7 @@ def content_changed(old: ReadOnlyManifest, new: ReadOnlyManifest) -> bool:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind in one version. Holds: equal `group` and `plural` mean the same stored objects."""
+    """One kind in one version. Holds: an equal `prefix` means the same stored objects."""
 
     group: str
     version: str
@@ -93,6 +101,9 @@ class Kind:
     singular: str = ""
     list_kind: str = ""
     storage_version: str = ""
+    storage_group: str | None = None
+    view: View | None = None
+    """How the stored form is shown as this kind, where that takes more than another apiVersion."""
     columns: tuple[Column, ...] = ()
     status: bool = False
     scale: Scale | None = None
@@ -126,14 +137,19 @@ class Kind:
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
-    @cached_property
-    def group_kind(self) -> str:
-        return f"{self.kind}.{self.group}" if self.group else self.kind
+    @property
+    def stored_group(self) -> str:
+        return self.group if self.storage_group is None else self.storage_group
+
+    @property
+    def stored_api_version(self) -> str:
+        version = self.storage_version or self.version
+        return f"{self.stored_group}/{version}" if self.stored_group else version
 
     @cached_property
     def prefix(self) -> str:
         """What the store's keys of all objects of this kind begin with."""
-        return f"/{self.group}/{self.plural}/"
+        return f"/{self.stored_group}/{self.plural}/"
 
     @cached_property
     def resource(self) -> Resource[Manifest]:

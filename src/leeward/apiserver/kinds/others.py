@@ -114,6 +114,25 @@ def validate_event(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     return []
 
 
+def validate_new_event(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    """What `events.k8s.io/v1` asks for beyond the core group's Events."""
+    problems = validate_event(manifest, old)
+    if old is None:
+        needed = ("eventTime", "reportingController", "reportingInstance", "action", "reason")
+        problems += [Problem.required(field) for field in needed if not manifest.get(field)]
+        if manifest.get("type") not in ("Normal", "Warning"):
+            problems.append(Problem.invalid("type", "", f"has invalid value: {manifest.get('type', '')}"))
+    return problems
+
+
+def default_first_autoscaler(manifest: Manifest) -> None:
+    spec = grown(manifest, "spec")
+    spec.setdefault("minReplicas", 1)
+    if "metrics" not in spec:
+        spec.setdefault("targetCPUUtilizationPercentage", 80)
+    manifest.setdefault("status", {"currentReplicas": 0, "desiredReplicas": 0})
+
+
 def default_autoscaler(manifest: Manifest) -> None:
     spec = grown(manifest, "spec")
     spec.setdefault("minReplicas", 1)

@@ -12,6 +12,7 @@ from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.protobuf import MEDIA_TYPE, UnknownMessage, parse_protobuf
 from leeward.apiserver.refusals import Refused, bad_request, invalid, unsupported_media_type
 from leeward.apiserver.values import section
 
@@ -78,10 +79,10 @@ class Decoded:
 
 def parse_body(kind: Kind, body: bytes, content_type: str) -> Manifest:
     """The body as a mapping; JSON unless the client says YAML. Raises: Refused (400, 415)."""
-    if "protobuf" in content_type:
-        raise unsupported_media_type(_READ)
     try:
         parsed: Any = _load(body, content_type)
+    except UnknownMessage as error:
+        raise unsupported_media_type(_READ) from error
     except (codec.DecodeError, ValueError) as error:
         shown = body[:100].decode(errors="replace") or "<empty>"
         reason = "json parse error: unexpected end of JSON input" if _is_cut(error) else str(error)
@@ -127,6 +128,8 @@ def decode_object(kind: Kind, manifest: Manifest, field_validation: str) -> Deco
 
 
 def _load(body: bytes, content_type: str) -> Any:
+    if content_type.startswith(MEDIA_TYPE):
+        return parse_protobuf(body)
     if "yaml" in content_type:
         documents = list(codec.parse_yaml(body))
         if len(documents) != 1:

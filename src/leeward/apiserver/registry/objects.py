@@ -4,6 +4,7 @@ A stored value begins with its kind and apiVersion, then the metadata: so that a
 both, is the same bytes with another beginning.
 """
 
+import copy
 from typing import Any
 
 from leeward.api import codec
@@ -16,10 +17,12 @@ _METADATA = b'"metadata":'
 
 def encode_stored(kind: Kind, manifest: Manifest, revision: int) -> bytes:
     """The value to store at `revision`."""
-    api_version = f"{kind.group}/{kind.storage_version}" if kind.storage_version else kind.api_version
+    if kind.view is not None:
+        manifest = copy.deepcopy(manifest)
+        kind.view.store(manifest)
     metadata = {**manifest["metadata"], "resourceVersion": str(revision)}
     rest = {key: value for key, value in manifest.items() if key not in ("kind", "apiVersion", "metadata")}
-    return codec.encode({"kind": kind.kind, "apiVersion": api_version, "metadata": metadata, **rest})
+    return codec.encode({"kind": kind.kind, "apiVersion": kind.stored_api_version, "metadata": metadata, **rest})
 
 
 def encode_unstored(kind: Kind, manifest: Manifest) -> bytes:
@@ -33,18 +36,22 @@ def decode_stored(kind: Kind, value: bytes) -> Manifest:
     """The stored object in the version of `kind`."""
     manifest = codec.decode_manifest(value)
     manifest["apiVersion"] = kind.api_version
+    if kind.view is not None:
+        kind.view.show(manifest)
     return manifest
 
 
 def body_of(kind: Kind, value: bytes) -> bytes:
     """The stored object in the version of `kind`, as JSON."""
+    if kind.view is not None:
+        return codec.encode(decode_stored(kind, value))
     start = f'{{"kind":"{kind.kind}","apiVersion":"{kind.api_version}",'.encode()
     return value if value.startswith(start) else start + _after_type(value)
 
 
 def item_of(kind: Kind, value: bytes) -> bytes:
     """The stored object as an element of a list: built-in kinds leave out what the list says already."""
-    return body_of(kind, value) if kind.custom else b"{" + _after_type(value)
+    return body_of(kind, value) if kind.custom else b"{" + _after_type(body_of(kind, value))
 
 
 def metadata_of(manifest: Manifest) -> dict[str, Any]:

@@ -20,9 +20,9 @@ class Scene:
 
     clusters: dict[str, Cluster] = field(default_factory=dict[str, Cluster])
     binding: ResourceBinding | None = None
-    writes_of_move: int = 0
     works: dict[str, Work] = field(default_factory=dict[str, Work])
     deployments: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
+    writes_of_move: int = 0
 
     def take_binding(self, binding: ResourceBinding | None) -> None:
         """The binding's next version."""

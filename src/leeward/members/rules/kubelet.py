@@ -173,7 +173,8 @@ def _waits_for_images(pod: ReadOnlyManifest) -> bool:
 
 def _image_id(container: Container) -> str:
     image = text_at(container, "image")
-    return f"{image.partition('@')[0].partition(':')[0]}@sha256:{hashlib.sha256(image.encode()).hexdigest()}"
+    path, slash, name = image.partition("@")[0].rpartition("/")
+    return f"{path}{slash}{name.partition(':')[0]}@sha256:{hashlib.sha256(image.encode()).hexdigest()}"
 
 
 def _container_id(pod: ReadOnlyManifest, container: Container) -> str:

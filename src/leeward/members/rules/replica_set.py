@@ -19,9 +19,11 @@ class Steps:
 
 
 def decide_pods(replica_set: ReadOnlyManifest, pods: Sequence[Manifest]) -> Steps:
-    active = sorted((pod for pod in pods if is_active(pod)), key=deletion_rank)
+    active = [pod for pod in pods if is_active(pod)]
     surplus = len(active) - replicas_of(replica_set)
-    return Steps(create=max(0, -surplus), delete=tuple(active[: max(0, surplus)]))
+    if surplus <= 0:
+        return Steps(create=-surplus)
+    return Steps(create=0, delete=tuple(sorted(active, key=deletion_rank)[:surplus]))
 
 
 def replica_set_status(replica_set: ReadOnlyManifest, pods: Sequence[Manifest], now: datetime) -> Manifest:

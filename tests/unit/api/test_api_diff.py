@@ -1,0 +1,51 @@
+"""Merge patches: what they turn one object into, told by the API server's own merge."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leeward.api.diff import merge_patch, status_patch
+from leeward.api.work import AggregatedStatusItem, ResourceBindingStatus
+from leeward.apiserver.patch import merge
+
+SCALARS = st.integers(0, 3) | st.text("ab", max_size=2)
+KEYS = st.sampled_from("abc")
+
+
+def manifests(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    values = st.recursive(
+        leaves | st.lists(SCALARS, max_size=2), lambda inner: st.dictionaries(KEYS, inner, max_size=3), max_leaves=8
+    )
+    return st.dictionaries(KEYS, values, max_size=3)
+
+
+def without_nulls(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}  # type: ignore[misc]
+
+
+@given(manifests(SCALARS), manifests(SCALARS))
+def test_applying_the_patch_gives_the_target(old: dict[str, Any], new: dict[str, Any]) -> None:
+    patch = merge_patch(old, new)
+    assert merge.apply(old, patch) == new
+    assert bool(patch) == (old != new)
+
+
+@given(manifests(SCALARS), manifests(SCALARS | st.none()))
+def test_a_null_in_the_target_is_an_absence_and_is_not_asked_for_twice(
+    old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    result = merge.apply(old, merge_patch(old, new))
+    assert result == without_nulls(new)
+    assert merge_patch(result, new) == {}
+
+
+def test_a_status_is_patched_field_by_field() -> None:
+    old = ResourceBindingStatus(scheduler_observed_generation=1)
+    new = ResourceBindingStatus(aggregated_status=(AggregatedStatusItem("member1"),))
+    assert status_patch(old, old) == {}
+    assert status_patch(old, new) == {
+        "status": {"schedulerObservedGeneration": None, "aggregatedStatus": [{"clusterName": "member1"}]}
+    }

@@ -1,0 +1,221 @@
+"""Custom resources: served from the moment of their definition to that of its end."""
+
+import asyncio
+
+import pytest
+from tests.api_world import DEFINITIONS, TABLE, WIDGETS, ApiWorld, api_world, tell, widget, widgets
+
+from leeward.api.meta import Manifest
+from leeward.apiserver.custom.jsonpath import compile_path
+from leeward.apiserver.store.memory import MemoryMedium
+from leeward.loop.virtual import run_virtual
+
+OLD = WIDGETS.replace("/v1/", "/v1beta1/")
+
+
+def test_a_definition_is_served_as_soon_as_it_is_created():
+    async def story(world: ApiWorld) -> None:
+        assert (await world.get(WIDGETS)).code == 404
+        await world.create(DEFINITIONS, widgets())
+        assert (await world.create(WIDGETS, widget("a", size=3))).code == 201
+        await asyncio.sleep(1)
+        settled = (await world.get(f"{DEFINITIONS}/widgets.example.com")).body["status"]
+        assert {c["type"]: c["status"] for c in settled["conditions"]} == {
+            "NamesAccepted": "True",
+            "Established": "True",
+        }
+        assert settled["acceptedNames"]["singular"] == "widget"
+
+    tell(story)
+
+
+def test_defaults_come_and_unknown_fields_go():
+    async def story(world: ApiWorld) -> None:
+        made = await world.create(WIDGETS, widget("a", size=3, nope=1, free={"any": {"thing": 1}}))
+        assert made.body["spec"] == {"size": 3, "color": "red", "replicas": 1, "free": {"any": {"thing": 1}}}
+        assert made.headers["warning"] == '299 - "unknown field \\"spec.nope\\""'
+
+    tell(story, [widgets()])
+
+
+def test_strict_validation_refuses_unknown_fields_and_ignore_is_silent():
+    async def story(world: ApiWorld) -> None:
+        strict = await world.create(WIDGETS, widget("a", size=3, nope=1), fieldValidation="Strict")
+        assert (strict.code, 'unknown field "spec.nope"' in strict.body["message"]) == (400, True)
+        silent = await world.create(WIDGETS, widget("a", size=3, nope=1), fieldValidation="Ignore")
+        assert "warning" not in silent.headers
+
+    tell(story, [widgets()])
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"size": 0}, "spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1"),
+        ({"size": 101}, "spec.size: Invalid value: 101: spec.size in body should be less than or equal to 100"),
+        ({}, "spec.size: Required value"),
+        ({"size": "3"}, 'spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"'),
+        ({"size": 1, "color": "pink"}, 'spec.color: Unsupported value: "pink": supported values: "red", "green"'),
+        ({"size": 1, "tags": ["a", "a"]}, 'spec.tags[1]: Duplicate value: "a"'),
+        ({"size": 1, "when": "soon"}, 'spec.when: Invalid value: "soon": spec.when in body must be of type date-time'),
+        ({"size": 1, "port": 1.5}, "spec.port"),
+    ],
+)
+def test_limits_are_checked_and_named(spec: Manifest, said: str):
+    async def story(world: ApiWorld) -> None:
+        refused = await world.create(WIDGETS, widget("a", **spec))
+        assert (refused.code, refused.body["reason"]) == (422, "Invalid")
+        assert said in refused.body["message"]
+        assert refused.body["message"].startswith('Widget.example.com "a" is invalid: ')
+
+    tell(story, [widgets()])
+
+
+def test_null_is_a_value_where_it_may_be_one():
+    async def story(world: ApiWorld) -> None:
+        made = await world.create(WIDGETS, widget("a", size=1, note=None, color=None))
+        assert made.body["spec"] == {"size": 1, "note": None, "color": "red", "replicas": 1}
+
+    tell(story, [widgets()])
+
+
+def test_each_version_shows_the_same_objects():
+    async def story(world: ApiWorld) -> None:
+        body = {**widget("a", size=1), "apiVersion": "example.com/v1beta1"}
+        made = await world.create(OLD, body)
+        assert made.body["apiVersion"] == "example.com/v1beta1"
+        assert made.headers["warning"] == '299 - "example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget"'
+        assert (await world.get(f"{WIDGETS}/a")).body == {**made.body, "apiVersion": "example.com/v1"}
+        assert (await world.get(WIDGETS)).body["items"][0]["apiVersion"] == "example.com/v1"
+
+    tell(story, [widgets()])
+
+
+def test_the_generation_ignores_the_status_and_a_version_is_needed_to_replace():
+    async def story(world: ApiWorld) -> None:
+        await world.create(WIDGETS, widget("a", size=1))
+        status = await world.patch(f"{WIDGETS}/a/status", {"status": {"phase": "x"}, "spec": {"size": 9}})
+        assert (status.body["metadata"]["generation"], status.body["spec"]["size"]) == (1, 1)
+        assert (await world.patch(f"{WIDGETS}/a", {"spec": {"size": 2}})).body["metadata"]["generation"] == 2
+        refused = await world.update(f"{WIDGETS}/a", widget("a", size=3))
+        assert "metadata.resourceVersion" in refused.body["message"]
+
+    tell(story, [widgets()])
+
+
+def test_a_custom_kind_scales():
+    async def story(world: ApiWorld) -> None:
+        await world.create(WIDGETS, widget("a", size=1))
+        await world.patch(f"{WIDGETS}/a/scale", {"spec": {"replicas": 4}})
+        assert (await world.get(f"{WIDGETS}/a")).body["spec"]["replicas"] == 4
+
+    tell(story, [widgets()])
+
+
+def test_strategic_patches_are_for_built_in_kinds():
+    async def story(world: ApiWorld) -> None:
+        await world.create(WIDGETS, widget("a", size=1))
+        refused = await world.patch(f"{WIDGETS}/a", {}, "application/strategic-merge-patch+json")
+        assert refused.code == 415
+
+    tell(story, [widgets()])
+
+
+def test_tables_have_the_columns_of_the_definition():
+    async def story(world: ApiWorld) -> None:
+        await world.create(WIDGETS, widget("a", size=3))
+        table = (await world.call("GET", WIDGETS, accept=TABLE)).body
+        assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Size", "Ready"]
+        assert table["rows"][0]["cells"] == ["a", 3, None]
+
+    tell(story, [widgets()])
+
+
+def test_a_second_definition_of_the_same_kind_is_not_served_until_the_first_is_gone():
+    async def story(world: ApiWorld) -> None:
+        other = DEFINITIONS + "/gizmos.example.com"
+        await world.create(DEFINITIONS, widgets("gizmos"))
+        await asyncio.sleep(1)
+        conditions = (await world.get(other)).body["status"]["conditions"]
+        assert conditions[0]["reason"] == "ListKindConflict"
+        assert (await world.get(WIDGETS.replace("widgets", "gizmos"))).code == 404
+        await world.delete(f"{DEFINITIONS}/widgets.example.com")
+        await asyncio.sleep(1)
+        assert (await world.get(WIDGETS.replace("widgets", "gizmos"))).code == 200
+
+    tell(story, [widgets()])
+
+
+def test_a_definition_takes_its_objects_along_and_waits_for_their_finalizers():
+    async def story(world: ApiWorld) -> None:
+        held = widget("held", size=1)
+        held["metadata"]["finalizers"] = ["example.com/hold"]
+        await world.create(WIDGETS, held)
+        await world.create(WIDGETS, widget("free", size=1))
+        await world.delete(f"{DEFINITIONS}/widgets.example.com")
+        await asyncio.sleep(1)
+        assert (await world.get(WIDGETS)).names == ["held"]
+        assert (await world.create(WIDGETS, widget("new", size=1))).code == 403
+        await world.patch(f"{WIDGETS}/held", {"metadata": {"finalizers": []}})
+        await asyncio.sleep(1)
+        assert (await world.get(f"{DEFINITIONS}/widgets.example.com")).code == 404
+        assert (await world.get(WIDGETS)).code == 404
+
+    tell(story, [widgets()])
+
+
+def test_definitions_are_served_again_after_a_restart():
+    async def play() -> None:
+        medium = MemoryMedium()
+        async with api_world(medium, [widgets()]) as world:
+            await world.create(WIDGETS, widget("a", size=1))
+            revision = world.store.revision
+        async with api_world(medium, [widgets()]) as world:
+            assert (await world.get(WIDGETS)).names == ["a"]
+            await asyncio.sleep(1)
+            assert world.store.revision == revision
+
+    run_virtual(play())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"scope": "Odd"}, "spec.scope"),
+        ({"names": {"plural": "others", "kind": "Widget"}}, "metadata.name"),
+        ({"conversion": {"strategy": "Webhook"}}, "spec.conversion.strategy"),
+    ],
+)
+def test_a_broken_definition_is_refused(change: Manifest, said: str):
+    async def story(world: ApiWorld) -> None:
+        definition = widgets()
+        definition["spec"] |= change
+        refused = await world.create(DEFINITIONS, definition)
+        assert (refused.code, said in refused.body["message"]) == (422, True)
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (".spec.size", [3]),
+        (".list[*].name", ["x", "y"]),
+        ('.list[?(@.name=="y")].v', [2]),
+        (".list[0].v", [1]),
+        (".metadata.labels['a/b']", ["c"]),
+        (".nowhere.at.all", []),
+    ],
+)
+def test_json_paths_find_values(path: str, found: list[object]):
+    value = {
+        "spec": {"size": 3},
+        "list": [{"name": "x", "v": 1}, {"name": "y", "v": 2}],
+        "metadata": {"labels": {"a/b": "c"}},
+    }
+    assert compile_path(path)(value) == found
+
+
+def test_a_json_path_that_cannot_be_read_is_quoted():
+    with pytest.raises(ValueError, match=r"unrecognized JSONPath '\.a\[\?'"):
+        compile_path(".a[?")

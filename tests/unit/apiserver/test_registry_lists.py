@@ -1,0 +1,197 @@
+"""Lists and watches: pages, selectors, resource versions, and streams of changes."""
+
+import pytest
+from tests.api_world import CONFIG_MAPS, PODS, ApiWorld, config_map, pod, tell
+
+
+async def _make(world: ApiWorld, *names: str) -> None:
+    for name in names:
+        labels = {"app": name, "even": str(ord(name) % 2 == 0).lower()}
+        await world.create(CONFIG_MAPS, {"metadata": {"name": name, "labels": labels}})
+
+
+def test_pages_come_from_one_revision():
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a", "b", "c", "d", "e")
+        first = await world.get(CONFIG_MAPS, limit="2")
+        assert (first.names, first.body["metadata"]["remainingItemCount"]) == (["a", "b"], 3)
+        await world.create(CONFIG_MAPS, config_map("bb"))
+        second = await world.get(CONFIG_MAPS, limit="2", **{"continue": first.body["metadata"]["continue"]})
+        last = await world.get(CONFIG_MAPS, limit="2", **{"continue": second.body["metadata"]["continue"]})
+        assert (second.names, last.names) == (["c", "d"], ["e"])
+        assert second.body["metadata"]["resourceVersion"] == first.body["metadata"]["resourceVersion"]
+        assert "continue" not in last.body["metadata"]
+
+    tell(story)
+
+
+def test_pages_of_a_selection_hold_only_what_is_selected():
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a", "b", "c", "d")
+        first = await world.get(CONFIG_MAPS, limit="1", labelSelector="even=true")
+        token = first.body["metadata"]["continue"]
+        rest = await world.get(CONFIG_MAPS, labelSelector="even=true", **{"continue": token})
+        assert (first.names, rest.names) == (["b"], ["d"])
+
+    tell(story)
+
+
+def test_a_page_of_a_forgotten_revision_is_gone():
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a", "b")
+        token = (await world.get(CONFIG_MAPS, limit="1")).body["metadata"]["continue"]
+        await _make(world, "c", "d")
+        world.store.compact(world.store.revision)
+        assert (await world.get(CONFIG_MAPS, limit="1", **{"continue": token})).code == 410
+        assert (await world.get(CONFIG_MAPS, **{"continue": "nonsense"})).code == 400
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [
+        ({"labelSelector": "app in (a,c)"}, ["a", "c"]),
+        ({"labelSelector": "app!=a,even"}, ["b", "c"]),
+        ({"fieldSelector": "metadata.name=b"}, ["b"]),
+        ({"fieldSelector": "metadata.name!=b,metadata.namespace=default"}, ["a", "c"]),
+    ],
+)
+def test_selectors_choose(selector: dict[str, str], names: list[str]):
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a", "b", "c")
+        assert (await world.get(CONFIG_MAPS, **selector)).names == names
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [{"labelSelector": "a in"}, {"fieldSelector": "data.k=v"}, {"fieldSelector": "nonsense"}, {"limit": "x"}],
+)
+def test_selectors_that_cannot_be_read_are_refused(selector: dict[str, str]):
+    async def story(world: ApiWorld) -> None:
+        assert (await world.get(CONFIG_MAPS, **selector)).code == 400
+
+    tell(story)
+
+
+def test_pods_are_selected_by_node_and_phase():
+    async def story(world: ApiWorld) -> None:
+        await world.create(PODS, pod("a", nodeName="node1"))
+        await world.create(PODS, pod("b", nodeName="node2"))
+        assert (await world.get(PODS, fieldSelector="spec.nodeName=node1")).names == ["a"]
+        assert (await world.get(PODS, fieldSelector="status.phase=Running")).names == []
+
+    tell(story)
+
+
+def test_a_list_can_be_exact_about_its_revision():
+    async def story(world: ApiWorld) -> None:
+        first = await world.create(CONFIG_MAPS, config_map("a"))
+        await world.create(CONFIG_MAPS, config_map("b"))
+        exact = await world.get(CONFIG_MAPS, resourceVersion=first.version, resourceVersionMatch="Exact")
+        newer = await world.get(CONFIG_MAPS, resourceVersion=first.version)
+        assert (exact.names, newer.names) == (["a"], ["a", "b"])
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({"resourceVersion": "999999"}, 504),
+        ({"resourceVersion": "abc"}, 400),
+        ({"resourceVersionMatch": "Exact"}, 422),
+        ({"resourceVersion": "0", "resourceVersionMatch": "Exact"}, 422),
+        ({"sendInitialEvents": "true"}, 422),
+    ],
+)
+def test_versions_that_make_no_sense_are_refused(query: dict[str, str], code: int):
+    async def story(world: ApiWorld) -> None:
+        assert (await world.get(CONFIG_MAPS, **query)).code == code
+
+    tell(story)
+
+
+def test_a_watch_tells_every_change_since_a_revision_in_order():
+    async def story(world: ApiWorld) -> None:
+        first = await world.create(CONFIG_MAPS, config_map("a"))
+        await world.patch(f"{CONFIG_MAPS}/a", {"data": {"k": "v"}})
+        await world.create(CONFIG_MAPS, config_map("b"))
+        await world.delete(f"{CONFIG_MAPS}/a")
+        frames = await world.watch(CONFIG_MAPS, 3, resourceVersion=first.version)
+        assert [(kind, obj["metadata"]["name"]) for kind, obj in frames] == [
+            ("MODIFIED", "a"),
+            ("ADDED", "b"),
+            ("DELETED", "a"),
+        ]
+        versions = [int(obj["metadata"]["resourceVersion"]) for _, obj in frames]
+        assert versions == sorted(versions)
+        assert frames[0][1]["kind"] == "ConfigMap"
+
+    tell(story)
+
+
+def test_an_object_that_moves_out_of_a_selection_is_deleted_there_and_added_when_it_comes_back():
+    async def story(world: ApiWorld) -> None:
+        made = await world.create(CONFIG_MAPS, {"metadata": {"name": "a", "labels": {"x": "1"}}})
+        await world.patch(f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"x": "2"}}})
+        await world.patch(f"{CONFIG_MAPS}/a", {"data": {"unseen": "1"}})
+        await world.patch(f"{CONFIG_MAPS}/a", {"metadata": {"labels": {"x": "1"}}})
+        frames = await world.watch(CONFIG_MAPS, 2, resourceVersion=made.version, labelSelector="x=1")
+        assert [kind for kind, _ in frames] == ["DELETED", "ADDED"]
+        assert frames[0][1]["metadata"]["labels"] == {"x": "1"}
+
+    tell(story)
+
+
+def test_a_watch_without_a_revision_begins_with_what_is_there():
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a", "b")
+        frames = await world.watch(CONFIG_MAPS, 2)
+        assert [(kind, obj["metadata"]["name"]) for kind, obj in frames] == [("ADDED", "a"), ("ADDED", "b")]
+
+    tell(story)
+
+
+def test_initial_events_end_with_a_bookmark():
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a")
+        query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+        frames = await world.watch(CONFIG_MAPS, 2, **query)
+        assert [kind for kind, _ in frames] == ["ADDED", "BOOKMARK"]
+        assert frames[1][1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+    tell(story)
+
+
+def test_bookmarks_come_every_minute_and_at_the_end_and_are_as_new_as_the_store():
+    async def story(world: ApiWorld) -> None:
+        await world.create(PODS, pod("elsewhere"))
+        query = {"resourceVersion": "1", "allowWatchBookmarks": "true", "timeoutSeconds": "150"}
+        frames = await world.watch(CONFIG_MAPS, 9, **query)
+        assert [kind for kind, _ in frames] == ["BOOKMARK"] * 3
+        assert {obj["metadata"]["resourceVersion"] for _, obj in frames} == {str(world.store.revision)}
+
+    tell(story)
+
+
+def test_a_watch_from_a_forgotten_revision_says_that_it_is_gone():
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a", "b", "c")
+        world.store.compact(world.store.revision)
+        ((kind, status),) = await world.watch(CONFIG_MAPS, 9, resourceVersion="1")
+        assert (kind, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
+
+    tell(story)
+
+
+def test_built_in_list_items_leave_out_what_the_list_says():
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a")
+        page = (await world.get(CONFIG_MAPS)).body
+        assert (page["kind"], page["apiVersion"]) == ("ConfigMapList", "v1")
+        assert "kind" not in page["items"][0]
+
+    tell(story)

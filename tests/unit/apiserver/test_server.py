@@ -1,0 +1,375 @@
+"""The verbs on built-in kinds: what a client may rely on."""
+
+import asyncio
+
+import pytest
+from tests.api_world import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    PODS,
+    TABLE,
+    ApiWorld,
+    api_world,
+    config_map,
+    deployment,
+    pod,
+    tell,
+)
+
+from leeward.api.meta import Manifest
+from leeward.api.status import Problem
+from leeward.apiserver.admission import AdmissionReview, Rejected
+from leeward.apiserver.handler import ANONYMOUS
+from leeward.apiserver.store.memory import MemoryMedium
+from leeward.loop.virtual import run_virtual
+
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+
+
+def test_a_new_object_gets_its_identity_from_the_server():
+    async def story(world: ApiWorld) -> None:
+        created = await world.create(CONFIG_MAPS, {**config_map("a", k="v"), "metadata": {"name": "a", "uid": "mine"}})
+        assert created.code == 201
+        metadata = created.body["metadata"]
+        assert metadata["uid"] != "mine"
+        assert metadata["namespace"] == "default"
+        assert metadata["creationTimestamp"] == "2026-01-01T00:00:00Z"
+        assert (await world.get(f"{CONFIG_MAPS}/a")).body == created.body
+
+    tell(story)
+
+
+def test_generate_name_appends_a_suffix_to_the_prefix():
+    async def story(world: ApiWorld) -> None:
+        body: Manifest = {"metadata": {"generateName": "job-"}}
+        first, second = await world.create(CONFIG_MAPS, body), await world.create(CONFIG_MAPS, body)
+        assert first.name.startswith("job-")
+        assert first.name != second.name
+
+    tell(story)
+
+
+def test_the_same_name_twice_is_a_conflict():
+    async def story(world: ApiWorld) -> None:
+        await world.create(CONFIG_MAPS, config_map("a"))
+        again = await world.create(CONFIG_MAPS, config_map("a"))
+        assert (again.code, again.body["reason"]) == (409, "AlreadyExists")
+
+    tell(story)
+
+
+def test_an_update_of_an_old_version_is_refused_and_one_without_a_version_is_not():
+    async def story(world: ApiWorld) -> None:
+        first = await world.create(CONFIG_MAPS, config_map("a", k="1"))
+        await world.patch(f"{CONFIG_MAPS}/a", {"data": {"k": "2"}})
+        stale = await world.update(f"{CONFIG_MAPS}/a", first.body)
+        assert (stale.code, stale.body["reason"]) == (409, "Conflict")
+        assert stale.body["message"].endswith("please apply your changes to the latest version and try again")
+        assert (await world.update(f"{CONFIG_MAPS}/a", config_map("a", k="3"))).body["data"] == {"k": "3"}
+
+    tell(story)
+
+
+def test_an_update_that_changes_nothing_is_not_written():
+    async def story(world: ApiWorld) -> None:
+        created = await world.create(DEPLOYMENTS, deployment("web"))
+        revision = world.store.revision
+        assert (await world.update(f"{DEPLOYMENTS}/web", deployment("web"))).version == created.version
+        assert world.store.revision == revision
+
+    tell(story)
+
+
+def test_concurrent_patches_of_one_object_are_all_applied():
+    async def story(world: ApiWorld) -> None:
+        await world.create(CONFIG_MAPS, config_map("a"))
+        patches = [world.patch(f"{CONFIG_MAPS}/a", {"data": {f"k{n}": "v"}}) for n in range(20)]
+        assert {answer.code for answer in await asyncio.gather(*patches)} == {200}
+        assert len((await world.get(f"{CONFIG_MAPS}/a")).body["data"]) == 20
+
+    tell(story)
+
+
+def test_only_one_of_two_creates_at_once_wins():
+    async def story(world: ApiWorld) -> None:
+        answers = await asyncio.gather(*(world.create(CONFIG_MAPS, config_map("a", by=str(n))) for n in range(5)))
+        assert sorted(answer.code for answer in answers) == [201, 409, 409, 409, 409]
+
+    tell(story)
+
+
+def test_the_generation_counts_changes_of_the_spec_only():
+    async def story(world: ApiWorld) -> None:
+        path = f"{DEPLOYMENTS}/web"
+        assert (await world.create(DEPLOYMENTS, deployment("web"))).body["metadata"]["generation"] == 1
+        assert (await world.patch(path, {"metadata": {"labels": {"a": "b"}}})).body["metadata"]["generation"] == 1
+        assert (await world.patch(f"{path}/status", {"status": {"replicas": 1}})).body["metadata"]["generation"] == 1
+        assert (await world.patch(path, {"spec": {"replicas": 2}})).body["metadata"]["generation"] == 2
+
+    tell(story)
+
+
+def test_status_and_spec_are_written_separately():
+    async def story(world: ApiWorld) -> None:
+        path = f"{DEPLOYMENTS}/web"
+        await world.create(DEPLOYMENTS, {**deployment("web"), "status": {"replicas": 9}})
+        assert (await world.patch(path, {"status": {"replicas": 9}})).body["status"] == {}
+        both = await world.patch(f"{path}/status", {"status": {"replicas": 1}, "spec": {"replicas": 9}})
+        assert (both.body["spec"]["replicas"], both.body["status"]) == (1, {"replicas": 1})
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "patch"),
+    [
+        ("application/merge-patch+json", {"data": {"a": None, "c": "3"}}),
+        (STRATEGIC, {"data": {"a": None, "c": "3"}}),
+        (JSON_PATCH, [{"op": "remove", "path": "/data/a"}, {"op": "add", "path": "/data/c", "value": "3"}]),
+    ],
+)
+def test_three_kinds_of_patches_are_understood(content_type: str, patch: object):
+    async def story(world: ApiWorld) -> None:
+        await world.create(CONFIG_MAPS, config_map("a", a="1", b="2"))
+        assert (await world.patch(f"{CONFIG_MAPS}/a", patch, content_type)).body["data"] == {"b": "2", "c": "3"}
+
+    tell(story)
+
+
+def test_server_side_apply_is_refused_with_what_would_do():
+    async def story(world: ApiWorld) -> None:
+        refused = await world.patch(f"{CONFIG_MAPS}/a", config_map("a"), "application/apply-patch+yaml")
+        assert refused.code == 415
+        assert "application/merge-patch+json" in refused.body["message"]
+
+    tell(story)
+
+
+def test_a_dry_run_answers_as_the_real_one_and_stores_nothing():
+    async def story(world: ApiWorld) -> None:
+        tried = await world.create(CONFIG_MAPS, config_map("a", k="v"), dryRun="All")
+        assert (tried.code, tried.body["data"]) == (201, {"k": "v"})
+        assert (await world.get(f"{CONFIG_MAPS}/a")).code == 404
+        await world.create(CONFIG_MAPS, config_map("a", k="v"))
+        assert (await world.delete(f"{CONFIG_MAPS}/a", dryRun="All")).code == 200
+        assert (await world.get(f"{CONFIG_MAPS}/a")).code == 200
+
+    tell(story)
+
+
+def test_an_object_with_finalizers_waits_until_the_last_one_is_gone():
+    async def story(world: ApiWorld) -> None:
+        await world.create(CONFIG_MAPS, {"metadata": {"name": "a", "finalizers": ["example.com/hold"]}})
+        deleted = await world.delete(f"{CONFIG_MAPS}/a")
+        assert deleted.body["metadata"]["deletionTimestamp"]
+        more = await world.patch(
+            f"{CONFIG_MAPS}/a", {"metadata": {"finalizers": ["example.com/hold", "example.com/x"]}}
+        )
+        assert more.code == 422
+        await world.patch(f"{CONFIG_MAPS}/a", {"metadata": {"finalizers": None}})
+        assert (await world.get(f"{CONFIG_MAPS}/a")).code == 404
+
+    tell(story)
+
+
+@pytest.mark.parametrize("precondition", [{"uid": "another"}, {"resourceVersion": "1"}])
+def test_a_deletion_with_a_wrong_precondition_is_a_conflict(precondition: dict[str, str]):
+    async def story(world: ApiWorld) -> None:
+        await world.create(CONFIG_MAPS, config_map("a"))
+        refused = await world.delete(f"{CONFIG_MAPS}/a", {"preconditions": precondition})
+        assert refused.code == 409
+        assert (await world.get(f"{CONFIG_MAPS}/a")).code == 200
+
+    tell(story)
+
+
+def test_a_running_pod_is_given_time_and_a_pending_one_is_not():
+    async def story(world: ApiWorld) -> None:
+        await world.create(PODS, pod("pending"))
+        await world.create(PODS, pod("running", nodeName="node1"))
+        await world.delete(f"{PODS}/pending")
+        marked = await world.delete(f"{PODS}/running", gracePeriodSeconds="10")
+        assert (await world.get(f"{PODS}/pending")).code == 404
+        assert marked.body["metadata"]["deletionGracePeriodSeconds"] == 10
+        assert marked.body["metadata"]["deletionTimestamp"] == "2026-01-01T00:00:10Z"
+        await world.delete(f"{PODS}/running", {"gracePeriodSeconds": 0})
+        assert (await world.get(f"{PODS}/running")).code == 404
+
+    tell(story)
+
+
+def test_a_collection_is_deleted_as_far_as_it_is_selected():
+    async def story(world: ApiWorld) -> None:
+        for name, tier in (("a", "x"), ("b", "x"), ("c", "y")):
+            await world.create(CONFIG_MAPS, {"metadata": {"name": name, "labels": {"tier": tier}}})
+        await world.delete(CONFIG_MAPS, labelSelector="tier=x")
+        assert (await world.get(CONFIG_MAPS)).names == ["c"]
+
+    tell(story)
+
+
+def test_scale_is_a_view_of_the_replicas():
+    async def story(world: ApiWorld) -> None:
+        path = f"{DEPLOYMENTS}/web/scale"
+        await world.create(DEPLOYMENTS, deployment("web", 2))
+        scale = await world.get(path)
+        assert (scale.body["spec"], scale.body["status"]["selector"]) == ({"replicas": 2}, "app=web")
+        await world.update(path, {**scale.body, "spec": {"replicas": 5}})
+        assert (await world.get(f"{DEPLOYMENTS}/web")).body["spec"]["replicas"] == 5
+        assert (await world.patch(path, {"spec": {"replicas": -1}})).code == 422
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code", "said"),
+    [
+        (CONFIG_MAPS, config_map("Bad_"), 422, 'metadata.name: Invalid value: "Bad_"'),
+        (CONFIG_MAPS, {"metadata": {"name": "a", "namespace": "other"}}, 400, "does not match the namespace"),
+        (CONFIG_MAPS, {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a"}}, 400, "as a ConfigMap"),
+        (CONFIG_MAPS, {"metadata": {"name": "a", "labels": {"x": 1}}}, 400, "metadata.labels"),
+        (CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"k": 1}}, 400, "data"),
+        (CONFIG_MAPS, b"{", 400, "unexpected end of JSON input"),
+        (DEPLOYMENTS, deployment("x", -1), 422, "spec.replicas: Invalid value: -1: must be greater than or equal to 0"),
+        (DEPLOYMENTS, {"metadata": {"name": "x"}}, 422, "spec.selector: Required value"),
+        (PODS, {"metadata": {"name": "x"}, "spec": {"containers": "none"}}, 400, "spec.containers"),
+        ("/api/v1/namespaces/nowhere/configmaps", config_map("a"), 404, 'namespaces "nowhere" not found'),
+    ],
+)
+def test_bad_input_names_the_field(path: str, body: object, code: int, said: str):
+    async def story(world: ApiWorld) -> None:
+        refused = await world.create(path, body)
+        assert (refused.code, refused.body["kind"]) == (code, "Status")
+        assert said in refused.body["message"]
+
+    tell(story)
+
+
+def test_a_selector_is_immutable():
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEPLOYMENTS, deployment("web"))
+        labels = {"app": "web", "x": "y"}
+        change = {"spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}}
+        refused = await world.patch(f"{DEPLOYMENTS}/web", change)
+        assert "spec.selector" in refused.body["message"]
+        assert refused.body["message"].endswith("field is immutable")
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/api/v1/nopes", 404),
+        ("/apis/nowhere.example.com/v1/things", 404),
+        ("/nowhere", 404),
+        (f"{CONFIG_MAPS}/a/status", 404),
+        ("/api/v1/configmaps/a", 404),
+    ],
+)
+def test_unknown_paths_are_not_found(path: str, code: int):
+    async def story(world: ApiWorld) -> None:
+        assert (await world.get(path)).code == code
+
+    tell(story)
+
+
+def test_without_a_credential_only_health_and_version_answer():
+    async def story(world: ApiWorld) -> None:
+        answers = {
+            path: (await world.call("GET", path, user=ANONYMOUS)).code
+            for path in ("/healthz", "/readyz", "/livez", "/version", "/api", "/metrics", CONFIG_MAPS)
+        }
+        assert {path for path, code in answers.items() if code == 200} == {"/healthz", "/readyz", "/livez", "/version"}
+        assert {code for code in answers.values() if code != 200} == {401}
+
+    tell(story)
+
+
+def test_a_server_that_is_made_unready_says_why():
+    async def story(world: ApiWorld) -> None:
+        world.server.health.ready = False
+        readyz = await world.get("/readyz")
+        assert readyz.code == 500
+        assert "[-]ready failed: made unready" in readyz.body
+        assert (await world.get("/livez")).body == "ok"
+        assert "[+]ping ok" in (await world.get("/livez", verbose="")).body
+
+    tell(story)
+
+
+def test_reviews_are_answered_and_not_stored():
+    async def story(world: ApiWorld) -> None:
+        asked = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}},
+        }
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        assert (await world.create(path, asked)).body["status"] == {"allowed": True}
+        assert (await world.get(path)).code == 405
+
+    tell(story)
+
+
+class _Gatekeeper:
+    """Labels ConfigMaps, and refuses those named `bad` and the deletion of those named `kept`."""
+
+    def admit(self, review: AdmissionReview) -> Manifest:
+        name = review.object["metadata"].get("name")
+        if review.resource.kind != "ConfigMap":
+            return review.object
+        if name == "bad":
+            raise Rejected(problems=[Problem.invalid("data", "x", "is bad")])
+        if review.operation == "DELETE" and name == "kept":
+            raise Rejected("it is needed")
+        return {**review.object, "metadata": {**review.object["metadata"], "labels": {"admitted": "yes"}}}
+
+
+def test_admission_changes_and_refuses_objects():
+    async def play() -> None:
+        async with api_world(admission=[_Gatekeeper()]) as world:
+            admitted = await world.create(CONFIG_MAPS, config_map("kept"))
+            assert admitted.body["metadata"]["labels"] == {"admitted": "yes"}
+            assert (await world.create(CONFIG_MAPS, config_map("bad"))).code == 422
+            refused = await world.delete(f"{CONFIG_MAPS}/kept")
+            assert (refused.code, refused.body["reason"]) == (403, "Forbidden")
+            assert "it is needed" in refused.body["message"]
+
+    run_virtual(play())
+
+
+def test_everything_is_there_after_a_restart():
+    async def play() -> None:
+        medium = MemoryMedium()
+        async with api_world(medium) as world:
+            created = await world.create(CONFIG_MAPS, config_map("a", k="v"))
+        async with api_world(medium) as world:
+            assert (await world.get(f"{CONFIG_MAPS}/a")).body == created.body
+            assert (await world.get("/api/v1/namespaces")).names == [
+                "default",
+                "kube-node-lease",
+                "kube-public",
+                "kube-system",
+            ]
+
+    run_virtual(play())
+
+
+def test_yaml_goes_in_and_comes_out():
+    async def story(world: ApiWorld) -> None:
+        body = b"metadata:\n  name: a\ndata:\n  k: v\n"
+        assert (await world.call("POST", CONFIG_MAPS, body, content_type="application/yaml")).code == 201
+        shown = await world.call("GET", f"{CONFIG_MAPS}/a", accept="application/yaml")
+        assert "  name: a\n" in shown.body
+
+    tell(story)
+
+
+def test_what_cannot_be_accepted_is_406():
+    async def story(world: ApiWorld) -> None:
+        assert (await world.call("GET", CONFIG_MAPS, accept="application/xml")).code == 406
+        assert (await world.call("GET", CONFIG_MAPS, accept=f"application/xml, {TABLE}")).body["kind"] == "Table"
+
+    tell(story)

@@ -1,0 +1,69 @@
+"""Jobs in a whole cluster on virtual time."""
+
+import asyncio
+from typing import Any
+
+from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell
+
+from leeward.api.meta import Manifest
+from leeward.members.kinds import JOBS, PODS
+
+
+def job(image: str = "busybox:1", **spec: Any) -> Manifest:
+    return {"metadata": {"name": "once"}, "spec": {"template": pod_template(image, restartPolicy="Never"), **spec}}
+
+
+def test_a_job_completes_when_enough_pods_have_succeeded() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.create(JOBS, job(parallelism=2, completions=3))
+        await asyncio.sleep(1)
+        assert (await cluster.status(JOBS, "once"))["active"] == 2
+        await asyncio.sleep(3)
+        assert (await cluster.status(JOBS, "once"))["succeeded"] == 2
+        await asyncio.sleep(4)
+        status = await cluster.status(JOBS, "once")
+        assert (status["succeeded"], status["ready"], "active" in status) == (3, 0, False)
+        assert condition(status, "Complete") == ("True", "CompletionsReached")
+        assert status["startTime"] < status["completionTime"]
+        assert {pod["status"]["phase"] for pod in await cluster.objects(PODS)} == {"Succeeded"}
+
+    tell(story)
+
+
+def test_a_job_that_cannot_start_fails_at_its_deadline() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.create(JOBS, job("busybox:broken", activeDeadlineSeconds=20))
+        await asyncio.sleep(19)
+        assert condition(await cluster.status(JOBS, "once"), "Failed") == ("", "")
+        await asyncio.sleep(2)
+        assert condition(await cluster.status(JOBS, "once"), "Failed") == ("True", "DeadlineExceeded")
+        assert await cluster.names(PODS) == []
+
+    tell(story)
+
+
+def test_a_suspended_job_runs_when_it_is_resumed() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.create(JOBS, job(suspend=True))
+        await asyncio.sleep(5)
+        assert condition(await cluster.status(JOBS, "once"), "Suspended") == ("True", "JobSuspended")
+        assert await cluster.names(PODS) == []
+        await cluster.patch(JOBS, "once", {"spec": {"suspend": False}})
+        await asyncio.sleep(5)
+        status = await cluster.status(JOBS, "once")
+        assert condition(status, "Suspended") == ("False", "JobResumed")
+        assert condition(status, "Complete") == ("True", "CompletionsReached")
+
+    tell(story)
+
+
+def test_a_job_is_deleted_some_time_after_its_end_if_it_says_so() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.create(JOBS, job(ttlSecondsAfterFinished=30))
+        await asyncio.sleep(25)
+        assert await cluster.names(JOBS) == ["once"]
+        await asyncio.sleep(10)
+        assert await cluster.names(JOBS) == []
+        assert await cluster.names(PODS) == []
+
+    tell(story)

@@ -1,0 +1,80 @@
+"""The loop of controllers: whatever a reconciliation ends with, the loop goes on."""
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+
+import pytest
+
+from leeward.api.status import Status
+from leeward.client import Conflict, Unreachable
+from leeward.loop.clock import VirtualClock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.loop.virtual import run_virtual
+from leeward.runtime.controller import Controller
+from leeward.runtime.metrics import Metrics
+
+CLOCK = VirtualClock()
+
+
+class Reconciler:
+    """Ends each reconciliation of a key as its script says, and notes when it began."""
+
+    def __init__(self, **scripts: list[Exception | float | None]) -> None:
+        self.scripts = scripts
+        self.began: dict[str, list[float]] = {key: [] for key in scripts}
+        self.metrics = Metrics()
+
+    async def reconcile(self, key: str) -> datetime | None:
+        self.began[key].append(CLOCK.monotonic())
+        await asyncio.sleep(0)
+        outcome = self.scripts[key].pop(0) if self.scripts[key] else None
+        if isinstance(outcome, Exception):
+            raise outcome
+        return None if outcome is None else CLOCK.now() + timedelta(seconds=outcome)
+
+    def run(self, seconds: float, workers: int = 2) -> None:
+        async def main() -> None:
+            async with Supervisor() as supervisor:
+                controller = Controller[str](
+                    "test",
+                    self.reconcile,
+                    clock=CLOCK,
+                    randomness=Randomness(0),
+                    metrics=self.metrics,
+                    workers=workers,
+                )
+                controller.start(supervisor)
+                for key in self.scripts:
+                    controller.queue.add(key)
+                await asyncio.sleep(seconds)
+
+        run_virtual(main())
+
+    def counted(self, result: str) -> float | None:
+        labels = {"controller": "test", "result": result}
+        return self.metrics.registry.get_sample_value("controller_runtime_reconcile_total", labels)
+
+
+def test_conflicts_failures_of_the_world_and_bugs_are_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    reconciler = Reconciler(a=[Conflict(Status(code=409)), Unreachable("gone"), KeyError("bug")])
+    with caplog.at_level(logging.WARNING):
+        reconciler.run(60)
+    first, second, third, fourth = reconciler.began["a"]
+    assert second - first < third - second < fourth - third < 1
+    assert [reconciler.counted(result) for result in ("conflict", "error", "bug", "success")] == [1, 1, 1, 1]
+    assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
+
+
+def test_it_comes_back_when_the_reconciliation_said() -> None:
+    reconciler = Reconciler(a=[30, 5])
+    reconciler.run(1_000)
+    assert reconciler.began["a"] == [0, 30, 35]
+
+
+def test_one_bad_object_does_not_stop_the_others() -> None:
+    reconciler = Reconciler(bad=[KeyError("bug")] * 1_000, good=[10] * 6)
+    reconciler.run(61, workers=1)
+    assert reconciler.began["good"] == [0, 10, 20, 30, 40, 50, 60]
+    assert 5 < len(reconciler.began["bad"]) < 20

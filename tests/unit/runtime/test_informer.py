@@ -1,0 +1,275 @@
+"""The informer: its cache is what the server said last, through everything that can happen to the two."""
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+from tests.unit.runtime.small_world import (
+    CLOCK,
+    ScriptedTransport,
+    SmallWorld,
+    config_map,
+    config_maps,
+    frame,
+    response,
+    tell,
+)
+
+from leeward.api.core import ConfigMap
+from leeward.api.meta import ObjectMeta
+from leeward.api.resource import CONFIG_MAPS
+from leeward.client import Client, Response, Unreachable
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.loop.virtual import run_virtual
+from leeward.runtime.index import Index
+from leeward.runtime.informer import LAST_RETRY_SECONDS, Informer
+
+Changes = list[tuple[str | None, str | None]]
+
+
+def names(informer: Informer[ConfigMap]) -> set[str]:
+    return {obj.name for obj in informer.list()}
+
+
+def changes_of(informer: Informer[ConfigMap]) -> Changes:
+    """Names of (old, new), noted as they are told."""
+    changes: Changes = []
+    informer.on_change(lambda old, new: changes.append((old and old.name, new and new.name)))
+    return changes
+
+
+def remembered(name: str, version: int) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default", resource_version=str(version)))
+
+
+def follow(transport: ScriptedTransport, seconds: float = 60) -> Informer[ConfigMap]:
+    """An informer that has followed the script for a while."""
+
+    async def main() -> Informer[ConfigMap]:
+        async with Supervisor() as supervisor:
+            informer = Informer(Client(transport), CONFIG_MAPS, Randomness(0))
+            supervisor.start(informer.run(), "informer")
+            await asyncio.sleep(seconds)
+            return informer
+
+    return run_virtual(main())
+
+
+def test_it_lists_in_pages_and_then_follows_every_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leeward.runtime.informer.PAGE_SIZE", 2)
+
+    async def story(world: SmallWorld) -> None:
+        for name in "abcde":
+            await world.write(name)
+        informer = world.informer()
+        changes = changes_of(informer)
+        await informer.wait_synced()
+        assert changes == [(None, name) for name in "abcde"]
+        await world.write("f")
+        await world.write("a", mode="sail")
+        await world.delete("b")
+        await asyncio.sleep(1)
+        assert changes[5:] == [(None, "f"), ("a", "a"), ("b", None)]
+        assert names(informer) == set("acdef")
+        assert {obj.name for obj in informer.list("default")} == set("acdef")
+        assert [*informer.list("elsewhere")] == []
+
+    tell(story)
+
+
+def test_an_outage_keeps_the_cache_and_what_was_missed_comes_afterwards() -> None:
+    async def story(world: SmallWorld) -> None:
+        await world.write("a")
+        informer = world.informer()
+        await informer.wait_synced()
+        world.link.cut()
+        await world.delete("a")
+        await world.write("b")
+        await asyncio.sleep(1_200)
+        assert names(informer) == {"a"}
+        world.link.mend()
+        await asyncio.sleep(LAST_RETRY_SECONDS * 1.2)
+        assert names(informer) == {"b"}
+
+    tell(story)
+
+
+def test_it_lists_again_when_the_server_has_forgotten_where_it_was() -> None:
+    async def story(world: SmallWorld) -> None:
+        await world.write("a")
+        await world.write("b")
+        informer = world.informer()
+        await informer.wait_synced()
+        changes = changes_of(informer)
+        world.link.cut()
+        await world.delete("a")
+        await world.write("b", mode="sail")
+        world.store.compact(world.store.revision)
+        world.link.mend()
+        await asyncio.sleep(10)
+        assert changes[2:] == [("a", None), ("b", "b")]
+
+    tell(story)
+
+
+def test_own_writes_are_read_at_once_and_never_raise_the_dead() -> None:
+    async def story(world: SmallWorld) -> None:
+        informer = world.informer()
+        await informer.wait_synced()
+        written = await world.write("a")
+        informer.remember(written)
+        assert informer.get("a", "default") == written
+        await world.delete("a")
+        await asyncio.sleep(1)
+        informer.remember(written)
+        assert informer.get("a", "default") is None
+
+    tell(story)
+
+
+def test_an_own_write_does_not_raise_the_dead_while_the_list_is_made_anew() -> None:
+    transport = ScriptedTransport(
+        answers=[config_maps(10, config_map("a", 9))],
+        watches=[[frame("DELETED", config_map("a", 15)), frame("ERROR", {"code": 410})]],
+    )
+    informer = follow(transport)
+    informer.remember(remembered("a", 12))
+    assert names(informer) == set()
+
+
+def test_an_own_write_survives_a_list_from_before_it_and_the_end_of_its_predecessor() -> None:
+    gone = frame("DELETED", config_map("a", version=15))
+    answers = [config_maps(10, config_map("a", 9))]
+    transport = ScriptedTransport(answers, watches=[[5, gone, 1e6]], answer_seconds=5)
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            informer = Informer(Client(transport), CONFIG_MAPS, Randomness(0))
+            supervisor.start(informer.run(), "informer")
+            await asyncio.sleep(1)
+            informer.remember(remembered("a", 20))
+            informer.remember(remembered("b", 8))
+            await informer.wait_synced()
+            assert names(informer) == {"a"}
+            changes = changes_of(informer)
+            await asyncio.sleep(60)
+            assert changes == [(None, "a")]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("too_large", [{"causes": [{"reason": "ResourceVersionTooLarge"}]}, None])
+def test_a_server_whose_versions_ran_backwards_is_believed_anew(too_large: object) -> None:
+    """It was restored from a backup, or is another one."""
+    refusal = frame("ERROR", {"code": 504 if too_large else 410, "reason": "Timeout", "details": too_large})
+    transport = ScriptedTransport(
+        answers=[config_maps(900, config_map("a", 800), config_map("b", 850)), config_maps(30, config_map("b", 20))],
+        watches=[[refusal], [frame("MODIFIED", config_map("b", 31)), 1e6]],
+    )
+    informer = follow(transport)
+    assert names(informer) == {"b"}
+    assert transport.requests[-1].query["resourceVersion"] == "30"
+    found = informer.get("b", "default")
+    assert found is not None
+    assert found.metadata.resource_version == "31"
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        response({"metadata": {"resourceVersion": "tuesday"}, "items": []}),
+        response({"kind": "List"}),
+        response({"metadata": {}, "items": [{"metadata": 1}]}),
+    ],
+)
+def test_a_server_that_answers_nonsense_is_asked_again(nonsense: Response) -> None:
+    transport = ScriptedTransport(answers=[nonsense, config_maps(10, config_map("a", 9))])
+    assert names(follow(transport)) == {"a"}
+
+
+def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:
+    expired = frame("ERROR", {"code": 410, "reason": "Expired"})
+    for watch in ([], [expired]):
+        transport = ScriptedTransport(answers=[config_maps(1)] * 100, watches=[watch] * 100)
+        follow(transport, seconds=60)
+        assert 5 < len(transport.requests) < 50
+
+
+def test_waiting_for_the_first_list_has_a_deadline() -> None:
+    async def story(world: SmallWorld) -> None:
+        world.link.hang()
+        informer = world.informer()
+        with pytest.raises(Unreachable, match="no list of configmaps yet"):
+            await informer.wait_synced(7)
+        assert CLOCK.monotonic() == 7
+        assert not informer.synced
+        world.link.flow()
+        await informer.wait_synced()
+        assert informer.synced
+
+    tell(story)
+
+
+def test_hurry_ends_a_pause_and_makes_the_next_ones_short() -> None:
+    async def story(world: SmallWorld) -> None:
+        world.link.cut()
+        informer = world.informer()
+        await asyncio.sleep(600)
+        world.link.mend()
+        informer.hurry()
+        await informer.wait_synced()
+        assert CLOCK.monotonic() == 600
+
+    tell(story)
+
+
+def test_the_pauses_between_attempts_grow_up_to_a_limit() -> None:
+    transport = ScriptedTransport(answers=[Unreachable("gone")] * 20)
+    follow(transport, seconds=60)
+    pauses = [later - earlier for earlier, later in pairwise(transport.asked_at)]
+    assert pauses[0] < 0.2
+    assert all(later > 1.5 * earlier for earlier, later in pairwise(pauses[:5]))
+    assert LAST_RETRY_SECONDS <= pauses[-1] <= LAST_RETRY_SECONDS * 1.1
+
+
+def test_a_handler_that_fails_or_unsubscribes_keeps_no_change_from_the_others() -> None:
+    async def story(world: SmallWorld) -> None:
+        await world.write("a")
+        informer = world.informer()
+        await informer.wait_synced()
+        heard: list[str] = []
+
+        def once(old: ConfigMap | None, new: ConfigMap | None) -> None:
+            heard.append("once")
+            if old is not None:
+                stop()
+
+        informer.on_change(lambda old, new: heard.remove("nothing"))
+        stop = informer.on_change(once)
+        changes = changes_of(informer)
+        await world.write("a", mode="sail")
+        await world.write("a", mode="oars")
+        await asyncio.sleep(1)
+        assert heard == ["once", "once"]
+        assert changes == [(None, "a"), ("a", "a"), ("a", "a")]
+
+    tell(story)
+
+
+def test_an_index_follows_the_values_of_the_objects() -> None:
+    async def story(world: SmallWorld) -> None:
+        await world.write("a", port="Kiel")
+        await world.write("b", port="Kiel")
+        await world.write("c")
+        informer = world.informer()
+        by_port = Index[ConfigMap, str](informer, lambda obj: obj.data.get("port"))
+        await informer.wait_synced()
+        assert {obj.name for obj in by_port.get("Kiel")} == {"a", "b"}
+        await world.write("a", port="Oslo")
+        await world.delete("b")
+        await asyncio.sleep(1)
+        assert by_port.get("Kiel") == []
+        assert [obj.name for obj in by_port.get("Oslo")] == ["a"]
+
+    tell(story)
