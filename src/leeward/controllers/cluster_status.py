@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 SYNC_SECONDS = 5.0
 WRITE_ATTEMPTS = 3
+SHORTEST_PAUSE_SECONDS = 0.01
 
 
 class Probe(NamedTuple):
@@ -65,21 +66,18 @@ class ClusterStatusController:
         self._member.supervisor.start(self._run(), f"cluster-status/{self._member.name}")
 
     async def _run(self) -> None:
-        await self._clusters.wait_synced()
-        cluster = self._clusters.get(self._member.name)
-        self._memory = remembered(cluster.ready if cluster else None)
-        loop = asyncio.get_running_loop()
         while True:
-            started = loop.time()
+            started = self._plane.clock.monotonic()
             try:
                 await self.observe_once()
             except WorldError as error:
                 log.warning("status of cluster %s: %s", self._member.name, error)
-            elapsed = loop.time() - started
-            await asyncio.sleep(max(self._settings.frequency_seconds - elapsed, 0.01))
+            elapsed = self._plane.clock.monotonic() - started
+            await asyncio.sleep(max(self._settings.frequency_seconds - elapsed, SHORTEST_PAUSE_SECONDS))
 
     async def observe_once(self) -> None:
-        """One probe, one decision, at most one write. Raises: WorldError when the control plane cannot be written."""
+        """One probe, one decision, at most one write. Raises: WorldError when the control plane does not answer."""
+        await self._clusters.wait_synced()
         probe = await self.probe()
         facts = await self._collect() if probe.sight == "healthy" else None
         cluster = self._clusters.get(self._member.name)
@@ -87,6 +85,8 @@ class ClusterStatusController:
             return
         observed = ready_condition(probe.sight, probe.detail)
         now = self._plane.clock.now()
+        if self._memory is None:
+            self._memory = remembered(cluster.ready)
         self._memory, ready = decide_ready(self._memory, observed, cluster.ready, now, self._settings.thresholds)
         self._plane.metrics.cluster_ready.labels(cluster.name).set(ready.status == "True")
         await self._write(cluster, ready, facts if ready.status == "True" else None)

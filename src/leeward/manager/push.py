@@ -12,7 +12,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client import Client
+from leeward.client import Client, NotFound
 from leeward.loop.supervisor import Supervisor
 from leeward.manager.member_side import start_member_side
 from leeward.manager.timing import Timing
@@ -58,8 +58,7 @@ class PushClusters:
         if cluster is None or cluster.spec.sync_mode != "Push":
             await self._end(name)
             return None
-        reference = cluster.spec.secret_ref
-        secret = self._secrets.get(reference.name, reference.namespace) if reference else None
+        secret = await self._secret_of(cluster)
         made_of = (_connection(cluster), dict(secret.data) if secret else None)
         group = self._groups.get(name)
         if group is not None and group.made_of == made_of:
@@ -68,6 +67,18 @@ class PushClusters:
         if not self._closed:
             self._begin(cluster, secret, made_of)
         return None
+
+    async def _secret_of(self, cluster: Cluster) -> Secret | None:
+        """Followed in `karmada-cluster`, where credentials belong; one elsewhere is read when its Cluster changes."""
+        reference = cluster.spec.secret_ref
+        if reference is None:
+            return None
+        if reference.namespace == CLUSTER_NAMESPACE:
+            return self._secrets.get(reference.name, reference.namespace)
+        try:
+            return await self._plane.client.get(SECRETS, reference.name, reference.namespace)
+        except NotFound:
+            return None
 
     def _begin(self, cluster: Cluster, secret: Secret | None, made_of: tuple[object, ...]) -> None:
         client = self._connect(cluster, secret)

@@ -87,17 +87,16 @@ async def _frames(
 async def _live(clock: Clock, request: WatchRequest, watcher: Watcher, deadline: float) -> AsyncGenerator[bytes, None]:
     bookmark_at = clock.monotonic() + BOOKMARK_SECONDS
     while True:
-        now = clock.monotonic()
-        if now >= deadline:
-            return
-        if now >= bookmark_at:
-            bookmark_at = now + BOOKMARK_SECONDS
-            if request.options.bookmarks:
-                yield _bookmark(request.kind, watcher.progress)
+        wait_until = min(bookmark_at, deadline)
         try:
-            async with asyncio.timeout(min(bookmark_at, deadline) - now):
+            async with asyncio.timeout_at(wait_until):
                 record = await watcher.next()
         except TimeoutError:
+            if wait_until == deadline:
+                return
+            bookmark_at += BOOKMARK_SECONDS
+            if request.options.bookmarks:
+                yield _bookmark(request.kind, watcher.progress)
             continue
         if record is None:
             return

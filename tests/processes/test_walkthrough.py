@@ -1,0 +1,156 @@
+"""The walkthrough as a user types it: real processes, TLS, real time-outs, the real kubectl."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from processes.fleet import Fleet, needs_kubectl, running_fleet
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NOT_READY = {"cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"}
+UNREACHABLE = {"cluster.karmada.io/unreachable:NoSchedule", "cluster.karmada.io/unreachable:NoExecute"}
+WORK = "nginx-687f7fb96f"
+
+pytestmark = [pytest.mark.processes, needs_kubectl]
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    with running_fleet(tmp_path_factory.mktemp("fleet")) as running:
+        yield running
+
+
+def divided_over(fleet: Fleet, first: str, second: str) -> None:
+    """Creates nginx, one replica on `first` and two on `second`, and waits until they run."""
+    manifest = (EXAMPLES / "divided.yaml").read_text().replace("member1", "\0").replace("member2", second)
+    fleet.kubectl("create", "-f", "-", stdin=manifest.replace("\0", first))
+    fleet.eventually(lambda: fleet.exists("resourcebinding", "nginx-deployment"), "the binding is there")
+    fleet.eventually(lambda: fleet.assigned("nginx-deployment") == {first: 1, second: 2}, "1:2")
+    fleet.eventually(lambda: ready_in_template(fleet) == 3, "the template says 3/3")
+    for member in (first, second):
+        assert fleet.exists("work", WORK, "-n", f"karmada-es-{member}")
+    pods = fleet.get("pods", context=second)["items"]
+    assert [pod["status"]["phase"] for pod in pods] == ["Running", "Running"]
+
+
+def ready_in_template(fleet: Fleet) -> int:
+    return fleet.get("deployment", "nginx").get("status", {}).get("readyReplicas", 0)
+
+
+def moved_to(fleet: Fleet, member: str) -> bool:
+    spec = fleet.binding("nginx-deployment")["spec"]
+    return fleet.assigned("nginx-deployment") == {member: 3} and not spec.get("gracefulEvictionTasks")
+
+
+def is_left_to_its_finalizer(fleet: Fleet, member: str) -> bool:
+    metadata = fleet.get("work", WORK, "-n", f"karmada-es-{member}")["metadata"]
+    return "deletionTimestamp" in metadata and metadata["finalizers"] == ["karmada.io/execution-controller"]
+
+
+def cleaned_up(fleet: Fleet, member: str) -> bool:
+    return not fleet.exists("work", WORK, "-n", f"karmada-es-{member}") and not fleet.exists(
+        "deployment", "nginx", context=member
+    )
+
+
+def delete_nginx(fleet: Fleet) -> None:
+    fleet.kubectl("delete", "deployment/nginx", "propagationpolicy/nginx-propagation")
+    fleet.eventually(lambda: not fleet.exists("resourcebinding", "nginx-deployment"), "the binding is gone")
+    for member in ("member1", "member2", "member3"):
+        fleet.eventually(lambda member=member: cleaned_up(fleet, member), f"nothing is left in {member}")
+
+
+@pytest.mark.parametrize(
+    ("victim", "die", "revive", "ready", "taints"),
+    [
+        ("member1", "stop", "start", ("False", "ClusterNotReachable"), NOT_READY),
+        ("member1", "unready", "ready", ("False", "ClusterNotReady"), NOT_READY),
+        ("member3", "pause", "resume", ("Unknown", "ClusterStatusUnknown"), UNREACHABLE),
+    ],
+)
+def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
+    fleet: Fleet, victim: str, die: str, revive: str, ready: tuple[str, str], taints: set[str]
+) -> None:
+    divided_over(fleet, victim, "member2")
+    fleet.leeward("member", die, victim)
+    fleet.eventually(lambda: fleet.ready(victim) == ready, f"{victim} is {ready}")
+    fleet.eventually(lambda: fleet.taints(victim) == taints, f"{victim} has {taints}")
+    fleet.eventually(lambda: moved_to(fleet, "member2"), "member2 has 3 and the task is gone")
+    if ready[1] != "ClusterNotReady":
+        assert is_left_to_its_finalizer(fleet, victim)
+    told = fleet.kubectl("describe", "resourcebinding", "nginx-deployment")
+    assert "EvictWorkloadFromClusterSucceed" in told
+    assert "Result: {member2:3}" in told
+
+    fleet.leeward("member", revive, victim)
+    fleet.eventually(lambda: fleet.ready(victim)[0] == "True" and not fleet.taints(victim), f"{victim} is back")
+    fleet.eventually(lambda: cleaned_up(fleet, victim), "what was left behind is cleaned up")
+    assert fleet.assigned("nginx-deployment") == {"member2": 3}
+    delete_nginx(fleet)
+
+
+def test_kubectl_apply_twice_changes_nothing_and_an_update_is_rolled_out(fleet: Fleet) -> None:
+    manifest = (EXAMPLES / "divided.yaml").read_text()
+    fleet.kubectl("apply", "-f", "-", stdin=manifest)
+    fleet.eventually(lambda: ready_in_template(fleet) == 3, "the template says 3/3")
+    assert "deployment.apps/nginx unchanged" in fleet.kubectl("apply", "-f", "-", stdin=manifest)
+    fleet.kubectl("apply", "-f", "-", stdin=manifest.replace("image: nginx", "image: nginx:1.27"))
+
+    def rolled_out() -> bool:
+        found = fleet.get("deployment", "nginx", context="member2")
+        image = found["spec"]["template"]["spec"]["containers"][0]["image"]
+        return image == "nginx:1.27" and found["status"].get("updatedReplicas") == 2
+
+    fleet.eventually(rolled_out, "the new image runs in member2")
+    delete_nginx(fleet)
+
+
+def test_a_fleet_that_was_stopped_has_everything_that_it_had(fleet: Fleet) -> None:
+    fleet.kubectl("create", "configmap", "kept", "--from-literal=a=1")
+    uid = fleet.get("configmap", "kept")["metadata"]["uid"]
+    assert "member3" in fleet.leeward("down")
+    assert "refused" in fleet.kubectl("get", "configmap", "kept", fails=True)
+    fleet.leeward("up", "--detach")
+    assert fleet.get("configmap", "kept")["metadata"]["uid"] == uid
+    fleet.kubectl("delete", "configmap", "kept")
+
+
+def test_members_join_and_leave_a_running_fleet(fleet: Fleet) -> None:
+    fleet.leeward("member", "add", "member7=pull")
+    fleet.eventually(lambda: fleet.ready("member7")[0] == "True", "member7 is ready")
+    assert fleet.exists("namespace", "karmada-es-member7")
+    fleet.leeward("member", "remove", "member7")
+    assert not fleet.exists("cluster", "member7")
+    assert not fleet.exists("namespace", "karmada-es-member7")
+
+
+def test_bad_input_gets_an_error_that_names_the_field(fleet: Fleet) -> None:
+    policy = (EXAMPLES / "divided.yaml").read_text().split("---")[1]
+    both = policy.replace("clusterAffinity:", "clusterAffinities: [{affinityName: a}]\n    clusterAffinity:")
+    told = fleet.kubectl("create", "-f", "-", stdin=both, fails=True)
+    assert "spec.placement: " in told
+    assert "clusterAffinity and clusterAffinities must not both be set" in told
+    told = fleet.kubectl("create", "-f", "-", stdin=policy.replace("weight: 1", "weight: -1"), fails=True)
+    assert "spec.placement.replicaScheduling.weightPreference.staticWeightList[0].weight" in told
+    told = fleet.kubectl("create", "-f", "-", stdin=policy.replace("kind: Prop", "kind: Crop", 1), fails=True)
+    assert "CropagationPolicy" in told
+    assert "DNS" in fleet.leeward("member", "add", "Not_A_Name", fails=True)
+    assert "already" in fleet.leeward("up", "--detach", fails=True)
+
+
+def test_private_keys_and_tokens_are_the_users_alone(fleet: Fleet) -> None:
+    secret = [path for path in fleet.data_dir.rglob("*") if path.suffix == ".key" or path.name == "tokens.csv"]
+    assert len(secret) > 3
+    for path in (*secret, fleet.kubeconfig):
+        assert os.stat(path).st_mode & 0o077 == 0, path
+    tokens = [line.split(",")[0] for path in secret if path.name == "tokens.csv" for line in path.open()]
+    logs = "".join(path.read_text() for path in (fleet.data_dir / "logs").iterdir())
+    assert not [token for token in tokens if token in logs]
+
+
+def test_health_and_metrics_of_the_control_plane(fleet: Fleet) -> None:
+    assert fleet.kubectl("get", "--raw", "/readyz") == "ok"
+    assert fleet.kubectl("get", "--raw", "/healthz") == "ok"
+    assert 'cluster_ready_state{member_cluster="member1"} 1.0' in fleet.kubectl("get", "--raw", "/metrics")
