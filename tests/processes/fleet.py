@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Fleet:
 
 
 @contextmanager
-def running_fleet(data_dir: Path, *options: str) -> Iterator[Fleet]:
+def running_fleet(data_dir: Path, *options: str) -> Generator[Fleet]:
     """A fleet with `--timing fast`, which is stopped in the end."""
     fleet = Fleet(data_dir)
     fleet.leeward("up", "--timing", "fast", "--detach", *options)

@@ -1,12 +1,12 @@
 """The walkthrough as a user types it: real processes, TLS, real time-outs, the real kubectl."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from processes.fleet import Fleet, needs_kubectl, running_fleet
+from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOT_READY = {"cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"}
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.processes, needs_kubectl]
 
 
 @pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Generator[Fleet]:
     with running_fleet(tmp_path_factory.mktemp("fleet")) as running:
         yield running
 
@@ -145,7 +145,9 @@ def test_private_keys_and_tokens_are_the_users_alone(fleet: Fleet) -> None:
     assert len(secret) > 3
     for path in (*secret, fleet.kubeconfig):
         assert os.stat(path).st_mode & 0o077 == 0, path
-    tokens = [line.split(",")[0] for path in secret if path.name == "tokens.csv" for line in path.open()]
+    tables = [path.read_text() for path in secret if path.name == "tokens.csv"]
+    tokens = [line.split(",")[0] for table in tables for line in table.splitlines()]
+    assert tokens
     logs = "".join(path.read_text() for path in (fleet.data_dir / "logs").iterdir())
     assert not [token for token in tokens if token in logs]
 

@@ -7,7 +7,7 @@ import pytest
 
 from leeward.api.names import work_name
 from leeward.sim.world import Mode, World
-from world.stories import apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
 
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty")
 

@@ -4,7 +4,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.sim.world import Mode, World
-from world.stories import apply, play, ready_replicas, scenario
+from tests.world.stories import apply, play, ready_replicas, scenario
 
 FIVE: dict[str, Mode] = {
     "member1": "Push",

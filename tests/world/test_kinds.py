@@ -6,7 +6,7 @@ from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES, Resource
 from leeward.client import Client, NotFound
 from leeward.sim.world import World
-from world.stories import CONFIG_MAPS, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import CONFIG_MAPS, by_weight, deployment, play, policy, ready_replicas
 
 CLUSTER_POLICIES = Resource.of_manifests(
     "policy.karmada.io/v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", False

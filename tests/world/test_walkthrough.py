@@ -9,7 +9,7 @@ from leeward.api.meta import Condition
 from leeward.api.work import ResourceBinding
 from leeward.client import NotFound
 from leeward.sim.world import World
-from world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas, scenario
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas, scenario
 
 NO_SCHEDULE, NO_EXECUTE = "cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"
 UNREACHABLE = {"cluster.karmada.io/unreachable:NoSchedule", "cluster.karmada.io/unreachable:NoExecute"}

@@ -29,6 +29,18 @@ _ACTIONS = {"get": "get", "put": "put", "post": "post", "patch": "patch", "delet
 _PATCH_TYPES = ("application/json-patch+json", "application/merge-patch+json")
 """Without the strategic one: kubectl would take it for a promise that the schemas here say how lists are merged."""
 
+V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+
+def _message(*fields: tuple[int, bytes]) -> bytes:
+    """A protobuf message of length-delimited fields shorter than 128 bytes."""
+    return b"".join(bytes((number << 3 | 2, len(content))) + content for number, content in fields)
+
+
+_INFO = _message((1, b"Kubernetes"), (2, KUBERNETES_VERSION.encode()))
+_EMPTY_V2_PROTOBUF = _message((1, b"2.0"), (2, _INFO), (8, b""))
+"""A document without paths: kubectl asks for it when version 3 does not know a kind, and then says so itself."""
+
 
 class OpenApi:
     """Documents about a catalog; each is made once per change of the catalog."""
@@ -41,6 +53,8 @@ class OpenApi:
     def answer(self, request: Request) -> Response:
         """The answer to a path under `/openapi/`. Raises: Refused (406) for formats other than JSON."""
         accepted = parse_accept(request.headers.get("accept", ""))
+        if request.path.rstrip("/") == "/openapi/v2" and any(element.name == V2_PROTOBUF for element in accepted):
+            return Response(200, _EMPTY_V2_PROTOBUF, {"content-type": V2_PROTOBUF.replace("@", ".")})
         if not any(element.name in ("", "*/*", JSON) for element in accepted):
             raise not_acceptable([JSON])
         path = request.path.rstrip("/")

@@ -6,10 +6,10 @@ from copy import deepcopy
 from typing import Any, cast
 
 import pytest
-from tests.oracle import DATA, Case, load, replay
 
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.meta import Manifest, parse_time
+from tests.oracle import DATA, Case, load, replay
 
 NOW = parse_time("2000-01-01T00:00:00Z")
 SETTINGS = DefaultingSettings(NOW, lambda: "<uuid>")

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from tests.oracle import Case, load, replay
 
 from leeward.api.names import binding_name, cluster_of_execution_space, execution_space, safe_hash, work_name
+from tests.oracle import Case, load, replay
 
 
 def reference_key(namespace: str, name: str) -> str:

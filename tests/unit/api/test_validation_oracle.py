@@ -5,12 +5,12 @@ import json
 from collections import Counter
 
 import pytest
-from tests.oracle import DATA, Case, load, replay
 
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.meta import Manifest, parse_time
 from leeward.api.status import Problem
 from leeward.api.validation import validate, validate_deletion
+from tests.oracle import DATA, Case, load, replay
 
 KINDS = {
     "FieldValueInvalid": "Invalid value",

@@ -3,12 +3,12 @@
 import asyncio
 
 import pytest
-from tests.api_world import DEFINITIONS, TABLE, WIDGETS, ApiWorld, api_world, tell, widget, widgets
 
 from leeward.api.meta import Manifest
 from leeward.apiserver.custom.jsonpath import compile_path
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.loop.virtual import run_virtual
+from tests.api_world import DEFINITIONS, TABLE, WIDGETS, ApiWorld, api_world, tell, widget, widgets
 
 OLD = WIDGETS.replace("/v1/", "/v1beta1/")
 

@@ -3,11 +3,10 @@
 import asyncio
 from typing import Any
 
-from tests.api_world import CONFIG_MAPS, ApiWorld, api_world, config_map, tell
-
 from leeward.api.meta import Manifest
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.loop.virtual import run_virtual
+from tests.api_world import CONFIG_MAPS, ApiWorld, api_world, config_map, tell
 
 NAMESPACES = "/api/v1/namespaces"
 

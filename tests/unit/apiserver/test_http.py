@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import aiohttp
 import pytest
-from tests.certificates import Authority
 
 from leeward.apiserver.authentication import Authenticator
 from leeward.apiserver.handler import StreamResponse, User
@@ -18,6 +17,7 @@ from leeward.client.connection import Connection, transport_of
 from leeward.client.errors import Expired, Unreachable, Untrusted
 from leeward.client.http import HttpTransport
 from leeward.client.transport import Request, Response
+from tests.certificates import Authority
 
 Story = Callable[[HttpTransport], Awaitable[None]]
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api_world import DEPLOYMENTS, PODS, ApiWorld, deployment, pod, tell
 
 from leeward.api.meta import Manifest
 from leeward.apiserver.kinds.columns import duration
 from leeward.apiserver.kinds.names import dns_1035_label, dns_label, dns_subdomain, label_value, qualified_name
+from tests.api_world import DEPLOYMENTS, PODS, ApiWorld, deployment, pod, tell
 
 DATA = Path(__file__).parents[2] / "data"
 SERVICES = "/api/v1/namespaces/default/services"

@@ -1,9 +1,9 @@
 """The bodies of kubectl's imperative commands, byte by byte."""
 
 import pytest
-from tests.api_world import CONFIG_MAPS, ApiWorld, tell
 
 from leeward.apiserver.protobuf import MEDIA_TYPE, UnknownMessage, parse_protobuf
+from tests.api_world import CONFIG_MAPS, ApiWorld, tell
 
 
 def _field(number: int, value: bytes | str | int) -> bytes:

@@ -1,6 +1,7 @@
 """Lists and watches: pages, selectors, resource versions, and streams of changes."""
 
 import pytest
+
 from tests.api_world import CONFIG_MAPS, PODS, ApiWorld, config_map, pod, tell
 
 

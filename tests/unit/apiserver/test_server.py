@@ -3,6 +3,13 @@
 import asyncio
 
 import pytest
+
+from leeward.api.meta import Manifest
+from leeward.api.status import Problem
+from leeward.apiserver.admission import AdmissionReview, Rejected
+from leeward.apiserver.handler import ANONYMOUS
+from leeward.apiserver.store.memory import MemoryMedium
+from leeward.loop.virtual import run_virtual
 from tests.api_world import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -15,13 +22,6 @@ from tests.api_world import (
     pod,
     tell,
 )
-
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
-from leeward.apiserver.admission import AdmissionReview, Rejected
-from leeward.apiserver.handler import ANONYMOUS
-from leeward.apiserver.store.memory import MemoryMedium
-from leeward.loop.virtual import run_virtual
 
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"

@@ -3,7 +3,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.json_server import JsonServer, serve_json
 
 from leeward.app.local import registration
 from leeward.app.local.api import AdminClient, NoAnswer, Refused
@@ -15,6 +14,7 @@ from leeward.app.local.ports import pick_port
 from leeward.app.local.registration import join_push_member, leave, wait_ready_clusters
 from leeward.app.local.tokens import read_token
 from leeward.loop.randomness import Randomness
+from tests.json_server import JsonServer, serve_json
 
 MEMBER = Member("member1", "push", 20_001)
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"

@@ -5,16 +5,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import pytest
-from tests.unit.runtime.small_world import (
-    CLOCK,
-    ScriptedTransport,
-    SmallWorld,
-    config_map,
-    config_maps,
-    frame,
-    response,
-    tell,
-)
 
 from leeward.api.core import ConfigMap
 from leeward.api.meta import ObjectMeta
@@ -39,6 +29,16 @@ from leeward.client import (
 )
 from leeward.client.client import REQUEST_TIMEOUT_SECONDS
 from leeward.loop.virtual import run_virtual
+from tests.unit.runtime.small_world import (
+    CLOCK,
+    ScriptedTransport,
+    SmallWorld,
+    config_map,
+    config_maps,
+    frame,
+    response,
+    tell,
+)
 
 
 def ask(answer: Response, request: Callable[[Client], Awaitable[object]] | None = None) -> tuple[object, str]:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.certificates import Authority
 
 from leeward.client.connection import Connection, ssl_context_of
 from leeward.client.kubeconfig import KubeconfigError, load
+from tests.certificates import Authority
 
 CA = Authority()
 CERTIFICATE, KEY = CA.issue("alice")

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from tests.oracle import Case, all_at, at, load, replay, told
-
 from leeward.api.codec import from_wire, to_wire
 from leeward.api.names import (
     MANAGED_LABELS_ANNOTATION,
@@ -13,6 +11,7 @@ from leeward.api.names import (
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
 from leeward.core.execution.aggregate import aggregate
 from leeward.core.execution.works import build_works
+from tests.oracle import Case, all_at, at, load, replay, told
 
 
 def binding_of(case: Case) -> Binding:

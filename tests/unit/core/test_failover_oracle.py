@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import oracle
 from leeward.api.cluster import Cluster
 from leeward.api.codec import decode, from_wire, to_wire
 from leeward.api.meta import Condition
@@ -11,6 +10,7 @@ from leeward.api.policy import FailoverBehavior, Placement
 from leeward.core.failover.eviction import decide_stay, purge_mode
 from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready
 from leeward.core.failover.taints import decide_taints
+from tests import oracle
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 

@@ -6,8 +6,6 @@ text. Results are therefore compared without empty members and zeros, and only i
 
 from typing import Any
 
-from tests.oracle import Case, all_at, at, load, replay, told
-
 from leeward.api.codec import from_wire, to_wire
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter import (
@@ -20,6 +18,7 @@ from leeward.core.interpreter import (
     revise_replicas,
 )
 from leeward.core.interpreter.kinds import rules_of
+from tests.oracle import Case, all_at, at, load, replay, told
 
 
 def no_rule(case: Case) -> str | None:

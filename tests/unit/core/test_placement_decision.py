@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import at, binding, cluster, dead, divided, duplicated, fleet, reporting, targets
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBinding
 from leeward.core.placement import Decision, PlacementSettings, decide_placement
 from leeward.core.scheduling import Placed, Unplaceable
+from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, reporting, targets
 
 SETTINGS = PlacementSettings()
 ONE_TO_TWO = divided({"member1": 1, "member2": 2})

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from tests.oracle import Case, all_at, at, load, replay, told
-
 from leeward.api.codec import from_wire
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.matching import find_policy, selector_priority
+from tests.oracle import Case, all_at, at, load, replay, told
 
 
 def policies_of(case: Case) -> list[PropagationPolicy]:

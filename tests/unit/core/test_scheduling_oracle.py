@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.oracle import Case, all_at, at, load, replay
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import from_wire
@@ -17,6 +16,7 @@ from leeward.core.scheduling.estimation import available_replicas
 from leeward.core.scheduling.model import Request, is_reschedule_requested
 from leeward.core.scheduling.pipeline import affinity_names_to_try, filter_clusters, place
 from leeward.core.scheduling.reschedule import placement_changed, replicas_changed, scheduling_type
+from tests.oracle import Case, all_at, at, load, replay
 
 
 def request_of(case: Case) -> Request:

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.unit.members.manifests import owner, pod
 
 from leeward.api.meta import Manifest
 from leeward.members.rules.conditions import put_condition
@@ -20,6 +19,7 @@ from leeward.members.rules.kubelet import (
 from leeward.members.rules.owners import controller_uid, owner_reference
 from leeward.members.rules.pods import deletion_rank, is_available, next_available_at
 from leeward.members.rules.templates import render_pod, template_hash, template_of
+from tests.unit.members.manifests import owner, pod
 
 NOW = datetime(2026, 1, 1, 10, 0, 30, tzinfo=UTC)
 

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.unit.members.manifests import owner, pod
 
 from leeward.api.meta import Manifest
 from leeward.members.rules import daemon_set, job, replica_set, stateful_set
@@ -21,6 +20,7 @@ from leeward.members.rules.deployment import (
 from leeward.members.rules.deployment_status import deployment_status, progress_deadline
 from leeward.members.rules.stateful_set import update_revision
 from leeward.members.rules.templates import REVISION_LABEL, template_hash, template_of
+from tests.unit.members.manifests import owner, pod
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 

@@ -2,10 +2,9 @@
 
 import asyncio
 
-from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell, workload
-
 from leeward.members import WorkloadSettings
 from leeward.members.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
+from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell, workload
 
 
 def test_a_deployment_of_three_is_ready_after_the_startup_time() -> None:

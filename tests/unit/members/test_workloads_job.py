@@ -3,10 +3,9 @@
 import asyncio
 from typing import Any
 
-from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell
-
 from leeward.api.meta import Manifest
 from leeward.members.kinds import JOBS, PODS
+from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell
 
 
 def job(image: str = "busybox:1", **spec: Any) -> Manifest:

@@ -2,10 +2,9 @@
 
 import asyncio
 
-from tests.unit.members.simulated_cluster import Cluster, pod_template, tell, workload
-
 from leeward.members import WorkloadSettings
 from leeward.members.kinds import DAEMON_SETS, NODES, PODS, STATEFUL_SETS
+from tests.unit.members.simulated_cluster import Cluster, pod_template, tell, workload
 
 
 def test_a_stateful_set_starts_one_pod_after_the_other() -> None:

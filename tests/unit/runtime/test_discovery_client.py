@@ -1,11 +1,11 @@
 """Discovery: a kind that is not offered is one thing, a server that cannot be asked another."""
 
 import pytest
-from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, response, tell
 
 from leeward.client import ApiError, Client, Undecodable, Unreachable, WorldError
 from leeward.loop.virtual import run_virtual
 from leeward.runtime.discovery import Discovery, UnknownKind
+from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, response, tell
 
 
 def test_a_kind_is_found_under_its_path_and_asked_for_only_once() -> None:

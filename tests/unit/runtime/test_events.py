@@ -3,12 +3,12 @@
 import asyncio
 
 import pytest
-from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 
 from leeward.api.core import ObjectReference
 from leeward.api.resource import EVENTS
 from leeward.loop.randomness import Randomness
 from leeward.runtime.events import NORMAL, EventRecorder, Note
+from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 
 
 def note(name: str = "web", message: str = "it moved", version: str = "1") -> Note:

@@ -4,16 +4,6 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from tests.unit.runtime.small_world import (
-    CLOCK,
-    ScriptedTransport,
-    SmallWorld,
-    config_map,
-    config_maps,
-    frame,
-    response,
-    tell,
-)
 
 from leeward.api.core import ConfigMap
 from leeward.api.meta import ObjectMeta
@@ -24,6 +14,16 @@ from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
 from leeward.runtime.index import Index
 from leeward.runtime.informer import LAST_RETRY_SECONDS, Informer
+from tests.unit.runtime.small_world import (
+    CLOCK,
+    ScriptedTransport,
+    SmallWorld,
+    config_map,
+    config_maps,
+    frame,
+    response,
+    tell,
+)
 
 Changes = list[tuple[str | None, str | None]]
 

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 
 import pytest
-from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 
 from leeward.api.core import ConfigMap
 from leeward.api.meta import ObjectMeta
@@ -13,6 +12,7 @@ from leeward.api.resource import CONFIG_MAPS
 from leeward.client import Unreachable, WatchEvent
 from leeward.client.client import REQUEST_TIMEOUT_SECONDS
 from leeward.sim.network import OPEN_TIMEOUT_SECONDS
+from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 
 
 async def took(request: Callable[[], Awaitable[object]]) -> float:
