@@ -10,7 +10,7 @@ from leeward.api.cluster import APIEnablement, APIResource, Cluster, ClusterSpec
 from leeward.api.codec import encode
 from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition, ObjectMeta
-from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, REFLECTED_CONDITION, execution_space
 from leeward.api.policy import (
     ClusterAffinity,
     ClusterPreferences,
@@ -20,13 +20,16 @@ from leeward.api.policy import (
     StaticClusterWeight,
 )
 from leeward.api.work import (
-    AggregatedStatusItem,
     BindingResource,
     GracefulEvictionTask,
+    ManifestStatus,
     ResourceBinding,
     ResourceBindingSpec,
     ResourceBindingStatus,
+    ResourceIdentifier,
     TargetCluster,
+    Work,
+    WorkStatus,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -119,17 +122,37 @@ def binding(
     )
 
 
-def reporting(binding: ResourceBinding, ready: Mapping[str, int | None], generation: int = 1) -> ResourceBinding:
-    """`binding` with these ready replicas reported as Healthy by each cluster; None is Unhealthy."""
-    items = tuple(
-        AggregatedStatusItem(
-            name,
-            status={"readyReplicas": count or 0},
-            applied=True,
-            health="Unhealthy" if count is None else "Healthy",
-        )
-        for name, count in ready.items()
-    )
+def aggregated(binding: ResourceBinding, generation: int = 1) -> ResourceBinding:
+    """`binding` with a status that was aggregated for this generation of it."""
     applied = Condition("FullyApplied", "True", "FullyAppliedSuccess", observed_generation=generation)
-    status = ResourceBindingStatus(aggregated_status=items, conditions=(applied,))
-    return msgspec.structs.replace(binding, status=status)
+    return msgspec.structs.replace(binding, status=ResourceBindingStatus(conditions=(applied,)))
+
+
+def work(cluster: str, ready: int | None, reflected: float = 0, applied: int = 1, carried: int = 1) -> Work:
+    """The Work of a copy with `ready` replicas ready (None: Unhealthy), as reported at `reflected`.
+
+    `applied` and `carried` are the generations that were applied and reported on; the present one is 1.
+    """
+    conditions = (
+        Condition("Applied", "True", "AppliedSuccessful", observed_generation=applied),
+        Condition(
+            REFLECTED_CONDITION,
+            "True",
+            "Reflected",
+            last_transition_time=at(reflected),
+            observed_generation=carried,
+        ),
+    )
+    identifier = ResourceIdentifier(ordinal=0, version="v1", kind="Deployment", resource="", name="nginx")
+    report = ManifestStatus(
+        identifier, status={"readyReplicas": ready or 0}, health="Unhealthy" if ready is None else "Healthy"
+    )
+    return Work(
+        metadata=ObjectMeta(name="nginx", namespace=execution_space(cluster), generation=1),
+        status=WorkStatus(conditions=conditions, manifest_statuses=(report,)),
+    )
+
+
+def works(ready: Mapping[str, int | None], **fields: Any) -> dict[str, Work]:
+    """Works by cluster; the fields are those of `work`."""
+    return {cluster: work(cluster, count, **fields) for cluster, count in ready.items()}

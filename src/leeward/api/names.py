@@ -50,6 +50,9 @@ LAST_SEEN_ANNOTATION = "leeward.dev/last-seen-at"
 TEMPLATE_DIGEST_ANNOTATION = "leeward.dev/template-digest"
 """On a binding: what its template asked for when `spec.resource.resourceVersion` was written (ours)."""
 
+BRAKE_NAME = "leeward-brake"
+"""The ConfigMap in `karmada-system` that holds the state of the brake (ours)."""
+
 EVICTION_HELD_CONDITION = "leeward.dev/EvictionHeld"
 """On a binding: True while an eviction that is due is held back, with the reason (ours)."""
 REFLECTED_CONDITION = "leeward.dev/Reflected"

@@ -37,8 +37,8 @@ def _message(*fields: tuple[int, bytes]) -> bytes:
     return b"".join(bytes((number << 3 | 2, len(content))) + content for number, content in fields)
 
 
-_INFO = _message((1, b"Kubernetes"), (2, KUBERNETES_VERSION.encode()))
-_EMPTY_V2_PROTOBUF = _message((1, b"2.0"), (2, _INFO), (8, b""))
+_V2_INFO = _message((1, b"Kubernetes"), (2, KUBERNETES_VERSION.encode()))
+_EMPTY_V2_PROTOBUF = _message((1, b"2.0"), (2, _V2_INFO), (8, b""))
 """A document without paths: kubectl asks for it when version 3 does not know a kind, and then says so itself."""
 
 

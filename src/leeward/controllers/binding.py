@@ -5,58 +5,25 @@ their present generation is aggregated (BEHAVIOUR 8.11), and binding and statuse
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
 from leeward.api.codec import to_wire
 from leeward.api.diff import merge_patch, status_patch
 from leeward.api.meta import Manifest, set_condition
-from leeward.api.names import (
-    BINDING_CONTROLLER_FINALIZER,
-    BINDING_NAME_ANNOTATION,
-    BINDING_NAMESPACE_ANNOTATION,
-    CLUSTER_BINDING_NAME_ANNOTATION,
-    CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER,
-    WORK_ID_LABEL,
-    cluster_of_execution_space,
-)
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKS, Resource
+from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
+from leeward.api.resource import WORKS
 from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.client import AlreadyExists, NotFound
 from leeward.core.execution.aggregate import aggregate
 from leeward.core.execution.works import build_works
 from leeward.core.failover.evidence import trusted
 from leeward.core.interpreter import aggregate_status
+from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
-
-
-@dataclass(frozen=True, slots=True)
-class BindingKind:
-    """What differs between bindings of namespaced and of cluster-scoped templates."""
-
-    resource: Resource[Any]
-    finalizer: str
-    controller_name: str
-
-    def key_of_work(self, work: Work) -> Key | None:
-        """The binding that a Work belongs to; None for a Work of something else."""
-        annotations = work.metadata.annotations
-        if self.resource.namespaced:
-            name, namespace = annotations.get(BINDING_NAME_ANNOTATION), annotations.get(BINDING_NAMESPACE_ANNOTATION)
-            return Key(namespace, name) if name and namespace else None
-        name = annotations.get(CLUSTER_BINDING_NAME_ANNOTATION)
-        return Key("", name) if name else None
-
-
-RESOURCE_BINDING = BindingKind(RESOURCE_BINDINGS, BINDING_CONTROLLER_FINALIZER, "binding-controller")
-CLUSTER_RESOURCE_BINDING = BindingKind(
-    CLUSTER_RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER, "cluster-resource-binding-controller"
-)
 
 
 class BindingController:

@@ -26,6 +26,7 @@ from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES, WORKS
 from leeward.client import AlreadyExists, NotFound
 from leeward.core.failover.liveness import Patience, decide_liveness
 from leeward.core.failover.taints import decide_taints, describe_taints, stamp_no_execute
+from leeward.runtime.brake import BrakeView
 from leeward.runtime.plane import ControlPlane
 
 RETRY_SECONDS = 2.0
@@ -41,9 +42,10 @@ class ClusterSettings:
 
 
 class ClusterController:
-    def __init__(self, plane: ControlPlane, settings: ClusterSettings) -> None:
+    def __init__(self, plane: ControlPlane, settings: ClusterSettings, brake: BrakeView) -> None:
         self._plane = plane
         self._settings = settings
+        self._brake = brake
         self._recorder = plane.recorder("cluster-controller")
         self._clusters = plane.informers.of(CLUSTERS)
         self._leases = plane.informers.of(LEASES, CLUSTER_NAMESPACE)
@@ -54,10 +56,12 @@ class ClusterController:
     def start(self) -> None:
         self._clusters.on_change(self._cluster_changed)
         self._leases.on_change(self._lease_changed)
+        self._brake.on_change(self._brake_changed)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:
         await self._clusters.wait_synced()
+        await self._brake.wait_synced()
         cluster = self._clusters.get(name)
         if cluster is None:
             return None
@@ -88,6 +92,10 @@ class ClusterController:
         record = self._recorder.normal if cluster.is_ready else self._recorder.warning
         record(CLUSTERS, cluster, ready.reason, f"Ready is now {ready.status}: {ready.message}")
 
+    def _brake_changed(self) -> None:
+        for cluster in self._clusters.list():
+            self._controller.queue.add(cluster.name)
+
     def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:
         if new is not None and (old is None or old.spec.renew_time != new.spec.renew_time):
             self._last_seen[new.name] = self._plane.clock.now()
@@ -113,7 +121,7 @@ class ClusterController:
             now,
             last_seen=self._last_seen.get(cluster.name),
             eviction_seconds=self._settings.eviction_seconds,
-            failover=self._settings.failover,
+            failover=self._settings.failover and not self._brake.holds(self._clusters.list()),
         )
         taints = stamp_no_execute(decision.taints, now)
         if taints != cluster.spec.taints or decision.annotations:

@@ -16,13 +16,16 @@ from leeward.api.cluster import Cluster
 from leeward.api.codec import encode, to_wire
 from leeward.api.diff import status_patch
 from leeward.api.meta import Manifest, find_condition, remove_condition, set_condition, wire_time
-from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, EVICTION_HELD_CONDITION
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, EVICTION_HELD_CONDITION, cluster_of_execution_space
 from leeward.api.policy import Placement
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, Resource
-from leeward.api.work import Binding, ResourceBindingStatus, TargetCluster
-from leeward.core.placement import Decision, PlacementSettings, decide_placement
+from leeward.api.resource import CLUSTERS, WORKS, Resource
+from leeward.api.work import Binding, ResourceBindingStatus, TargetCluster, Work
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
+from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
+from leeward.runtime.brake import BrakeView
 from leeward.runtime.identity import Key, key_of
+from leeward.runtime.index import Index
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
 
@@ -35,33 +38,39 @@ class BindingKey(NamedTuple):
 
 
 class Scheduler:
-    def __init__(self, plane: ControlPlane, settings: PlacementSettings) -> None:
+    def __init__(self, plane: ControlPlane, settings: PlacementSettings, brake: BrakeView) -> None:
         self._plane = plane
         self._settings = settings
+        self._brake = brake
         self._recorder = plane.recorder(settings.scheduler_name)
         self._clusters = plane.informers.of(CLUSTERS)
         self._fleet: dict[str, Cluster] = {}
-        self._kinds: dict[str, tuple[Resource[Any], Informer[Any]]] = {
-            resource.plural: (resource, plane.informers.of(resource))
-            for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
-        }
+        self._works = plane.informers.of(WORKS)
+        self._kinds: dict[str, tuple[Resource[Any], Informer[Any]]] = {}
+        self._works_of: dict[str, Index[Work, Key]] = {}
+        for kind in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING):
+            self._kinds[kind.resource.plural] = (kind.resource, plane.informers.of(kind.resource))
+            self._works_of[kind.resource.plural] = Index(self._works, kind.key_of_work)
         self._controller = plane.controller("scheduler", self.reconcile)
 
     def start(self) -> None:
         self._clusters.on_change(self._cluster_changed)
+        self._works.on_change(self._work_changed)
+        self._brake.on_change(self._add_all)
         for plural, (_, informer) in self._kinds.items():
             informer.on_change(self._binding_changed(plural))
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: BindingKey) -> datetime | None:
         resource, bindings = self._kinds[key.plural]
-        await self._clusters.wait_synced()
-        await bindings.wait_synced()
+        for informer in (self._clusters, self._works, bindings):
+            await informer.wait_synced()
+        await self._brake.wait_synced()
         binding: Binding | None = bindings.get(key.key.name, key.key.namespace)
         if binding is None or binding.metadata.deletion_timestamp is not None or binding.spec.placement is None:
             return None
         now = self._plane.clock.now()
-        decision = decide_placement(binding, self._fleet, now, self._settings)
+        decision = decide_placement(binding, self._surroundings(key), now, self._settings)
         placed = await self._write_placement(resource, bindings, binding, decision)
         await self._write_status(resource, bindings, placed, decision, now)
         self._report(resource, binding, placed, decision)
@@ -69,6 +78,10 @@ class Scheduler:
             retry_at = now + RETRY_UNSCHEDULABLE
             return min(retry_at, decision.wake_at) if decision.wake_at else retry_at
         return decision.wake_at
+
+    def _surroundings(self, key: BindingKey) -> Surroundings:
+        works = {cluster_of_execution_space(w.namespace): w for w in self._works_of[key.plural].get(key.key)}
+        return Surroundings(self._fleet, works, self._brake.holds(self._fleet.values()))
 
     async def _write_placement(
         self, resource: Resource[Any], bindings: Informer[Any], binding: Binding, decision: Decision
@@ -132,6 +145,9 @@ class Scheduler:
         for cluster in decision.finished:
             message = f"Evict from cluster {cluster} succeed."
             self._recorder.normal(resource, after, "EvictWorkloadFromClusterSucceed", message)
+        if decision.withdrawn:
+            message = f"Cluster {decision.withdrawn} is back with a healthy copy: its eviction is withdrawn."
+            self._recorder.normal(resource, after, "EvictionWithdrawn", message)
         old_held = find_condition(before.status.conditions, EVICTION_HELD_CONDITION)
         if decision.held is not None and (old_held is None or old_held.message != decision.held.message):
             self._recorder.warning(resource, after, "EvictWorkloadFromClusterFailed", decision.held.message)
@@ -151,6 +167,21 @@ class Scheduler:
             self._fleet.pop(old.name, None)
         if old is not None and new is not None and not _matters(old, new):
             return
+        self._add_all()
+
+    def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        """What a Work reports can end or withdraw an eviction; of others it changes nothing here."""
+        work = new or old
+        if work is None:
+            return
+        for kind in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING):
+            key = kind.key_of_work(work)
+            plural = kind.resource.plural
+            binding = self._kinds[plural][1].get(key.name, key.namespace) if key is not None else None
+            if key is not None and binding is not None and binding.spec.graceful_eviction_tasks:
+                self._controller.queue.add(BindingKey(plural, key))
+
+    def _add_all(self) -> None:
         for plural, (_, informer) in self._kinds.items():
             for binding in informer.list():
                 self._controller.queue.add(BindingKey(plural, key_of(binding)))
@@ -174,23 +205,32 @@ def _is_settled(decision: Decision) -> bool:
 
 def _status_after(binding: Binding, decision: Decision, now: datetime) -> ResourceBindingStatus:
     status = binding.status
-    conditions = status.conditions
-    changes: dict[str, Any] = {}
-    generation = binding.metadata.generation
-    result = decision.result
-    if result is not None:
-        conditions = set_condition(conditions, scheduled_condition(result), now)
-    if isinstance(result, Placed):
-        changes["scheduler_observing_affinity_name"] = result.affinity_name
-        if status.scheduler_observed_generation != generation or status.last_scheduled_time is None:
-            changes["last_scheduled_time"] = wire_time(now)
-    if result is None or isinstance(result, Placed):
-        changes["scheduler_observed_generation"] = generation
     if decision.held is not None:
-        conditions = set_condition(conditions, decision.held, now)
+        conditions = set_condition(status.conditions, decision.held, now)
     else:
-        conditions = remove_condition(conditions, EVICTION_HELD_CONDITION)
-    return msgspec.structs.replace(status, conditions=conditions, **changes)
+        conditions = remove_condition(status.conditions, EVICTION_HELD_CONDITION)
+    status = msgspec.structs.replace(status, conditions=conditions)
+    return status if decision.foreign else _scheduling_status(status, binding, decision, now)
+
+
+def _scheduling_status(
+    status: ResourceBindingStatus, binding: Binding, decision: Decision, now: datetime
+) -> ResourceBindingStatus:
+    """What the binding says of its scheduling. A result that stands is a success, also when its report was lost."""
+    generation = binding.metadata.generation
+    result = decision.result or Placed(decision.clusters, status.scheduler_observing_affinity_name)
+    conditions = set_condition(status.conditions, scheduled_condition(result), now)
+    if isinstance(result, Unplaceable):
+        return msgspec.structs.replace(status, conditions=conditions)
+    is_news = decision.result is not None and status.scheduler_observed_generation != generation
+    scheduled_at = wire_time(now) if is_news or status.last_scheduled_time is None else status.last_scheduled_time
+    return msgspec.structs.replace(
+        status,
+        conditions=conditions,
+        scheduler_observing_affinity_name=result.affinity_name,
+        scheduler_observed_generation=generation,
+        last_scheduled_time=scheduled_at,
+    )
 
 
 def _describe(clusters: tuple[TargetCluster, ...]) -> str:

@@ -13,14 +13,15 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.diff import status_patch
-from leeward.api.meta import Condition, Manifest, annotations_of, set_condition
+from leeward.api.meta import Condition, Manifest, annotations_of, find_condition, remove_condition, set_condition
 from leeward.api.names import (
     REFLECTED_CONDITION,
     WORK_GENERATION_ANNOTATION,
     execution_space,
 )
-from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.resource import CLUSTERS, WORKS, Resource
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work
+from leeward.client import NotFound
 from leeward.core.execution.ownership import is_ours
 from leeward.core.interpreter import health_of, reflect_status
 from leeward.runtime.backlinks import Backlinks
@@ -51,21 +52,31 @@ class WorkStatusController:
         work = self._works.get(name, self._space)
         if work is None or work.metadata.deletion_timestamp is not None or work.applied is None:
             return None
+        since = self._ready_since()
+        anew = since is not None and not _is_reflected_since(work, since)
         statuses: list[ManifestStatus] = []
         carried = True
         for ordinal, manifest in enumerate(work.spec.workload.manifests):
-            observed = await self._observed(work, manifest)
+            observed = await self._observed(work, manifest, anew)
             if observed is None:
                 carried = False
                 continue
             annotations = annotations_of(observed)
             carried = carried and annotations.get(WORK_GENERATION_ANNOTATION) == str(work.metadata.generation)
             statuses.append(_manifest_status(ordinal, observed))
-        await self._write(work, tuple(statuses), carried)
+        await self._write(work, tuple(statuses), carried, anew)
         return None
 
-    async def _observed(self, work: Work, manifest: Manifest) -> Manifest | None:
-        """The member's object as its cache has it; None when it is not there, or not ours."""
+    def _ready_since(self) -> datetime | None:
+        cluster = self._clusters.get(self._member.name)
+        ready = cluster.ready if cluster is not None and cluster.is_ready else None
+        return ready.last_transition_time if ready is not None else None
+
+    async def _observed(self, work: Work, manifest: Manifest, anew: bool) -> Manifest | None:
+        """The member's object, None when it is not there, or not ours.
+
+        From the cache; `anew` asks the member itself, because the cache may be older than the cluster's recovery.
+        """
         try:
             resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         except UnknownKind:
@@ -73,10 +84,19 @@ class WorkStatusController:
         informer = self._backlinks.follow(resource)
         await informer.wait_synced()
         key = key_of(manifest)
-        observed = informer.get(key.name, key.namespace)
+        if anew:
+            observed = await self._ask(resource, key.name, key.namespace)
+        else:
+            observed = informer.get(key.name, key.namespace)
         return observed if observed is not None and is_ours(observed, work.namespace, work.name) else None
 
-    async def _write(self, work: Work, statuses: tuple[ManifestStatus, ...], carried: bool) -> None:
+    async def _ask(self, resource: Resource[Manifest], name: str, namespace: str) -> Manifest | None:
+        try:
+            return await self._member.server.client.get(resource, name, namespace)
+        except NotFound:
+            return None
+
+    async def _write(self, work: Work, statuses: tuple[ManifestStatus, ...], carried: bool, anew: bool) -> None:
         reflected = Condition(
             type=REFLECTED_CONDITION,
             status="True" if carried else "False",
@@ -84,7 +104,8 @@ class WorkStatusController:
             message="" if carried else "the member does not carry this generation of the Work yet",
             observed_generation=work.metadata.generation if carried else 0,
         )
-        conditions = set_condition(work.status.conditions, reflected, self._plane.clock.now())
+        before = remove_condition(work.status.conditions, REFLECTED_CONDITION) if anew else work.status.conditions
+        conditions = set_condition(before, reflected, self._plane.clock.now())
         status = msgspec.structs.replace(work.status, manifest_statuses=statuses, conditions=conditions)
         patch = status_patch(work.status, status)
         if patch:
@@ -107,6 +128,11 @@ class WorkStatusController:
             return
         for work in self._works.list(self._space):
             self._controller.queue.add(work.name)
+
+
+def _is_reflected_since(work: Work, since: datetime) -> bool:
+    reflected = find_condition(work.status.conditions, REFLECTED_CONDITION)
+    return reflected is not None and (reflected.last_transition_time or since) >= since
 
 
 def _manifest_status(ordinal: int, observed: Manifest) -> ManifestStatus:

@@ -7,11 +7,11 @@ application has lost its place and gained none. Here the three are composed, and
     schedule     ->  where it goes       (core.scheduling)
     assess_tasks ->  what is finished    (core.failover.graceful)
 
-Holds: S1, S2, S3, S11, C2.
+Holds: S1, S2, S3, S4, S11, C2.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import msgspec
@@ -19,10 +19,12 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, wire_time
-from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay, purge_mode
-from leeward.core.failover.graceful import assess_tasks
+from leeward.core.failover.graceful import Assessment, assess_tasks
+from leeward.core.failover.recovery import find_withdrawal
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling, schedule
 from leeward.core.scheduling.taints import untolerated_taint
 
@@ -33,13 +35,28 @@ TAINT_UNTOLERATED = "TaintUntolerated"
 
 @dataclass(frozen=True, slots=True)
 class PlacementSettings:
-    """What flags and gates say: `evict` is the taint manager with gate Failover, `graceful` gate GracefulEviction."""
+    """What flags and gates say: `evict` is the taint manager with gate Failover, `graceful` gate GracefulEviction.
+
+    `keep_without_place` is S11, `withdraw` that recovery cancels; `exact_health` ends tasks by Karmada's own rule.
+    """
 
     evict: bool = True
     graceful: bool = True
     purge_mode: str = "Gracefully"
     graceful_seconds: float = 600
     scheduler_name: str = DEFAULT_SCHEDULER
+    keep_without_place: bool = True
+    withdraw: bool = True
+    exact_health: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a decision is made on: the fleet and the binding's Works, both by cluster, and whether the brake holds."""
+
+    fleet: Mapping[str, Cluster]
+    works: Mapping[str, Work] = field(default_factory=dict[str, Work])
+    brake: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +71,8 @@ class Eviction:
 class Decision:
     """What a binding is to be. `result` is what scheduling said, None where it had nothing to do.
 
-    `held` is the condition EvictionHeld where an eviction that is due is not carried out, None where there is none.
+    `held` is the condition EvictionHeld where an eviction is held back or cannot be finished, None where there is none.
+    `foreign`: another scheduler places this binding, or scheduling is suspended; what it says of that is not ours.
     """
 
     clusters: tuple[TargetCluster, ...]
@@ -63,22 +81,52 @@ class Decision:
     held: Condition | None = None
     evicted: tuple[Eviction, ...] = ()
     finished: tuple[str, ...] = ()
+    withdrawn: str = ""
+    foreign: bool = False
     wake_at: datetime | None = None
 
 
 def decide_placement(
-    binding: Binding, fleet: Mapping[str, Cluster], now: datetime, settings: PlacementSettings
+    binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings = PlacementSettings()
 ) -> Decision:
-    """The whole decision for one binding, on one snapshot of the fleet."""
-    assessment = assess_tasks(binding, fleet, now, settings.graceful_seconds)
+    """The whole decision for one binding, on one snapshot of its surroundings."""
+    fleet = around.fleet
+    assessment = assess_tasks(binding, fleet, around.works, now, settings.graceful_seconds, exact=settings.exact_health)
+    withdrawal = find_withdrawal(binding, fleet, around.works, now) if settings.withdraw else None
+    if withdrawal is not None:
+        return Decision(withdrawal.clusters, withdrawal.tasks, withdrawn=withdrawal.cluster)
     spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=assessment.kept)
     due, next_due = _due_evictions(spec, fleet, now) if settings.evict else ((), None)
-    wake_at = min((i for i in (assessment.wake_at, next_due) if i is not None), default=None)
-    if due:
-        decision = _evict(binding, spec, due, fleet, now, settings)
-    else:
-        decision = _place(binding, spec, fleet, now, settings)
-    return replace(decision, finished=assessment.finished, wake_at=wake_at)
+    braked = tuple(e for e in due if around.brake and _is_automatic(e, fleet[e.cluster]))
+    due = tuple(eviction for eviction in due if eviction not in braked)
+    decision = _evict(binding, spec, due, fleet, now, settings) if due else _place(binding, spec, fleet, now, settings)
+    return replace(
+        decision,
+        held=decision.held or _held_tasks(assessment, braked),
+        foreign=not _may_schedule(spec, settings),
+        finished=assessment.finished,
+        wake_at=min((i for i in (assessment.wake_at, next_due) if i is not None), default=None),
+    )
+
+
+def _is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
+    """Whether it is our own judgement of a cluster that makes the copy leave, and not someone's will."""
+    keys = {taint.key for taint in eviction.taints}
+    return keys <= {NOT_READY_TAINT, UNREACHABLE_TAINT} and looks_dead(cluster)
+
+
+def _held_tasks(assessment: Assessment, braked: Sequence[Eviction]) -> Condition | None:
+    """Why something that is due does not happen, where it is not for want of a place."""
+    if braked:
+        return _condition("BrakeEngaged", f"not evicted from {_list(braked)}: most of the fleet looks dead")
+    if assessment.overdue:
+        clusters = ", ".join(assessment.overdue)
+        return _condition("ReplacementMissing", f"the copy in {clusters} stays: not all of it has another place yet")
+    suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]
+    if suppressed:
+        clusters = ", ".join(suppressed)
+        return _condition("DeletionSuppressed", f"the copy in {clusters} stays, because suppressDeletion is set")
+    return None
 
 
 def _due_evictions(
@@ -108,9 +156,10 @@ def _place(
     settings: PlacementSettings,
 ) -> Decision:
     """Scheduling where it is due; the earlier result stays unless no cluster fits at all."""
-    unchanged = Decision(spec.clusters, spec.graceful_eviction_tasks)
-    if not _may_schedule(spec, settings) or not needs_scheduling(_with_spec(binding, spec), fleet):
-        return unchanged
+    if not _may_schedule(spec, settings):
+        return Decision(spec.clusters, spec.graceful_eviction_tasks)
+    if not needs_scheduling(_with_spec(binding, spec), fleet):
+        return Decision(spec.clusters, spec.graceful_eviction_tasks)
     result = schedule(spec, binding.status, _candidates(spec, fleet, now))
     match result:
         case Placed():
@@ -142,7 +191,7 @@ def _evict(
     if isinstance(result, Placed) and _is_placement(spec, result.clusters):
         return Decision(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
     reason = result.message if isinstance(result, Unplaceable) else "no cluster would hold a copy"
-    if mode == "Directly":
+    if mode == "Directly" or not settings.keep_without_place:
         kept = result if isinstance(result, Unplaceable) else None
         return Decision(left.clusters, left.graceful_eviction_tasks, kept, evicted=tuple(due))
     return Decision(spec.clusters, spec.graceful_eviction_tasks, held=_held(due, reason))
@@ -203,9 +252,15 @@ def _with_tasks(
 
 
 def _held(due: Sequence[Eviction], reason: str) -> Condition:
-    clusters = ", ".join(f"{e.cluster} ({', '.join(map(str, e.taints))})" for e in due)
-    message = f"not evicted from {clusters}, because there is no place to go: {reason}"
-    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason="NoPlaceToGo", message=message)
+    return _condition("NoPlaceToGo", f"not evicted from {_list(due)}, because there is no place to go: {reason}")
+
+
+def _condition(reason: str, message: str) -> Condition:
+    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason, message=message)
+
+
+def _list(evictions: Sequence[Eviction]) -> str:
+    return ", ".join(f"{e.cluster} ({', '.join(map(str, e.taints))})" for e in evictions)
 
 
 def _without(spec: ResourceBindingSpec, clusters: set[str]) -> tuple[GracefulEvictionTask, ...]:

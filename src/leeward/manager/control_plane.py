@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass, field
 
-from leeward.controllers.binding import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING, BindingController
+from leeward.controllers.binding import BindingController
+from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings
 from leeward.controllers.detector import Detector
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.controllers.scheduler import Scheduler
+from leeward.core.failover.brake import BrakeSettings
 from leeward.core.failover.liveness import Patience
 from leeward.core.placement import PlacementSettings
 from leeward.manager.push import Connect, PushClusters
 from leeward.manager.timing import Timing
+from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
+from leeward.runtime.brake import BrakeView
 from leeward.runtime.plane import ControlPlane
 
 
@@ -21,6 +25,7 @@ class ManagerSettings:
     """Gate `Failover`."""
     graceful_eviction: bool = True
     """Gate `GracefulEviction`."""
+    brake: BrakeSettings = field(default_factory=BrakeSettings)
     purge_mode: str = "Gracefully"
     """--no-execute-taint-eviction-purge-mode"""
 
@@ -32,9 +37,13 @@ class ControllerManager:
         timing = settings.timing
         self._plane = plane
         self._push = PushClusters(plane, connect, timing)
+        brake = BrakeView(plane.informers, settings.brake)
         patience = Patience(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period)
         self._controllers = (
-            ClusterController(plane, ClusterSettings(patience, timing.failover_eviction_timeout, settings.failover)),
+            ClusterController(
+                plane, ClusterSettings(patience, timing.failover_eviction_timeout, settings.failover), brake
+            ),
+            BrakeController(plane, brake),
             NamespaceSyncController(plane, NamespaceSyncSettings()),
             Detector(plane),
             Scheduler(
@@ -45,6 +54,7 @@ class ControllerManager:
                     purge_mode=settings.purge_mode,
                     graceful_seconds=timing.graceful_eviction_timeout,
                 ),
+                brake,
             ),
             BindingController(plane, RESOURCE_BINDING),
             BindingController(plane, CLUSTER_RESOURCE_BINDING),

@@ -24,6 +24,9 @@ class Metrics:
         self.cluster_ready_nodes = Gauge(
             "cluster_ready_node_number", "Ready nodes", ("member_cluster",), registry=self.registry
         )
+        self.brake_engaged = Gauge(
+            "leeward_brake_engaged", "1 while no automatic eviction may start", registry=self.registry
+        )
         self.evictions = Counter(
             "eviction_processing", "Evictions of a binding from a cluster", ("result",), registry=self.registry
         )

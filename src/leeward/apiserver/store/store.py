@@ -48,7 +48,7 @@ class Store:
     """Objects as bytes under keys, with revisions, history and watches. Use `Store.open`."""
 
     def __init__(self, medium: Medium, loaded: Loaded, history_revisions: int, history_bytes: int) -> None:
-        newest = loaded.records[-1].revision if loaded.records else FIRST_REVISION
+        newest = max(loaded.records[-1].revision if loaded.records else 0, loaded.compacted, FIRST_REVISION)
         self._medium = medium
         self._history = History(newest, max(loaded.compacted, FIRST_REVISION))
         self._keyspace = Keyspace()
@@ -104,9 +104,18 @@ class Store:
         return self._history.compacted
 
     @property
+    def failure(self) -> str:
+        """Why no more writes are taken; empty while they are."""
+        return self._failure
+
+    @property
     def history_length(self) -> int:
         """How many records the history holds."""
         return len(self._history.everything.records)
+
+    def last_change(self, resource: str) -> int:
+        """The newest revision under `/<group>/<plural>/` that readers see; 0 when there never was one."""
+        return self._history.last_changes.get(resource, 0)
 
     def get(self, key: str) -> Record | None:
         """The live record as readers see it."""

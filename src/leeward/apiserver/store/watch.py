@@ -46,11 +46,14 @@ class History:
         self.closed = False
         self.bytes = 0
         self.everything = Log()
+        self.last_changes: dict[str, int] = {}
+        """The newest revision of each resource."""
         self._logs: dict[str, Log] = {}
 
     def append(self, record: Record) -> None:
         """Adds a record and wakes its watchers, who run when the present step of the loop has ended."""
         self.bytes += len(record.value)
+        self.last_changes[resource_prefix(record.key)] = record.revision
         self.everything.append(record)
         self.log_of(record.key).append(record)
 

@@ -1,10 +1,12 @@
 """*Seen healthy*: the only health that a deletion may rest on.
 
-The last reported health is `Healthy`; it was observed after the Work's present manifest was applied there; for
-workloads ready >= assigned; and the cluster is Ready now. Everything else is unknown, which is not healthy.
+    the cluster is Ready now
+    the Work that renders the binding's present generation is applied there, and
+    its status was read from objects that carry it, after the cluster last became Ready
+    it says Healthy, and of workloads that enough replicas are ready
 
-The second part rests on two generations: the binding controller aggregates only what the present generation of each
-Work yields (`trusted`), and says in the condition FullyApplied for which generation of the binding it did so.
+Everything else is unknown, which is not healthy. The chain of generations that ties these together is told in
+`docs/decisions/0003-health-is-tied-to-generations.md`.
 
 Karmada asks only that the scheduler has observed the generation, so that a stale `Healthy` ends its tasks early
 (BEHAVIOUR 8.11); that is not copied.
@@ -16,47 +18,68 @@ from typing import Any, cast
 import msgspec
 
 from leeward.api.cluster import Cluster
-from leeward.api.meta import find_condition
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import REFLECTED_CONDITION
-from leeward.api.work import AggregatedStatusItem, Binding, TargetCluster, Work
+from leeward.api.work import Binding, ManifestStatus, Work
 
 FULLY_APPLIED = "FullyApplied"
 
 
-def is_seen_healthy(binding: Binding, target: TargetCluster, cluster: Cluster | None) -> bool:
-    """Whether the copy on `target` may be relied upon now. Holds: S1."""
-    if cluster is None or not cluster.is_ready or not _is_current(binding):
+def is_current(binding: Binding) -> bool:
+    """Whether the Works render the binding's present spec: the binding controller says so."""
+    applied = find_condition(binding.status.conditions, FULLY_APPLIED)
+    return applied is not None and applied.observed_generation == binding.metadata.generation
+
+
+def is_seen_healthy(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
+    """Whether the copy that `work` describes, of `replicas` replicas, may be relied upon now. Holds: S1."""
+    if work is None or cluster is None or not is_fresh(work, cluster):
         return False
-    item = next((i for i in binding.status.aggregated_status if i.cluster_name == target.name), None)
-    if item is None or not item.applied or item.health != "Healthy":
+    statuses = work.status.manifest_statuses
+    return bool(statuses) and all(s.health == "Healthy" and _ready_replicas(s) >= replicas for s in statuses)
+
+
+def seen_ready(work: Work | None, cluster: Cluster | None) -> int:
+    """The replicas of a copy that are known to be ready now; what is not known counts as none."""
+    if work is None or cluster is None or not is_fresh(work, cluster):
+        return 0
+    return min((_ready_replicas(status) for status in work.status.manifest_statuses), default=0)
+
+
+def is_fresh(work: Work, cluster: Cluster) -> bool:
+    """Whether the statuses speak of the Work's present generation, and of a time since the cluster became Ready."""
+    ready, reflected = cluster.ready, _reflected(work)
+    if ready is None or ready.status != "True" or reflected is None or not _is_applied(work):
         return False
-    return target.replicas == 0 or _ready_replicas(item) >= target.replicas
+    since, at = ready.last_transition_time, reflected.last_transition_time
+    return since is None or (at is not None and at >= since)
 
 
 def trusted(work: Work) -> Work:
     """`work` without what was reported of an earlier generation of it."""
     generation = work.metadata.generation
-    applied = work.applied
-    if applied is None or applied.observed_generation != generation:
-        conditions = tuple(c for c in work.status.conditions if c.type != "Applied")
-        return _with_status(work, conditions=conditions)
-    reflected = find_condition(work.status.conditions, REFLECTED_CONDITION)
-    if reflected is None or reflected.observed_generation != generation:
+    if work.applied is not None and work.applied.observed_generation != generation:
+        return _with_status(work, conditions=tuple(c for c in work.status.conditions if c.type != "Applied"))
+    if _reflected(work) is None:
         statuses = tuple(msgspec.structs.replace(s, health="Unknown") for s in work.status.manifest_statuses)
         return _with_status(work, manifest_statuses=statuses)
     return work
 
 
-def _is_current(binding: Binding) -> bool:
-    """Whether the aggregated status was made of Works that render the present spec."""
-    applied = find_condition(binding.status.conditions, FULLY_APPLIED)
-    return applied is not None and applied.observed_generation == binding.metadata.generation
+def _is_applied(work: Work) -> bool:
+    applied = work.applied
+    return applied is not None and applied.status == "True" and applied.observed_generation == work.metadata.generation
 
 
-def _ready_replicas(item: AggregatedStatusItem) -> int:
+def _reflected(work: Work) -> Condition | None:
+    reflected = find_condition(work.status.conditions, REFLECTED_CONDITION)
+    return reflected if reflected is not None and reflected.observed_generation == work.metadata.generation else None
+
+
+def _ready_replicas(status: ManifestStatus) -> int:
     """The ready replicas that the member reports, 0 when it reports none."""
-    status = cast(Mapping[str, Any], item.status or {})
-    counts = (status.get(field) for field in ("readyReplicas", "numberReady", "ready", "succeeded"))
+    fields = cast(Mapping[str, Any], status.status or {})
+    counts = (fields.get(name) for name in ("readyReplicas", "numberReady", "ready", "succeeded"))
     return next((count for count in counts if isinstance(count, int)), 0)
 
 

@@ -5,6 +5,7 @@ were at least placed. `suppressDeletion` holds a task (true) or ends it (false),
 result is never "all healthy" (BEHAVIOUR 8.1).
 
 Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
+With `exact` its rules hold: the reported health counts whatever it speaks of, and time ends a task by itself.
 """
 
 from collections.abc import Mapping
@@ -15,46 +16,66 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import wire_time
-from leeward.api.work import Binding, GracefulEvictionTask
-from leeward.core.failover.evidence import is_seen_healthy
+from leeward.api.work import Binding, GracefulEvictionTask, Work
+from leeward.core.failover.evidence import is_current, is_seen_healthy
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Tasks that go on, clusters whose task has ended, and when the next grace period ends."""
+    """Tasks that go on, clusters whose task has ended, and when the next grace period ends.
+
+    `overdue` are the clusters whose task would have ended by time, had their replacement been placed.
+    """
 
     kept: tuple[GracefulEvictionTask, ...]
     finished: tuple[str, ...]
+    overdue: tuple[str, ...]
     wake_at: datetime | None
 
 
-def assess_tasks(binding: Binding, clusters: Mapping[str, Cluster], now: datetime, grace_seconds: float) -> Assessment:
-    """Judges the open tasks of `binding`. Holds: S1."""
-    replaced = _is_replaced(binding)
-    healthy = replaced and all(is_seen_healthy(binding, t, clusters.get(t.name)) for t in binding.spec.clusters)
+def assess_tasks(
+    binding: Binding,
+    clusters: Mapping[str, Cluster],
+    works: Mapping[str, Work],
+    now: datetime,
+    grace_seconds: float,
+    exact: bool = False,
+) -> Assessment:
+    """Judges the open tasks of `binding`; `works` are its Works by cluster. Holds: S1."""
+    replaced = exact or is_replaced(binding)
+    healthy = _all_reported_healthy(binding) if exact else replaced and is_healthy(binding, clusters, works)
     kept: list[GracefulEvictionTask] = []
     finished: list[str] = []
+    overdue: list[str] = []
     ends: list[datetime] = []
     for task in binding.spec.graceful_eviction_tasks:
-        started = task.creation_timestamp or wire_time(now)
-        grace = grace_seconds if task.grace_period_seconds is None else task.grace_period_seconds
-        end = started + timedelta(seconds=grace)
+        if task.creation_timestamp is None:
+            kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
+            continue
+        end = task.creation_timestamp + timedelta(seconds=_grace(task, grace_seconds))
         if _is_finished(task, healthy=healthy, replaced=replaced, is_late=now > end):
             finished.append(task.from_cluster)
             continue
-        kept.append(task if task.creation_timestamp else msgspec.structs.replace(task, creation_timestamp=started))
-        if task.suppress_deletion is None and end >= now:
-            ends.append(end + timedelta(microseconds=1))
-    return Assessment(tuple(kept), tuple(finished), min(ends, default=None))
+        kept.append(task)
+        if task.suppress_deletion is None:
+            if now > end:
+                overdue.append(task.from_cluster)
+            else:
+                ends.append(end + timedelta(microseconds=1))
+    return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(ends, default=None))
 
 
-def _is_finished(task: GracefulEvictionTask, *, healthy: bool, replaced: bool, is_late: bool) -> bool:
-    if task.suppress_deletion is not None:
-        return not task.suppress_deletion
-    return healthy or (is_late and replaced)
+def is_healthy(binding: Binding, clusters: Mapping[str, Cluster], works: Mapping[str, Work]) -> bool:
+    """Whether every present target is seen healthy; False without any."""
+    targets = binding.spec.clusters
+    return (
+        bool(targets)
+        and is_current(binding)
+        and all(is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in targets)
+    )
 
 
-def _is_replaced(binding: Binding) -> bool:
+def is_replaced(binding: Binding) -> bool:
     """Whether the present targets are all that is asked for, so that nothing of the old copies is missed."""
     spec = binding.spec
     if not spec.clusters:
@@ -63,3 +84,21 @@ def _is_replaced(binding: Binding) -> bool:
     if not spec.replicas or strategy is None or strategy.replica_scheduling_type == "Duplicated":
         return True
     return sum(target.replicas for target in spec.clusters) >= spec.replicas
+
+
+def _grace(task: GracefulEvictionTask, default_seconds: float) -> float:
+    return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds
+
+
+def _is_finished(task: GracefulEvictionTask, *, healthy: bool, replaced: bool, is_late: bool) -> bool:
+    if task.suppress_deletion is not None:
+        return not task.suppress_deletion
+    return healthy or (is_late and replaced)
+
+
+def _all_reported_healthy(binding: Binding) -> bool:
+    """Karmada's rule: vacuously true without targets."""
+    if binding.status.scheduler_observed_generation != binding.metadata.generation:
+        return False
+    health = {item.cluster_name: item.health for item in binding.status.aggregated_status}
+    return all(health.get(target.name) == "Healthy" for target in binding.spec.clusters)

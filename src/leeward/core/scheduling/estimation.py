@@ -1,17 +1,15 @@
 """The general estimator: how many more replicas fit into a cluster, by what it reports of its resources.
 
-Either by the summary (one big pool), or, when the cluster has resource models, by nodes of the smallest size of each
-grade. Karmada: pkg/estimator/client/general.go; same, except that amounts are never truncated to 32 bits.
+Karmada: pkg/estimator/client/general.go; same, except that amounts are never truncated to 32 bits.
 """
 
-from collections.abc import Mapping
-from decimal import ROUND_CEILING, Decimal
+from collections.abc import Mapping, Sequence
 
-from leeward.api.cluster import Cluster, ResourceSummary
-from leeward.api.quantity import Quantity, milli, parse_quantity, whole
-from leeward.api.work import ResourceBindingSpec
-from leeward.core.scheduling.model import MAX_REPLICAS, Estimator
-from leeward.core.scheduling.node_models import replicas_by_models
+from leeward.api.cluster import Cluster
+from leeward.api.quantity import Quantity
+from leeward.api.work import Component, ResourceBindingSpec
+from leeward.core.scheduling.capacity import Capacity, Demand
+from leeward.core.scheduling.model import Estimator
 
 
 def available_replicas(cluster: Cluster, request: Mapping[str, Quantity] | None) -> int:
@@ -19,40 +17,14 @@ def available_replicas(cluster: Cluster, request: Mapping[str, Quantity] | None)
 
     Raises: ValueError or ArithmeticError for a quantity that cannot be read, or is absurd.
     """
-    summary = cluster.status.resource_summary
-    if summary is None:
-        return 0
-    pods = min(_ceil(_free(summary, "pods")), MAX_REPLICAS)
-    if pods <= 0:
-        return 0
-    if request is None:
-        return pods
-    by_models = replicas_by_models(cluster, request)
-    if by_models is None:
-        by_models = min((_fit(summary, name, amount) for name, amount in request.items()), default=MAX_REPLICAS)
-    return max(0, min(pods, by_models))
+    capacity = Capacity.of(cluster)
+    return 0 if capacity is None else capacity.replicas(None if request is None else Demand.of(request))
 
 
-def _fit(summary: ResourceSummary, name: str, amount: Quantity) -> int:
-    """How often `amount` fits into what is free; a request for nothing fits always."""
-    if whole(amount) <= 0:
-        return MAX_REPLICAS
-    if name not in summary.allocatable:
-        return 0
-    free = _free(summary, name)
-    if _ceil(free) <= 0:
-        return 0
-    return _ceil(free * 1000) // milli(amount) if name == "cpu" else _ceil(free) // whole(amount)
-
-
-def _free(summary: ResourceSummary, name: str) -> Decimal:
-    parts = (summary.allocatable, summary.allocated, summary.allocating)
-    allocatable, allocated, allocating = (parse_quantity(part.get(name, 0)) for part in parts)
-    return allocatable - allocated - allocating
-
-
-def _ceil(amount: Decimal) -> int:
-    return int(amount.to_integral_value(ROUND_CEILING))
+def available_sets(cluster: Cluster, components: Sequence[Component]) -> int:
+    """Whole sets of components that fit. Raises: as `available_replicas`."""
+    capacity = Capacity.of(cluster)
+    return 0 if capacity is None else capacity.sets(components)
 
 
 def _estimate(spec: ResourceBindingSpec, cluster: Cluster) -> int:
@@ -64,4 +36,12 @@ def _estimate(spec: ResourceBindingSpec, cluster: Cluster) -> int:
         return 0
 
 
-GENERAL_ESTIMATOR = Estimator("GeneralEstimator", _estimate)
+def _estimate_sets(spec: ResourceBindingSpec, cluster: Cluster) -> int:
+    """Holds: S10."""
+    try:
+        return available_sets(cluster, spec.components)
+    except (ValueError, ArithmeticError):
+        return 0
+
+
+GENERAL_ESTIMATOR = Estimator("GeneralEstimator", _estimate, _estimate_sets)

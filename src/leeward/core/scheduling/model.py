@@ -9,9 +9,11 @@ from typing import Literal
 from leeward.api.cluster import Cluster
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
+from leeward.core.scheduling.capacity import MAX_REPLICAS
 
-MAX_REPLICAS = 2**31 - 1
-"""What an estimator answers when the cluster sets no limit."""
+
+def no_limit(spec: ResourceBindingSpec, cluster: Cluster) -> int:
+    return MAX_REPLICAS
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,13 @@ class Request:
         """Clusters with an open eviction task of this binding."""
         return frozenset(task.from_cluster for task in self.spec.graceful_eviction_tasks)
 
+    @cached_property
+    def is_set(self) -> bool:
+        """Whether this is several components that go to exactly one cluster together."""
+        constraints = self.placement.spread_constraints
+        one = any(c.spread_by_field == "cluster" and c.min_groups == c.max_groups == 1 for c in constraints)
+        return one and len(self.spec.components) > 1
+
     @property
     def is_fresh(self) -> bool:
         """Whether a reschedule was requested after the last result: existing assignments then count for nothing."""
@@ -125,19 +134,27 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Estimator:
-    """`estimate` returns how many more replicas fit; the smallest answer of all estimators counts."""
+    """`estimate` returns how many more replicas fit, `estimate_sets` how many more sets of all components.
+
+    The smallest answer of all estimators counts; one that says nothing about sets has `no_limit` there.
+    """
 
     name: str
     estimate: Callable[[ResourceBindingSpec, Cluster], int]
+    estimate_sets: Callable[[ResourceBindingSpec, Cluster], int] = no_limit
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The plug-ins that one scheduler runs. The first filter in order gives the reason."""
+    """The plug-ins that one scheduler runs. The first filter in order gives the reason.
+
+    `multiple_pod_templates`: a template of several components that goes to exactly one cluster is placed as a set.
+    """
 
     filters: tuple[Filter, ...]
     scores: tuple[Score, ...]
     estimators: tuple[Estimator, ...]
+    multiple_pod_templates: bool = False
 
 
 def is_reschedule_requested(spec: ResourceBindingSpec, last_scheduled_time: datetime | None) -> bool:

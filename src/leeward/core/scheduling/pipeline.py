@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from leeward.api.cluster import Cluster
-from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, TargetCluster
+from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, TargetCluster, TargetComponent
 from leeward.core.scheduling.affinity import CLUSTER_AFFINITY, tier_of
 from leeward.core.scheduling.api_enablement import API_ENABLEMENT
 from leeward.core.scheduling.assignment import assign
+from leeward.core.scheduling.capacity import MAX_REPLICAS
 from leeward.core.scheduling.estimation import GENERAL_ESTIMATOR
 from leeward.core.scheduling.eviction import CLUSTER_EVICTION
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY
 from leeward.core.scheduling.model import (
-    MAX_REPLICAS,
     Candidate,
     Placed,
     Profile,
@@ -80,7 +80,7 @@ def place(request: Request, clusters: Sequence[Cluster], profile: Profile = DEFA
     selected = select(request, candidates)
     if isinstance(selected, Unplaceable):
         return Unplaceable(selected.kind, f"failed to select clusters: {selected.message}", rejected)
-    targets = _targets(request, selected)
+    targets = _targets(request, selected, profile)
     if isinstance(targets, Unplaceable):
         return Unplaceable(targets.kind, f"failed to assign replicas: {targets.message}", rejected)
     return Placed(targets, request.affinity_name)
@@ -113,22 +113,35 @@ def _candidate(request: Request, cluster: Cluster, profile: Profile) -> Candidat
         cluster,
         tier=tier_of(request, cluster),
         score=sum(plugin.score(request, cluster) for plugin in profile.scores),
-        room=_room(request.spec, cluster, profile),
+        room=room_in(request, cluster, profile),
         assigned=request.assigned.get(cluster.name, 0),
     )
 
 
-def _room(spec: ResourceBindingSpec, cluster: Cluster, profile: Profile) -> int:
+def room_in(request: Request, cluster: Cluster, profile: Profile) -> int:
+    """How many more replicas (or sets of components) fit, by the lowest estimate."""
+    spec = request.spec
     if spec.replicas == 0 and not spec.components:
         return MAX_REPLICAS
-    room = min((plugin.estimate(spec, cluster) for plugin in profile.estimators), default=MAX_REPLICAS)
+    as_set = profile.multiple_pod_templates and request.is_set
+    estimates = (
+        plugin.estimate_sets(spec, cluster) if as_set else plugin.estimate(spec, cluster)
+        for plugin in profile.estimators
+    )
+    room = min(estimates, default=MAX_REPLICAS)
     return spec.replicas if room == MAX_REPLICAS else room
 
 
-def _targets(request: Request, selected: Sequence[Candidate]) -> tuple[TargetCluster, ...] | Unplaceable:
+def _targets(
+    request: Request, selected: Sequence[Candidate], profile: Profile
+) -> tuple[TargetCluster, ...] | Unplaceable:
     """Templates without replicas, and those of several components, go to all selected clusters as they are."""
-    if not request.spec.is_workload or len(request.spec.components) > 1:
-        return tuple(TargetCluster(name) for name in sorted(candidate.name for candidate in selected))
+    spec = request.spec
+    if not spec.is_workload or len(spec.components) > 1:
+        names = sorted(candidate.name for candidate in selected)
+        parts = tuple(TargetComponent(component.name, component.replicas) for component in spec.components)
+        as_set = profile.multiple_pod_templates and request.is_set
+        return tuple(TargetCluster(name, components=parts if as_set else ()) for name in names)
     assigned = assign(request, selected)
     if isinstance(assigned, Unplaceable):
         return assigned

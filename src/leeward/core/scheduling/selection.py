@@ -1,26 +1,28 @@
 """Select: which of the candidates take part, by spread constraints.
 
-Karmada: pkg/scheduler/core/spreadconstraint; same: only `cluster` and `region` can be spread over, and constraints do
-not matter for static weights.
+Karmada: pkg/scheduler/core/spreadconstraint; the same for `cluster` and `region`, and where constraints do not matter:
+for static weights. Karmada fails on zone, provider and label; here they are spread over as regions are.
 """
 
 from collections.abc import Sequence
 
 from leeward.api.policy import ReplicaSchedulingStrategy, SpreadConstraint
+from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
-from leeward.core.scheduling.regions import select_by_region
+from leeward.core.scheduling.spreading import select_by_groups
 
 
 def select(request: Request, candidates: Sequence[Candidate]) -> tuple[Candidate, ...] | Unplaceable:
     """`candidates` best first."""
     constraints = {c.spread_by_field: c for c in request.placement.spread_constraints}
-    if not constraints or _ignores_constraints(request.placement.replica_scheduling):
+    if not constraints or ignores_constraints(request.placement.replica_scheduling):
         return tuple(candidates)
-    if "region" in constraints:
-        return select_by_region(request, candidates, constraints["region"], constraints.get("cluster"))
+    by_group = groupings(request.placement.spread_constraints)
+    if by_group:
+        return select_by_groups(request, candidates, by_group, constraints.get("cluster"))
     if "cluster" in constraints:
-        return _select_by_cluster(request, candidates, constraints["cluster"])
-    return Unplaceable("Error", "just support cluster and region spread constraint", {})
+        return select_by_cluster(request, candidates, constraints["cluster"])
+    return Unplaceable("Error", "a spread constraint names neither a field nor a label", {})
 
 
 def divides(strategy: ReplicaSchedulingStrategy | None) -> bool:
@@ -28,7 +30,7 @@ def divides(strategy: ReplicaSchedulingStrategy | None) -> bool:
     return strategy is not None and strategy.replica_scheduling_type != "Duplicated"
 
 
-def _ignores_constraints(strategy: ReplicaSchedulingStrategy | None) -> bool:
+def ignores_constraints(strategy: ReplicaSchedulingStrategy | None) -> bool:
     if strategy is None or strategy.replica_scheduling_type != "Divided":
         return False
     if strategy.replica_division_preference != "Weighted":
@@ -37,7 +39,7 @@ def _ignores_constraints(strategy: ReplicaSchedulingStrategy | None) -> bool:
     return preference is None or bool(preference.static_weight_list and not preference.dynamic_weight)
 
 
-def _select_by_cluster(
+def select_by_cluster(
     request: Request, candidates: Sequence[Candidate], constraint: SpreadConstraint
 ) -> tuple[Candidate, ...] | Unplaceable:
     if len(candidates) < constraint.min_groups:

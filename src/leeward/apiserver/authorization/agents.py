@@ -1,0 +1,42 @@
+"""An agent writes under its own name only.
+
+A rule cannot say which name a new object may have, so the group of all agents may create Clusters and Leases, and this
+sees to it that they are their own. What is there already is guarded by rules that name it.
+"""
+
+from leeward.api.meta import Manifest
+from leeward.api.names import CLUSTER_NAMESPACE, execution_space
+from leeward.apiserver.admission import AdmissionReview, Rejected
+from leeward.apiserver.handler import ADMIN_GROUP, User
+from leeward.apiserver.values import section
+
+AGENT_GROUP = "system:karmada:agents"
+AGENT_PREFIX = "system:karmada:agent:"
+
+
+class AgentRestriction:
+    """An `Admission`: nothing of a cluster is touched by another cluster's agent."""
+
+    def admit(self, review: AdmissionReview) -> Manifest:
+        if AGENT_GROUP in review.user.groups and ADMIN_GROUP not in review.user.groups:
+            self._check(review, cluster_of(review.user))
+        return review.object
+
+    def _check(self, review: AdmissionReview, cluster: str) -> None:
+        name = section(review.object, "metadata").get("name", "")
+        match review.resource.plural:
+            case "clusters":
+                own = name == cluster
+            case "leases":
+                own = (review.namespace, name) == (CLUSTER_NAMESPACE, cluster)
+            case "certificatesigningrequests":
+                own = True
+            case _:
+                own = review.namespace == execution_space(cluster)
+        if not (own and cluster):
+            raise Rejected(f'the agent of cluster "{cluster}" may only touch what belongs to that cluster')
+
+
+def cluster_of(user: User) -> str:
+    """The cluster that the user is the agent of; empty when it is none."""
+    return user.name.removeprefix(AGENT_PREFIX) if user.name.startswith(AGENT_PREFIX) else ""

@@ -1,0 +1,77 @@
+"""The structures of the built-in kinds, read from the tables in `types/`.
+
+    Name: field type, field= type        a struct; `=` marks what is always written; `Name!` is an atom
+    string int32 int64 bool double time microtime bytes quantity intstr any
+    {type}  {type}!                      a map; an atomic one
+    [type]  [type by key,key]  [type set]    an atomic list, one with keys, a set
+
+Source of the tables: the fields and the `listType`, `listMapKey`, `mapType` and `structType` marks of Kubernetes' API.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+
+from leeward.apiserver.structure import ANY, Structure
+
+_TABLES = ("meta", "core", "pods", "volumes", "workloads", "network", "others")
+_FIELD = re.compile(r"(\w+)(=?) (\[[^\]]*\]|\{\{?[^}]*\}\}?!?|\w+)(?:, |$)")
+_SCALARS = frozenset(
+    ("string", "int32", "int64", "bool", "double", "time", "microtime", "bytes", "quantity", "intstr")
+)
+_DEFAULTS = {("ContainerPort", "protocol"): "TCP", ("ServicePort", "protocol"): "TCP"}
+
+
+@cache
+def structure_of(name: str) -> Structure | None:
+    """The structure of a struct, by its name in the tables; None for one that is not there."""
+    declared = _declared().get(name)
+    if declared is None:
+        return None
+    atomic, text = declared
+    structure = Structure("struct", name, atomic=atomic)
+    fields = list(_FIELD.findall(text))
+    structure.always = tuple(field for field, always, _ in fields if always)
+    for field, _, written in fields:
+        structure.fields[field] = _parse(written, _DEFAULTS.get((name, field)))
+    return structure
+
+
+def structure_of_kind(group: str, version: str, kind: str) -> Structure | None:
+    """A built-in kind as a whole, with its apiVersion and kind."""
+    name = {("autoscaling", "v1"): f"{kind}V1", ("events.k8s.io", "v1"): f"New{kind}"}.get((group, version), kind)
+    structure = structure_of(name)
+    if structure is not None:
+        structure.fields.setdefault("apiVersion", Structure("scalar", "string"))
+        structure.fields.setdefault("kind", Structure("scalar", "string"))
+    return structure
+
+
+def _parse(written: str, default: str | None = None) -> Structure:
+    if written.startswith("["):
+        element, _, keys = written[1:-1].partition(" by ")
+        is_set = element.endswith(" set")
+        of = _parse(element.removesuffix(" set"))
+        return Structure("list", element=of, atomic=not keys and not is_set, keys=tuple(k for k in keys.split(",") if k))
+    if written.startswith("{"):
+        return Structure("map", element=_parse(written.removesuffix("!")[1:-1]), atomic=written.endswith("!"))
+    if written in _SCALARS:
+        return Structure("scalar", written, default=default)
+    if written == "any":
+        return ANY
+    structure = structure_of(written)
+    assert structure is not None, f"types/ has no {written}"
+    return structure
+
+
+@cache
+def _declared() -> dict[str, tuple[bool, str]]:
+    return {name: (atomic, text) for table in _TABLES for name, atomic, text in _read(table)}
+
+
+def _read(table: str) -> Iterator[tuple[str, bool, str]]:
+    text = resources.files("leeward.apiserver.kinds").joinpath("types", f"{table}.txt").read_text()
+    for line in text.replace("\n    ", " ").splitlines():
+        name, _, fields = line.partition(": ")
+        yield name.removesuffix("!"), name.endswith("!"), fields

@@ -1,0 +1,122 @@
+"""The brake: when most of the fleet looks dead, the control plane is more likely cut off than the world at its end.
+
+While it is engaged no automatic NoExecute taint is set, and no eviction for one starts, on a cluster that looks dead.
+Taints set by hand or by a policy on a cluster that is alive are not held. It releases itself when the ratio has
+stayed below its threshold for a while.
+
+Holds: S4. Karmada has no such thing (BEHAVIOUR 8.5).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from leeward.api import codec
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Condition, format_time, parse_time
+
+
+@dataclass(frozen=True, slots=True)
+class BrakeSettings:
+    """--unhealthy-cluster-threshold, --unhealthy-cluster-minimum, --brake-release-after; `enabled` False: no brake."""
+
+    threshold: float = 0.55
+    minimum: int = 3
+    release_seconds: float = 60
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Brake:
+    """`since` is when it was engaged (None: it is not); `calm_since` when the fleet looked well again meanwhile.
+
+    `overruled`: someone released it by hand; it stays so until the alarm is over.
+    """
+
+    since: datetime | None = None
+    calm_since: datetime | None = None
+    overruled: bool = False
+
+    @property
+    def engaged(self) -> bool:
+        return self.since is not None
+
+
+@dataclass(frozen=True, slots=True)
+class BrakeDecision:
+    brake: Brake
+    message: str
+    wake_at: datetime | None = None
+
+
+def looks_dead(cluster: Cluster) -> bool:
+    """Not Ready, for another reason than that its status could not be collected."""
+    ready = cluster.ready
+    return ready is not None and ready.status != "True" and ready.reason != "StatusCollectionFailed"
+
+
+def is_alarming(clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
+    """Whether so much of the fleet looks dead that it is more likely us. The fleet is what was ever Ready."""
+    if not settings.enabled:
+        return False
+    fleet = [cluster for cluster in clusters if cluster.status.kubernetes_version and not cluster.is_being_deleted]
+    dead = sum(map(looks_dead, fleet))
+    most = dead >= settings.minimum and dead > settings.threshold * len(fleet)
+    return most or (dead > 0 and dead == len(fleet))
+
+
+def decide_brake(brake: Brake, clusters: Iterable[Cluster], now: datetime, settings: BrakeSettings) -> BrakeDecision:
+    """What the brake is to be now, why, and when to look again."""
+    clusters = list(clusters)
+    dead = sorted(cluster.name for cluster in clusters if looks_dead(cluster))
+    count = f"{len(dead)} of {len(clusters)} clusters look dead"
+    alarming = is_alarming(clusters, settings)
+    if alarming and brake.overruled:
+        return BrakeDecision(Brake(overruled=True), f"released by hand: {count}")
+    if alarming:
+        message = f"{count} ({', '.join(dead)}): no automatic eviction starts until they are back or it is released"
+        return BrakeDecision(Brake(brake.since or now), message)
+    if not brake.engaged:
+        return BrakeDecision(Brake(), count)
+    calm_since = brake.calm_since or now
+    release_at = calm_since + timedelta(seconds=settings.release_seconds)
+    if now >= release_at:
+        return BrakeDecision(Brake(), f"released: {count}")
+    return BrakeDecision(Brake(brake.since, calm_since), f"{count}: about to be released", release_at)
+
+
+def holds(brake: Brake, clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
+    """Whether evictions are held: it is engaged, or is about to be, as soon as its state is written."""
+    return settings.enabled and (brake.engaged or (not brake.overruled and is_alarming(clusters, settings)))
+
+
+def parse_brake(data: Mapping[str, str]) -> Brake:
+    """Reads the ConfigMap's data; an instant that cannot be read counts as not set."""
+    return Brake(_instant(data.get("since")), _instant(data.get("calmSince")), data.get("overruled") == "true")
+
+
+def render_brake(decision: BrakeDecision) -> dict[str, str]:
+    """The ConfigMap's data: the state, and the condition `Engaged` for people."""
+    brake = decision.brake
+    condition = Condition(
+        type="Engaged",
+        status="True" if brake.engaged else "False",
+        reason="FleetLooksDead" if brake.engaged else "Overruled" if brake.overruled else "FleetLooksWell",
+        message=decision.message,
+        last_transition_time=brake.since,
+    )
+    data = {"condition": codec.encode(condition).decode()}
+    if brake.since is not None:
+        data["since"] = format_time(brake.since)
+    if brake.calm_since is not None:
+        data["calmSince"] = format_time(brake.calm_since)
+    if brake.overruled:
+        data["overruled"] = "true"
+    return data
+
+
+def _instant(text: str | None) -> datetime | None:
+    try:
+        return parse_time(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,104 @@
+"""A cluster comes back before its eviction is finished: is the eviction still worth it?
+
+It is withdrawn when the old copy is seen healthy and the replacement is not yet: the copy that works is kept, and what
+is not there yet is given up, as far as that is needed. What is ready already stays where it is.
+
+Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (BEHAVIOUR 8.4).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.core.failover.eviction import decide_stay
+from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """The result with the old copy back in it, and the tasks that are left."""
+
+    cluster: str
+    clusters: tuple[TargetCluster, ...]
+    tasks: tuple[GracefulEvictionTask, ...]
+
+
+def find_withdrawal(
+    binding: Binding, clusters: Mapping[str, Cluster], works: Mapping[str, Work], now: datetime
+) -> Withdrawal | None:
+    """The first open task that is to be withdrawn. Holds: S1, S3."""
+    spec = binding.spec
+    if not is_current(binding):
+        return None
+    for task in spec.graceful_eviction_tasks:
+        if not _is_alive_again(spec, task, clusters.get(task.from_cluster), works.get(task.from_cluster), now):
+            continue
+        result = _with_old_copy(spec, task, clusters, works)
+        if result is not None:
+            tasks = tuple(t for t in spec.graceful_eviction_tasks if t is not task)
+            return Withdrawal(task.from_cluster, result, tasks)
+    return None
+
+
+def _is_alive_again(
+    spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster | None, work: Work | None, now: datetime
+) -> bool:
+    if cluster is None or cluster.is_being_deleted or task.reason != "TaintUntolerated":
+        return False
+    if task.purge_mode == "Directly" or work is None or work.metadata.deletion_timestamp is not None:
+        return False
+    tolerations = spec.placement.cluster_tolerations if spec.placement else ()
+    may_stay = not decide_stay(cluster.spec.taints, tolerations, now).is_over(now)
+    return may_stay and is_seen_healthy(work, cluster, task.replicas or 0)
+
+
+def _with_old_copy(
+    spec: ResourceBindingSpec, task: GracefulEvictionTask, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
+) -> tuple[TargetCluster, ...] | None:
+    """The present result, less what is not ready, plus the old copy; None when too much of it is ready already."""
+    ready = {t.name: min(t.replicas, seen_ready(works.get(t.name), clusters.get(t.name))) for t in spec.clusters}
+    healthy = {t.name for t in spec.clusters if is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas)}
+    old = TargetCluster(task.from_cluster, task.replicas or 0)
+    if _is_divided(spec):
+        kept = _less(spec.clusters, ready, old.replicas)
+    else:
+        kept = _fewer(spec, healthy)
+    return None if kept is None else tuple(sorted((*kept, old), key=lambda target: target.name))
+
+
+def _less(
+    targets: tuple[TargetCluster, ...], ready: Mapping[str, int], excess: int
+) -> tuple[TargetCluster, ...] | None:
+    """Takes `excess` replicas away from where they are not ready."""
+    kept: list[TargetCluster] = []
+    for target in sorted(targets, key=lambda target: (ready[target.name] - target.replicas, target.name)):
+        taken = min(excess, target.replicas - ready[target.name])
+        excess -= taken
+        if target.replicas > taken:
+            kept.append(msgspec.structs.replace(target, replicas=target.replicas - taken))
+    return tuple(kept) if excess == 0 else None
+
+
+def _fewer(spec: ResourceBindingSpec, healthy: set[str]) -> tuple[TargetCluster, ...] | None:
+    """Drops copies that are not healthy, where the constraint on clusters leaves no room for the old one."""
+    if len(healthy) == len(spec.clusters):
+        return None
+    room = _max_clusters(spec) - 1
+    kept = sorted(spec.clusters, key=lambda target: (target.name not in healthy, target.name))[:room]
+    dropped = {target.name for target in spec.clusters} - {target.name for target in kept}
+    return None if dropped & healthy else tuple(kept)
+
+
+def _max_clusters(spec: ResourceBindingSpec) -> int:
+    constraints = spec.placement.spread_constraints if spec.placement else ()
+    limits = [c.max_groups for c in constraints if c.spread_by_field == "cluster" and c.max_groups > 0]
+    return min(limits, default=len(spec.clusters) + 1)
+
+
+def _is_divided(spec: ResourceBindingSpec) -> bool:
+    strategy = spec.placement.replica_scheduling if spec.placement else None
+    return spec.replicas > 0 and strategy is not None and strategy.replica_scheduling_type != "Duplicated"

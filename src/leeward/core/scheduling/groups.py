@@ -1,0 +1,110 @@
+"""Groups of clusters by a property: by region, zone, provider, or the value of a label.
+
+A group's weight says how well it serves the request; the heaviest come first. A cluster in several zones is in several
+groups, and one without the property in none. Karmada: spreadconstraint/group_clusters.go; the same for regions.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from leeward.api.cluster import Cluster
+from leeward.api.policy import SpreadConstraint
+from leeward.core.scheduling.model import Candidate, Request
+
+WEIGHT_UNIT = 1000
+"""One fulfilled replica outweighs any score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`spanning` are those of the clusters that are in other groups, too, with all their groups."""
+
+    name: str
+    clusters: tuple[Candidate, ...]
+    weight: int
+    spanning: Mapping[str, frozenset[str]]
+
+    @property
+    def rank(self) -> tuple[int, str]:
+        return (-self.weight, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A spread constraint over groups: `values` gives a cluster's groups."""
+
+    title: str
+    values: Callable[[Cluster], Iterable[str]]
+    constraint: SpreadConstraint
+
+    def groups(self, request: Request, candidates: Sequence[Candidate], min_clusters: int) -> tuple[Group, ...]:
+        members: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            for value in dict.fromkeys(self.values(candidate.cluster)):
+                if value:
+                    members.setdefault(value, []).append(candidate)
+        weigh = _weigher(request, self.constraint.min_groups, min_clusters)
+        return tuple(Group(name, tuple(g), weigh(g), self._spanning(g)) for name, g in members.items())
+
+    def _spanning(self, group: Iterable[Candidate]) -> Mapping[str, frozenset[str]]:
+        reach = {candidate.name: frozenset(self.covered([candidate])) for candidate in group}
+        return {name: groups for name, groups in reach.items() if len(groups) > 1}
+
+    def covered(self, chosen: Iterable[Candidate]) -> set[str]:
+        """The groups that these clusters are in."""
+        return {value for candidate in chosen for value in self.values(candidate.cluster) if value}
+
+
+_FIELDS: dict[str, Callable[[Cluster], Iterable[str]]] = {
+    "region": lambda cluster: (cluster.spec.region,),
+    "provider": lambda cluster: (cluster.spec.provider,),
+    "zone": lambda cluster: cluster.spec.zones,
+}
+
+
+def groupings(constraints: Iterable[SpreadConstraint]) -> list[Grouping]:
+    """Those of the constraints that are over groups: region, provider, zone, then labels; of one field, the last."""
+    found: dict[str, Grouping] = {}
+    for constraint in constraints:
+        label, by_field = constraint.spread_by_label, constraint.spread_by_field
+        if by_field in _FIELDS:
+            found[by_field] = Grouping(by_field, _FIELDS[by_field], constraint)
+        elif label and not by_field:
+            found[f"label {label}"] = Grouping(f"label {label}", _label_values(label), constraint)
+    order = [*_FIELDS, *(title for title in found if title not in _FIELDS)]
+    return [found[title] for title in order if title in found]
+
+
+def _label_values(label: str) -> Callable[[Cluster], Iterable[str]]:
+    return lambda cluster: (cluster.metadata.labels.get(label, ""),)
+
+
+def _weigher(request: Request, min_groups: int, min_clusters: int) -> Callable[[Sequence[Candidate]], int]:
+    replicas, strategy = request.spec.replicas, request.placement.replica_scheduling
+    if strategy is None or strategy.replica_scheduling_type == "Duplicated":
+        return lambda group: _weight_of_copies(replicas, group)
+    target = -(-replicas // max(1, min_groups))
+    return lambda group: _weight_of_shares(target, max(min_clusters, min_groups), group)
+
+
+def _weight_of_copies(replicas: int, group: Sequence[Candidate]) -> int:
+    valid = [candidate.score for candidate in group if candidate.available >= replicas]
+    return len(valid) * WEIGHT_UNIT + sum(valid) // len(valid) if valid else 0
+
+
+def _weight_of_shares(target: int, enough: int, group: Sequence[Candidate]) -> int:
+    room = scores = taken = 0
+    for candidate in group:
+        if taken >= enough and room >= target:
+            break
+        room += candidate.available
+        scores += candidate.score
+        taken += 1
+    return min(room, target) * WEIGHT_UNIT + scores // taken
+
+
+def cluster_count(groups: Sequence[Group]) -> int:
+    """The clusters that are in these groups and in no other."""
+    names = {group.name for group in groups}
+    spanning = {name for group in groups for name, reach in group.spanning.items() if reach <= names}
+    return sum(len(group.clusters) - len(group.spanning) for group in groups) + len(spanning)

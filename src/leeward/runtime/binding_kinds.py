@@ -1,0 +1,37 @@
+"""What differs between bindings of namespaced and of cluster-scoped templates."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from leeward.api.names import (
+    BINDING_CONTROLLER_FINALIZER,
+    BINDING_NAME_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+    CLUSTER_BINDING_NAME_ANNOTATION,
+    CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER,
+)
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, Resource
+from leeward.api.work import Work
+from leeward.runtime.identity import Key
+
+
+@dataclass(frozen=True, slots=True)
+class BindingKind:
+    resource: Resource[Any]
+    finalizer: str
+    controller_name: str
+
+    def key_of_work(self, work: Work) -> Key | None:
+        """The binding that a Work belongs to; None for a Work of something else."""
+        annotations = work.metadata.annotations
+        if self.resource.namespaced:
+            name, namespace = annotations.get(BINDING_NAME_ANNOTATION), annotations.get(BINDING_NAMESPACE_ANNOTATION)
+            return Key(namespace, name) if name and namespace else None
+        name = annotations.get(CLUSTER_BINDING_NAME_ANNOTATION)
+        return Key("", name) if name else None
+
+
+RESOURCE_BINDING = BindingKind(RESOURCE_BINDINGS, BINDING_CONTROLLER_FINALIZER, "binding-controller")
+CLUSTER_RESOURCE_BINDING = BindingKind(
+    CLUSTER_RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER, "cluster-resource-binding-controller"
+)

@@ -1,0 +1,91 @@
+"""The brake: engaged when most of the fleet looks dead, released when it looked well for a while."""
+
+import msgspec
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Condition
+from leeward.core.failover.brake import (
+    Brake,
+    BrakeSettings,
+    decide_brake,
+    holds,
+    is_alarming,
+    parse_brake,
+    render_brake,
+)
+from tests.builders import at, cluster, dead
+
+SETTINGS = BrakeSettings()
+
+
+def joined(cluster: Cluster) -> Cluster:
+    """A cluster that was Ready at least once."""
+    return msgspec.structs.replace(
+        cluster, status=msgspec.structs.replace(cluster.status, kubernetes_version="v1.36.0")
+    )
+
+
+def fleet(alive: int, lost: int) -> list[Cluster]:
+    return [joined(cluster(f"alive{n}")) for n in range(alive)] + [joined(dead(f"lost{n}")) for n in range(lost)]
+
+
+@pytest.mark.parametrize(
+    ("alive", "lost", "alarming"),
+    [
+        (0, 0, False),
+        (1, 0, False),
+        (1, 1, False),
+        (1, 2, False),
+        (2, 3, True),
+        (3, 3, False),
+        (0, 1, True),
+        (4, 5, True),
+    ],
+)
+def test_s4_the_alarm_needs_three_and_more_than_55_percent_or_all(alive: int, lost: int, alarming: bool) -> None:
+    assert is_alarming(fleet(alive, lost), SETTINGS) is alarming
+
+
+def test_clusters_that_never_were_ready_do_not_count() -> None:
+    newcomers = [dead(f"new{n}") for n in range(5)]
+    assert not is_alarming([*fleet(2, 0), *newcomers], SETTINGS)
+
+
+def test_a_status_that_could_not_be_collected_is_not_death() -> None:
+    refused = Condition("Ready", "False", "StatusCollectionFailed", last_transition_time=at(0))
+    unknown = [
+        msgspec.structs.replace(c, status=msgspec.structs.replace(c.status, conditions=(refused,))) for c in fleet(0, 4)
+    ]
+    assert not is_alarming(unknown, SETTINGS)
+
+
+def test_it_is_engaged_at_once_and_released_after_a_calm_minute() -> None:
+    engaged = decide_brake(Brake(), fleet(0, 3), at(0), SETTINGS).brake
+    assert engaged == Brake(since=at(0))
+    calming = decide_brake(engaged, fleet(2, 1), at(100), SETTINGS)
+    assert (calming.brake, calming.wake_at) == (Brake(at(0), calm_since=at(100)), at(160))
+    assert decide_brake(calming.brake, fleet(2, 1), at(159), SETTINGS).brake.engaged
+    assert not decide_brake(calming.brake, fleet(2, 1), at(160), SETTINGS).brake.engaged
+
+
+def test_a_new_alarm_ends_the_calm() -> None:
+    calming = Brake(at(0), calm_since=at(100))
+    assert decide_brake(calming, fleet(0, 3), at(130), SETTINGS).brake == Brake(at(0))
+
+
+def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
+    overruled = Brake(overruled=True)
+    assert not holds(overruled, fleet(0, 3), SETTINGS)
+    assert decide_brake(overruled, fleet(0, 3), at(0), SETTINGS).brake == overruled
+    assert decide_brake(overruled, fleet(3, 0), at(0), SETTINGS).brake == Brake()
+
+
+def test_it_holds_already_before_its_state_is_written() -> None:
+    assert holds(Brake(), fleet(0, 3), SETTINGS)
+
+
+def test_its_state_survives_being_written() -> None:
+    decision = decide_brake(Brake(at(0)), fleet(2, 1), at(100), SETTINGS)
+    assert parse_brake(render_brake(decision)) == decision.brake
+    assert parse_brake({"since": "yesterday"}) == Brake()
