@@ -1,23 +1,36 @@
 """Recorded answers of Karmada's own decision code, and how to replay them.
 
 Each file `tests/data/oracle/<suite>.jsonl.gz` has one independent case per line: `{"id", "op"?, "kind"?, "in", "out"}`.
-A test says what our answer is, what it should be, and which inputs are out of scope, with the reason.
+A test says what our answer is, what it should be, which inputs are out of scope, and where we differ on purpose; both
+are rules about the input, with a reason. A test that calls `replay` takes part in `make oracle DIR=path`, which
+replays another directory of such files and prints a line for each.
 """
 
 import gzip
 import json
-from collections import Counter
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
+
+import pytest
 
 from leeward.api.quantity import parse_quantity
 
-DATA = Path(__file__).parent / "data" / "oracle"
+HERE = Path(__file__).parent
+ELSEWHERE = "LEEWARD_ORACLE_DIR"
+REPORT = "LEEWARD_ORACLE_REPORT"
+DATA = Path(os.environ.get(ELSEWHERE, HERE / "data" / "oracle"))
 SHOWN = 5
 QUANTITIES = ("requests", "limits", "resourceRequest")
+
+Verdict = Literal["passed", "failed", "differs", "skipped"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +42,21 @@ class Case:
     expected: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Difference:
+    """Where we differ on purpose: why, and a check that raises when what we answer instead is wrong."""
+
+    reason: str
+    check: Callable[[Case, Any], None]
+
+
 def load(suite: str, *ops: str) -> list[Case]:
     """The cases of a suite, of these operations only when any are named."""
-    with gzip.open(DATA / f"{suite}.jsonl.gz", "rt", encoding="utf-8") as lines:
+    file = next((f for f in (DATA / f"{suite}.jsonl.gz", DATA / f"{suite}.jsonl") if f.exists()), None)
+    if file is None:
+        pytest.skip(f"{DATA} has no {suite}")
+    opener = gzip.open if file.suffix == ".gz" else open
+    with opener(file, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     cases = [Case(r["id"], r.get("op", ""), r.get("kind", ""), r["in"], r["out"]) for r in rows]
     return [case for case in cases if not ops or case.op in ops]
@@ -43,18 +68,47 @@ def replay(
     expected: Callable[[Case], object],
     *,
     skip: Callable[[Case], str | None] = lambda case: None,
+    differs: Callable[[Case], Difference | None] = lambda case: None,
     at_least: int,
 ) -> None:
     """Asserts that all cases which are not skipped have the expected answer, and that enough of them are left."""
-    reasons = {case.id: skip(case) for case in cases}
-    skipped = Counter(reason for reason in reasons.values() if reason)
-    for reason, count in skipped.items():
-        print(f"skipped {count} of {len(cases)}: {reason}")
-    tried = [case for case in cases if not reasons[case.id]]
-    assert len(tried) >= at_least, f"only {len(tried)} of {len(cases)} cases are in scope"
-    wrong = [(case.id, got, want) for case in tried if (got := answer(case)) != (want := expected(case))]
-    report = "\n".join(f"{id}\n  got  {got}\n  want {want}" for id, got, want in wrong[:SHOWN])
-    assert not wrong, f"{len(wrong)} of {len(tried)} differ:\n{report}"
+    judged = [(case, *_judge(case, answer, expected, skip, differs)) for case in cases]
+    _report(judged)
+    reasons = Counter((verdict, text) for _, verdict, text in judged if verdict in ("skipped", "differs"))
+    for (verdict, reason), count in reasons.items():
+        print(f"{verdict} {count} of {len(cases)}: {reason}")
+    tried = sum(verdict != "skipped" for _, verdict, _ in judged)
+    assert tried >= at_least or ELSEWHERE in os.environ, f"only {tried} of {len(cases)} cases are in scope"
+    wrong = [f"{case.id}\n{text}" for case, verdict, text in judged if verdict == "failed"]
+    assert not wrong, f"{len(wrong)} of {tried} differ:\n" + "\n".join(wrong[:SHOWN])
+
+
+def _judge(
+    case: Case,
+    answer: Callable[[Case], object],
+    expected: Callable[[Case], object],
+    skip: Callable[[Case], str | None],
+    differs: Callable[[Case], Difference | None],
+) -> tuple[Verdict, str]:
+    if reason := skip(case):
+        return "skipped", reason
+    difference = differs(case)
+    try:
+        got, want = answer(case), expected(case)
+        if got == want:
+            return "passed", ""
+        if difference is None:
+            return "failed", f"  got  {got}\n  want {want}"
+        difference.check(case, got)
+    except Exception as error:
+        return "failed", f"  raised {error!r}"
+    return "differs", difference.reason
+
+
+def _report(judged: Iterable[tuple[Case, Verdict, str]]) -> None:
+    if REPORT in os.environ:
+        with open(os.environ[REPORT], "a", encoding="utf-8") as report:
+            report.writelines(json.dumps([case.id, verdict, text]) + "\n" for case, verdict, text in judged)
 
 
 def at(value: Any, *path: str) -> Any:
@@ -86,3 +140,51 @@ def told(value: Any) -> Any:
 def amounts(quantities: Any) -> dict[str, Decimal]:
     wire: dict[str, Any] = quantities or {}
     return {name: parse_quantity(text) for name, text in wire.items()}
+
+
+def main(directory: str) -> int:
+    """Replays all files of `directory` with every test that knows them; how many of its files have failures."""
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.jsonl"
+        report.touch()
+        environment = os.environ | {ELSEWHERE: str(Path(directory).resolve()), REPORT: str(report)}
+        modules = [str(f) for f in sorted(HERE.rglob("test_*.py")) if "replay(" in f.read_text(encoding="utf-8")]
+        command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=no", *modules]
+        tests = subprocess.run(command, env=environment, cwd=HERE.parent, capture_output=True, text=True, check=False)
+        rows = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+    if not rows:
+        print(tests.stdout, tests.stderr, sep="\n")
+    return 1 if _print_table(Path(directory), rows) or not rows else 0
+
+
+def _print_table(directory: Path, rows: list[list[str]]) -> int:
+    """One line per file; a case counts as the worst of what the tests say of it. Returns the number of failures."""
+    order = ("skipped", "passed", "differs", "failed")
+    verdicts: dict[str, str] = {}
+    for case, verdict, _ in rows:
+        verdicts[case] = max(verdict, verdicts.get(case, "skipped"), key=order.index)
+    failures = 0
+    print(f"{'file':<28}{'cases':>7}{'passed':>8}{'failed':>8}{'differ on purpose':>19}{'skipped':>9}{'no test':>9}")
+    for file in sorted(f for f in directory.iterdir() if f.name.endswith((".jsonl", ".jsonl.gz"))):
+        with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
+            counts = Counter(verdicts.get(json.loads(line)["id"], "no test") for line in lines)
+        failures += counts["failed"]
+        numbers = [counts[k] for k in ("passed", "failed", "differs", "skipped", "no test")]
+        passed, failed, differ, skipped, missing = numbers
+        print(f"{file.name:<28}{sum(numbers):>7}{passed:>8}{failed:>8}{differ:>19}{skipped:>9}{missing:>9}")
+    _print_reasons(rows)
+    return failures
+
+
+def _print_reasons(rows: list[list[str]]) -> None:
+    found: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for case, verdict, text in rows:
+        if verdict != "passed":
+            found[case.rsplit("/", 1)[0], verdict, "" if verdict == "failed" else text].add(case)
+    for (suite, verdict, reason), cases in sorted(found.items()):
+        named = f" {', '.join(sorted(cases)[:SHOWN])}" if verdict == "failed" else ""
+        print(f"{suite}: {len(cases)} {verdict}: {reason}{named}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -7,7 +7,7 @@ from leeward.agent.lease import LeaseController
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.meta import ObjectMeta
 from leeward.api.names import execution_space
-from leeward.api.resource import CLUSTERS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.client import AlreadyExists, Client, NotFound, WorldError
 from leeward.manager.member_side import start_member_side
 from leeward.manager.timing import Timing
@@ -15,7 +15,7 @@ from leeward.runtime.plane import ControlPlane, Member
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS = 1.0
+RETRY_SECONDS = 0.5
 
 
 class Agent:
@@ -32,12 +32,17 @@ class Agent:
         while True:
             try:
                 await register(self._plane.client, self._member.name, self._plane.randomness.uid())
+                await self._check_access()
                 break
             except WorldError as error:
                 log.warning("cluster %s cannot be registered yet: %s", self._member.name, error)
                 await asyncio.sleep(RETRY_SECONDS)
         LeaseController(self._plane, self._member, self._timing).start()
         start_member_side(self._plane, self._member, self._timing, execution_space(self._member.name))
+
+    async def _check_access(self) -> None:
+        """The control plane gives an agent its rights when its cluster has joined. Raises: Forbidden until then."""
+        await self._plane.client.list(WORKS, execution_space(self._member.name), limit=1)
 
 
 async def register(client: Client, name: str, cluster_id: str) -> Cluster:

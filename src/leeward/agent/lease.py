@@ -7,8 +7,8 @@ import asyncio
 import logging
 
 from leeward.api.cluster import Cluster
-from leeward.api.core import Lease, LeaseSpec
-from leeward.api.meta import ObjectMeta, OwnerReference, format_micro_time
+from leeward.api.codec import to_wire
+from leeward.api.meta import Manifest, OwnerReference, format_micro_time
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.client import NotFound, WorldError
@@ -34,6 +34,8 @@ class LeaseController:
                 await self._renew()
             except WorldError as error:
                 log.warning("lease of cluster %s: %s", self._member.name, error)
+            except Exception:
+                log.exception("lease of cluster %s: the renewal failed", self._member.name)
             await asyncio.sleep(self._interval_seconds)
 
     async def _renew(self) -> None:
@@ -45,13 +47,14 @@ class LeaseController:
             cluster = await self._plane.client.get(CLUSTERS, name)
             await self._plane.client.create(LEASES, self._lease(cluster), CLUSTER_NAMESPACE)
 
-    def _lease(self, cluster: Cluster) -> Lease:
-        owner = OwnerReference("cluster.karmada.io/v1alpha1", "Cluster", cluster.name, cluster.metadata.uid)
-        return Lease(
-            metadata=ObjectMeta(name=cluster.name, namespace=CLUSTER_NAMESPACE, owner_references=(owner,)),
-            spec=LeaseSpec(
-                holder_identity=cluster.name,
-                lease_duration_seconds=int(self._duration_seconds),
-                renew_time=self._plane.clock.now(),
-            ),
-        )
+    def _lease(self, cluster: Cluster) -> Manifest:
+        """As a manifest: the API takes no time without microseconds here, and a struct leaves zeros out."""
+        owner = OwnerReference(CLUSTERS.api_version, CLUSTERS.kind, cluster.name, cluster.metadata.uid)
+        return {
+            "metadata": {"name": cluster.name, "namespace": CLUSTER_NAMESPACE, "ownerReferences": [to_wire(owner)]},
+            "spec": {
+                "holderIdentity": cluster.name,
+                "leaseDurationSeconds": int(self._duration_seconds),
+                "renewTime": format_micro_time(self._plane.clock.now()),
+            },
+        }

@@ -64,7 +64,7 @@ def parse_yaml(text: str | bytes) -> Iterator[Manifest]:
     """
     try:
         _check_limits(text)
-        for document in yaml.load_all(text, Loader=_Loader):
+        for document in yaml.load_all(text, Loader=YamlLoader):
             if document is not None:
                 yield _as_manifest(document)
     except yaml.YAMLError as error:
@@ -97,11 +97,11 @@ def _check_limits(text: str | bytes) -> None:
             raise ValueError(f"YAML nested deeper than {MAX_DEPTH} levels")
 
 
-class _Loader(yaml.CSafeLoader):
+class YamlLoader(yaml.CSafeLoader):
     """The safe loader, with timestamps left as text, as in Kubernetes."""
 
 
-_Loader.yaml_implicit_resolvers = {
+YamlLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }

@@ -13,6 +13,8 @@ _BINARY = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3, "Ti": 1024**4, "Pi": 1024**
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _PATTERN = re.compile(r"^([+-]?(?:\d+\.?\d*|\.\d+))(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?$")
 _NANO = Decimal("1e-9")
+MAX_EXPONENT = 30
+"""Greater exponents are cut to this: no machine has as much, and what is absurd must stay finite."""
 
 
 def parse_quantity(quantity: Quantity) -> Decimal:
@@ -28,7 +30,7 @@ def parse_quantity(quantity: Quantity) -> Decimal:
         elif suffix in _DECIMAL:
             amount = number.scaleb(_DECIMAL[suffix])
         else:
-            amount = number.scaleb(int(suffix[1:]))
+            amount = number.scaleb(max(-MAX_EXPONENT, min(int(suffix[1:]), MAX_EXPONENT)))
         return amount.quantize(_NANO, rounding=ROUND_CEILING) if amount % _NANO else amount
 
 

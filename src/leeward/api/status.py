@@ -76,7 +76,7 @@ def _quote(value: object) -> str:
         case bool():
             return str(value).lower()
         case str():
-            return f'"{value}"'
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
         case None:
             return "null"
         case int() | float():

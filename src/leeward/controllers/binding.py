@@ -15,11 +15,11 @@ from leeward.api.meta import Manifest, set_condition
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import WORKS
 from leeward.api.work import AggregatedStatusItem, Binding, Work
-from leeward.client import AlreadyExists, NotFound
+from leeward.client import AlreadyExists, NotFound, WorldError
 from leeward.core.execution.aggregate import aggregate
 from leeward.core.execution.works import build_works
 from leeward.core.failover.evidence import trusted
-from leeward.core.interpreter import aggregate_status
+from leeward.core.interpreter import aggregate_status, replicas_of
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.index import Index
@@ -46,6 +46,7 @@ class BindingController:
         await self._bindings.wait_synced()
         binding: Binding | None = self._bindings.get(key.name, key.namespace)
         if binding is None:
+            await self._remove_orphans(key)
             return None
         if binding.metadata.deletion_timestamp is not None:
             await self._dissolve(binding)
@@ -53,8 +54,10 @@ class BindingController:
         template = await self._template(binding)
         if template is None:
             return None
-        works = await self._sync_works(binding, template)
+        works, failures = await self._sync_works(binding, template)
         await self._report_status(binding, template, works)
+        if failures:
+            raise failures[0]
         return None
 
     async def _template(self, binding: Binding) -> Manifest | None:
@@ -70,34 +73,34 @@ class BindingController:
             return None
         return template
 
-    async def _sync_works(self, binding: Binding, template: Manifest) -> dict[str, Work]:
-        """Creates, updates and deletes Works. Returns the ones that are to be, by cluster, as they are now."""
+    async def _sync_works(self, binding: Binding, template: Manifest) -> tuple[dict[str, Work], list[WorldError]]:
+        """Creates, updates and deletes Works. Returns those that are to be, by cluster, and what went wrong.
+
+        What fails for one cluster holds back no other (Holds: L4).
+        """
         present = {cluster_of_execution_space(w.namespace): w for w in self._works_of.get(key_of(binding))}
         identities = {cluster: w.metadata.labels.get(WORK_ID_LABEL, "") for cluster, w in present.items()}
         desired = build_works(binding, template, identities, self._plane.randomness.uid)
-        must_go_first = self._is_purging(binding, present)
+        purging = _is_purging(binding, present)
         synced: dict[str, Work] = {}
+        failures: list[WorldError] = []
         for cluster, manifest in desired.items():
             work = present.get(cluster)
-            if work is None and must_go_first:
+            if purging and (work is None or _grows(work, manifest)):
                 continue
-            if work is None:
-                work = await self._create_work(manifest)
-            elif work.metadata.deletion_timestamp is None:
-                work = await self._update_work(work, manifest)
-            synced[cluster] = work
+            try:
+                synced[cluster] = await self._sync_work(work, manifest)
+            except WorldError as error:
+                failures.append(error)
         for cluster, work in present.items():
             if cluster not in desired and work.metadata.deletion_timestamp is None:
                 await self._delete_work(work)
-        return synced
+        return synced, failures
 
-    @staticmethod
-    def _is_purging(binding: Binding, present: Mapping[str, Work]) -> bool:
-        """Whether a copy that is purged Directly is not yet known to be gone. Holds: S7."""
-        return any(
-            task.purge_mode == "Directly" and task.from_cluster in present
-            for task in binding.spec.graceful_eviction_tasks
-        )
+    async def _sync_work(self, work: Work | None, manifest: Manifest) -> Work:
+        if work is None:
+            return await self._create_work(manifest)
+        return work if work.metadata.deletion_timestamp is not None else await self._update_work(work, manifest)
 
     async def _create_work(self, manifest: Manifest) -> Work:
         key = key_of(manifest)
@@ -181,6 +184,17 @@ class BindingController:
             resource_version=binding.metadata.resource_version,
         )
 
+    async def _remove_orphans(self, key: Key) -> None:
+        """Works whose binding is gone go after it; that it is gone only the API server itself can say (S5)."""
+        works = [w for w in self._works_of.get(key) if w.metadata.deletion_timestamp is None]
+        if not works:
+            return
+        try:
+            await self._plane.client.get(self._kind.resource, key.name, key.namespace)
+        except NotFound:
+            for work in works:
+                await self._delete_work(work)
+
     def _binding_changed(self, _: Binding | None, new: Binding | None) -> None:
         if new is not None:
             self._controller.queue.add(key_of(new))
@@ -190,6 +204,19 @@ class BindingController:
             key = self._kind.key_of_work(work) if work is not None else None
             if key is not None:
                 self._controller.queue.add(key)
+
+
+def _is_purging(binding: Binding, present: Mapping[str, Work]) -> bool:
+    """Whether a copy that is purged Directly is not yet known to be gone. Holds: S7."""
+    tasks = binding.spec.graceful_eviction_tasks
+    return any(task.purge_mode == "Directly" and task.from_cluster in present for task in tasks)
+
+
+def _grows(work: Work, manifest: Manifest) -> bool:
+    """Whether the Work would ask for more replicas than it does."""
+    before = [replicas_of(m)[0] for m in work.spec.workload.manifests]
+    after = [replicas_of(m)[0] for m in manifest["spec"]["workload"]["manifests"]]
+    return sum(after) > sum(before)
 
 
 def _work_patch(present: Manifest, desired: Manifest) -> Manifest:

@@ -30,6 +30,8 @@ from leeward.runtime.brake import BrakeView
 from leeward.runtime.plane import ControlPlane
 
 RETRY_SECONDS = 2.0
+BRAKED_PAUSE = timedelta(seconds=30)
+"""How soon a cluster that the brake holds is looked at again, should no event tell that it was released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +118,13 @@ class ClusterController:
 
     async def _taint(self, cluster: Cluster) -> datetime | None:
         now = self._plane.clock.now()
+        braked = self._brake.holds(self._clusters.list())
         decision = decide_taints(
             cluster,
             now,
             last_seen=self._last_seen.get(cluster.name),
             eviction_seconds=self._settings.eviction_seconds,
-            failover=self._settings.failover and not self._brake.holds(self._clusters.list()),
+            failover=self._settings.failover and not braked,
         )
         taints = stamp_no_execute(decision.taints, now)
         if taints != cluster.spec.taints or decision.annotations:
@@ -131,7 +134,7 @@ class ClusterController:
             updated = await self._patch(cluster, patch)
             message = f"Taint cluster succeed: {describe_taints(taints)}"
             self._recorder.normal(CLUSTERS, updated, "TaintClusterSucceed", message)
-        return decision.wake_at
+        return now + BRAKED_PAUSE if braked else decision.wake_at
 
     async def _ensure_execution_space(self, cluster: Cluster) -> None:
         name = execution_space(cluster.name)

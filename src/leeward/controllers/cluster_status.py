@@ -13,14 +13,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from leeward.api.cluster import APIEnablement, Cluster, ClusterStatus, NodeSummary, ResourceSummary
+from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.diff import status_patch
-from leeward.api.meta import Condition, set_condition
+from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
+from leeward.api.names import DOUBTFUL_CONDITION
 from leeward.api.resource import CLUSTERS, NODES, PODS
 from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
 from leeward.client.errors import NoCredential, Untrusted
 from leeward.core.failover.health import HealthMemory, Sight, Thresholds, decide_ready, ready_condition, remembered
-from leeward.core.summary import summarize
+from leeward.core.summary import Summary, summarize
+from leeward.runtime.discovery import Offer
 from leeward.runtime.plane import ControlPlane, Member
 
 log = logging.getLogger(__name__)
@@ -39,8 +41,8 @@ class Facts(NamedTuple):
     """What one look at a healthy member found; an empty part could not be read."""
 
     version: str
-    enablements: tuple[APIEnablement, ...] | None
-    summaries: tuple[NodeSummary, ResourceSummary] | None
+    offer: Offer | None
+    summary: Summary | None
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -72,6 +74,8 @@ class ClusterStatusController:
                 await self.observe_once()
             except WorldError as error:
                 log.warning("status of cluster %s: %s", self._member.name, error)
+            except Exception:
+                log.exception("status of cluster %s: the observation failed", self._member.name)
             elapsed = self._plane.clock.monotonic() - started
             await asyncio.sleep(max(self._settings.frequency_seconds - elapsed, SHORTEST_PAUSE_SECONDS))
 
@@ -110,10 +114,10 @@ class ClusterStatusController:
     async def _collect(self) -> Facts:
         """Version, kinds and capacity; what cannot be read is left out (an outage is not an absence)."""
         server = self._member.server
-        version, enablements, summaries = "", None, None
+        version, offer, summary = "", None, None
         try:
             version = await self._version()
-            enablements = await server.discovery.enablements()
+            offer = await server.discovery.offer()
         except WorldError as error:
             log.warning("kinds of cluster %s: %s", self._member.name, error)
         nodes, pods = server.informers.of(NODES), server.informers.of(PODS)
@@ -123,8 +127,10 @@ class ClusterStatusController:
         except Unreachable as error:
             log.warning("capacity of cluster %s: %s", self._member.name, error)
         else:
-            summaries = summarize(tuple(nodes.list()), tuple(pods.list()))
-        return Facts(version, enablements, summaries)
+            cluster = self._clusters.get(self._member.name)
+            models = () if cluster is None else cluster.spec.resource_models
+            summary = summarize(tuple(nodes.list()), tuple(pods.list()), models)
+        return Facts(version, offer, summary)
 
     async def _version(self) -> str:
         response = await self._member.server.client.raw("GET", "/version")
@@ -159,18 +165,29 @@ class ClusterStatusController:
         conditions = set_condition(status.conditions, ready, now)
         if facts is None:
             return msgspec.structs.replace(status, conditions=conditions)
-        nodes, resources = facts.summaries or (status.node_summary, status.resource_summary)
-        if facts.summaries is not None:
-            self._plane.metrics.cluster_nodes.labels(self._member.name).set(facts.summaries[0].total_num)
-            self._plane.metrics.cluster_ready_nodes.labels(self._member.name).set(facts.summaries[0].ready_num)
-        enablements = status.api_enablements if facts.enablements is None else facts.enablements
-        return msgspec.structs.replace(
+        enablements = status.api_enablements if facts.offer is None else facts.offer.enablements
+        complete = facts.offer is not None and not facts.offer.failed
+        status = msgspec.structs.replace(
             status,
             kubernetes_version=facts.version or status.kubernetes_version,
             api_enablements=enablements,
-            conditions=set_condition(conditions, _completeness(facts.enablements is not None, bool(enablements)), now),
-            node_summary=nodes,
-            resource_summary=resources,
+            conditions=set_condition(conditions, _completeness(complete, bool(enablements)), now),
+        )
+        return status if facts.summary is None else self._summarized(status, facts.summary)
+
+    def _summarized(self, status: ClusterStatus, summary: Summary) -> ClusterStatus:
+        """With the member's capacity. Absurd numbers in it are told once, for as long as they stay the same (S10)."""
+        self._plane.metrics.cluster_nodes.labels(self._member.name).set(summary.nodes.total_num)
+        self._plane.metrics.cluster_ready_nodes.labels(self._member.name).set(summary.nodes.ready_num)
+        conditions = remove_condition(status.conditions, DOUBTFUL_CONDITION)
+        if summary.doubts:
+            doubtful = Condition(DOUBTFUL_CONDITION, "True", "AbsurdNumbers", summary.doubts)
+            conditions = set_condition(status.conditions, doubtful, self._plane.clock.now())
+            before = find_condition(status.conditions, DOUBTFUL_CONDITION)
+            if before is None or before.message != summary.doubts:
+                log.warning("cluster %s reports absurd numbers: %s", self._member.name, summary.doubts)
+        return msgspec.structs.replace(
+            status, conditions=conditions, node_summary=summary.nodes, resource_summary=summary.resources
         )
 
 

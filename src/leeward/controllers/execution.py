@@ -11,23 +11,19 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from leeward.api.cluster import Cluster
-from leeward.api.diff import status_patch
 from leeward.api.meta import Condition, Manifest, annotations_of, set_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
     WORK_GENERATION_ANNOTATION,
     WORK_NAME_ANNOTATION,
-    execution_space,
 )
-from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.resource import WORKS, Resource
 from leeward.api.work import Work
-from leeward.client import AlreadyExists, ApiError, Conflict, NotFound, WorldError
-from leeward.core.execution.ownership import is_ours
+from leeward.client import AlreadyExists, ApiError, Conflict, NotFound, Undecodable, WorldError
 from leeward.core.execution.retain import covers, merge
-from leeward.runtime.backlinks import Backlinks
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import key_of
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
 
 RETRY_SECONDS = 1.0
@@ -36,27 +32,23 @@ APPLIED, DISPATCHING = "Applied", "Dispatching"
 
 class ExecutionController:
     def __init__(self, plane: ControlPlane, member: Member, works_namespace: str = "") -> None:
-        """`works_namespace`: all Works are watched (Push, shared), or those of one execution space (the agent)."""
+        """`works_namespace`: as for `MemberWorks`."""
         self._plane = plane
         self._member = member
-        self._space = execution_space(member.name)
         self._recorder = plane.recorder("execution-controller")
-        self._clusters = plane.informers.of(CLUSTERS)
-        self._works = plane.informers.of(WORKS, works_namespace)
+        self._works = MemberWorks(plane, member, works_namespace)
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
-        self._backlinks = Backlinks(member, self._space, self._controller.queue.add)
+        self._backlinks = self._works.backlinks(self._controller.queue.add)
+        self._written: dict[tuple[str, Key], str] = {}
+        self._missing_kinds: set[tuple[str, str]] = set()
 
     def start(self) -> None:
-        supervisor = self._member.supervisor
-        supervisor.on_close(self._works.on_change(self._work_changed))
-        supervisor.on_close(self._clusters.on_change(self._cluster_changed))
-        self._controller.start(supervisor)
+        self._works.subscribe(self._controller.queue.add, _is_other_order)
+        self._controller.start(self._member.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:
-        await self._works.wait_synced()
-        await self._clusters.wait_synced()
-        work = self._works.get(name, self._space)
-        cluster = self._clusters.get(self._member.name)
+        work = await self._works.get(name)
+        cluster = self._works.cluster
         if work is None or cluster is None or not cluster.is_ready:
             return None
         if work.metadata.deletion_timestamp is not None:
@@ -71,47 +63,59 @@ class ExecutionController:
         for manifest in work.spec.workload.manifests:
             try:
                 await self._apply(work, manifest)
-            except (UnknownKind, ApiError) as error:
-                if isinstance(error, Conflict):
-                    raise
+            except Conflict:
+                raise
+            except (UnknownKind, ApiError, Foreign) as error:
                 problems.append(f"{manifest['kind']} {key_of(manifest)}: {error}")
-            except Foreign as error:
-                problems.append(str(error))
-        await self._set_conditions(work, _dispatching(suspended=False), _applied(work, problems))
+        applied = _applied(work, problems)
+        is_news = work.applied is None or work.applied.message != applied.message
+        await self._set_conditions(work, _dispatching(suspended=False), applied)
+        if problems and is_news:
+            self._recorder.warning(WORKS, work, "SyncFailed", applied.message)
         if problems:
-            self._recorder.warning(WORKS, work, "SyncFailed", "; ".join(problems))
-            raise ApplyFailed("; ".join(problems))
+            raise ApplyFailed(applied.message)
         return None
 
     async def _apply(self, work: Work, manifest: Manifest) -> None:
         """Creates or updates one object, or does nothing when it is as it should be."""
         desired = _stamped(work, manifest)
         resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
-        informer = self._backlinks.follow(resource)
         key = key_of(desired)
-        known = informer.get(key.name, key.namespace)
-        if known is not None and is_ours(known, work.namespace, work.name) and covers(known, merge(desired, known)):
+        known = self._backlinks.follow(resource).get(key.name, key.namespace)
+        if known is not None and self._works.owns(work, known) and self._is_as_desired(resource, known, desired):
             return
         client = self._member.server.client
         try:
             observed = await client.get(resource, key.name, key.namespace)
         except NotFound:
-            try:
-                informer.remember(await client.create(resource, desired, key.namespace))
-            except AlreadyExists as error:
-                raise Conflict(error.status) from error
-            self._report_applied(work, manifest)
+            await self._create(work, resource, desired)
             return
-        if not is_ours(observed, work.namespace, work.name) and not _may_overwrite(work, observed):
+        if not self._works.owns(work, observed) and not _may_overwrite(work, observed):
             raise Foreign(
-                f"{manifest['kind']} {key} exists in cluster {self._member.name} and is not managed by this Work; "
+                f"it exists in cluster {self._member.name} and is not managed by this Work; "
                 "remove it there, or set conflictResolution: Overwrite in the policy"
             )
-        merged = merge(desired, observed)
-        if not covers(observed, merged):
-            updated = await client.update(resource, merged, key.name, key.namespace)
-            informer.remember(updated)
-            self._report_applied(work, manifest)
+        if not self._is_as_desired(resource, observed, desired):
+            self._note(work, resource, await client.update(resource, merge(desired, observed), key.name, key.namespace))
+
+    async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
+        try:
+            created = await self._member.server.client.create(resource, desired, key_of(desired).namespace)
+        except AlreadyExists as error:
+            raise Conflict(error.status) from error
+        self._note(work, resource, created)
+
+    def _is_as_desired(self, resource: Resource[Manifest], observed: Manifest, desired: Manifest) -> bool:
+        """Whether the object has all that is desired, and nobody has changed it since it was written here."""
+        written = self._written.get((resource.group_resource, key_of(observed)))
+        return written in (None, _mark(observed)) and covers(observed, merge(desired, observed))
+
+    def _note(self, work: Work, resource: Resource[Manifest], written: Manifest) -> None:
+        """Remembers what an own write gave, and tells of it."""
+        self._written[resource.group_resource, key_of(written)] = _mark(written)
+        self._member.server.informers.of(resource).remember(written)
+        message = f"Sync work({work.namespace}/{work.name}) to cluster({self._member.name}) successful."
+        self._recorder.normal(WORKS, work, "SyncSucceed", message)
 
     async def _remove(self, work: Work) -> datetime | None:
         """Deletes what the Work had applied; the finalizer goes when it is known to be gone."""
@@ -132,16 +136,17 @@ class ExecutionController:
         return None
 
     async def _remove_object(self, work: Work, manifest: Manifest) -> bool:
-        """Asks for the deletion of one object. Returns whether it is still there."""
+        """Asks for the deletion of one object. Returns whether it is, or may be, still there. Holds: S5, S6."""
         client = self._member.server.client
         try:
             resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         except UnknownKind:
-            return False
+            return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
         key = key_of(manifest)
+        self._written.pop((resource.group_resource, key), None)
         try:
             observed = await client.get(resource, key.name, key.namespace)
-            if not is_ours(observed, work.namespace, work.name):
+            if not self._works.owns(work, observed):
                 return False
             if "deletionTimestamp" not in observed["metadata"]:
                 await client.delete(resource, key.name, key.namespace, uid=observed["metadata"]["uid"])
@@ -150,37 +155,27 @@ class ExecutionController:
             return False
         return True
 
+    async def _may_be_offered(self, api_version: str, kind: str) -> bool:
+        """A kind is gone only when two complete looks at all kinds, one after the other, do not have it.
+
+        Raises: WorldError when the member's kinds cannot all be asked for.
+        """
+        offer = await self._member.server.discovery.offer()
+        if offer.failed:
+            raise Undecodable(f"the kinds of {', '.join(offer.failed)} cannot be read")
+        if offer.has(api_version, kind):
+            self._missing_kinds.discard((api_version, kind))
+            return True
+        missed_before = (api_version, kind) in self._missing_kinds
+        self._missing_kinds.add((api_version, kind))
+        return not missed_before
+
     async def _set_conditions(self, work: Work, *conditions: Condition) -> None:
         status = work.status
         for condition in conditions:
             merged = set_condition(status.conditions, condition, self._plane.clock.now())
             status = msgspec.structs.replace(status, conditions=merged)
-        patch = status_patch(work.status, status)
-        if patch:
-            updated = await self._plane.client.patch(
-                WORKS,
-                work.name,
-                patch,
-                work.namespace,
-                subresource="status",
-                resource_version=work.metadata.resource_version,
-            )
-            self._works.remember(updated)
-
-    def _report_applied(self, work: Work, manifest: Manifest) -> None:
-        message = f"Sync work({work.namespace}/{work.name}) to cluster({self._member.name}) successful."
-        self._recorder.normal(WORKS, work, "SyncSucceed", message)
-
-    def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        if new is not None and new.namespace == self._space and (old is None or _is_other_order(old, new)):
-            self._controller.queue.add(new.name)
-
-    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
-        if new is None or new.name != self._member.name or not new.is_ready or (old is not None and old.is_ready):
-            return
-        self._member.server.informers.hurry()
-        for work in self._works.list(self._space):
-            self._controller.queue.add(work.name)
+        await self._works.write_status(work, status)
 
 
 class Foreign(Exception):
@@ -191,12 +186,19 @@ class ApplyFailed(WorldError):
     """Some manifests of a Work could not be applied; the Work says which."""
 
 
-def _is_other_order(old: Work, new: Work) -> bool:
-    return (
+def _is_other_order(old: Work | None, new: Work) -> bool:
+    """Whether there is something else to do than before; what a Work reports is no order."""
+    return old is None or (
         old.metadata.generation != new.metadata.generation
         or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
         or old.metadata.uid != new.metadata.uid
     )
+
+
+def _mark(observed: Manifest) -> str:
+    """What changes with every change of what an object asks for."""
+    metadata = observed["metadata"]
+    return f"{metadata['uid']}/{metadata.get('generation') or metadata['resourceVersion']}"
 
 
 def _stamped(work: Work, manifest: Manifest) -> Manifest:

@@ -17,6 +17,7 @@ from leeward.api.names import (
     work_name,
 )
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
+from leeward.api.work import Work
 from leeward.client import AlreadyExists
 from leeward.runtime.plane import ControlPlane
 
@@ -44,6 +45,7 @@ class NamespaceSyncController:
     def start(self) -> None:
         self._namespaces.on_change(self._namespace_changed)
         self._clusters.on_change(self._cluster_changed)
+        self._works.on_change(self._work_changed)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, name: str) -> None:
@@ -105,6 +107,13 @@ class NamespaceSyncController:
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if old is None or new is None:
             self._add_all()
+
+    def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        """A Work that is gone, perhaps that of an earlier namespace of the same name, is made again."""
+        if new is None and old is not None:
+            for owner in old.metadata.owner_references:
+                if owner.kind == "Namespace":
+                    self._controller.queue.add(owner.name)
 
     def _add_all(self) -> None:
         for namespace in self._namespaces.list():

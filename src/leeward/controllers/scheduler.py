@@ -20,6 +20,7 @@ from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, EVICTION_HELD_CONDIT
 from leeward.api.policy import Placement
 from leeward.api.resource import CLUSTERS, WORKS, Resource
 from leeward.api.work import Binding, ResourceBindingStatus, TargetCluster, Work
+from leeward.core.failover.application import application_failover
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
@@ -74,7 +75,7 @@ class Scheduler:
         placed = await self._write_placement(resource, bindings, binding, decision)
         await self._write_status(resource, bindings, placed, decision, now)
         self._report(resource, binding, placed, decision)
-        if isinstance(decision.result, Unplaceable):
+        if isinstance(decision.result, Unplaceable) or decision.held is not None:
             retry_at = now + RETRY_UNSCHEDULABLE
             return min(retry_at, decision.wake_at) if decision.wake_at else retry_at
         return decision.wake_at
@@ -92,9 +93,12 @@ class Scheduler:
         if decision.eviction_tasks != binding.spec.graceful_eviction_tasks:
             patch["gracefulEvictionTasks"] = to_wire(decision.eviction_tasks) or None
         body: Manifest = {"spec": patch} if patch else {}
+        annotations = dict(decision.annotations)
         applied = encode(binding.spec.placement or Placement()).decode()
         if _is_settled(decision) and binding.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION) != applied:
-            body["metadata"] = {"annotations": {APPLIED_PLACEMENT_ANNOTATION: applied}}
+            annotations[APPLIED_PLACEMENT_ANNOTATION] = applied
+        if annotations:
+            body["metadata"] = {"annotations": annotations}
         if not body:
             return binding
         return await self._patch(resource, bindings, binding, body)
@@ -138,8 +142,7 @@ class Scheduler:
 
     def _report_evictions(self, resource: Resource[Any], before: Binding, after: Binding, decision: Decision) -> None:
         for eviction in decision.evicted:
-            taints = ", ".join(map(str, eviction.taints))
-            message = f"Evicting from cluster {eviction.cluster}, which has the taint {taints}."
+            message = f"Evicting from cluster {eviction.cluster}, {eviction.cause}."
             self._recorder.normal(resource, after, "EvictWorkloadFromClusterSucceed", message)
             self._plane.metrics.evictions.labels("success").inc()
         for cluster in decision.finished:
@@ -165,12 +168,13 @@ class Scheduler:
             self._fleet[new.name] = new
         elif old is not None:
             self._fleet.pop(old.name, None)
-        if old is not None and new is not None and not _matters(old, new):
-            return
-        self._add_all()
+        if old is None or new is None or _matters(old, new):
+            self._add_all()
+        elif old.status.resource_summary != new.status.resource_summary:
+            self._add_waiting()
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        """What a Work reports can end or withdraw an eviction; of others it changes nothing here."""
+        """What a Work reports can begin, end or withdraw an eviction; of others it changes nothing here."""
         work = new or old
         if work is None:
             return
@@ -178,8 +182,15 @@ class Scheduler:
             key = kind.key_of_work(work)
             plural = kind.resource.plural
             binding = self._kinds[plural][1].get(key.name, key.namespace) if key is not None else None
-            if key is not None and binding is not None and binding.spec.graceful_eviction_tasks:
+            if key is not None and binding is not None and _depends_on_health(binding):
                 self._controller.queue.add(BindingKey(plural, key))
+
+    def _add_waiting(self) -> None:
+        """The bindings that wait for room."""
+        for plural, (_, informer) in self._kinds.items():
+            for binding in informer.list():
+                if _is_waiting(binding):
+                    self._controller.queue.add(BindingKey(plural, key_of(binding)))
 
     def _add_all(self) -> None:
         for plural, (_, informer) in self._kinds.items():
@@ -196,6 +207,16 @@ def _matters(old: Cluster, new: Cluster) -> bool:
         or old.is_ready != new.is_ready
         or old.status.api_enablements != new.status.api_enablements
     )
+
+
+def _depends_on_health(binding: Binding) -> bool:
+    return bool(binding.spec.graceful_eviction_tasks) or application_failover(binding.spec) is not None
+
+
+def _is_waiting(binding: Binding) -> bool:
+    scheduled = find_condition(binding.status.conditions, "Scheduled")
+    held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+    return held is not None or (scheduled is not None and scheduled.status == "False")
 
 
 def _is_settled(decision: Decision) -> bool:

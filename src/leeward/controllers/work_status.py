@@ -11,48 +11,36 @@ from datetime import datetime
 
 import msgspec
 
-from leeward.api.cluster import Cluster
-from leeward.api.diff import status_patch
 from leeward.api.meta import Condition, Manifest, annotations_of, find_condition, remove_condition, set_condition
-from leeward.api.names import (
-    REFLECTED_CONDITION,
-    WORK_GENERATION_ANNOTATION,
-    execution_space,
-)
-from leeward.api.resource import CLUSTERS, WORKS, Resource
+from leeward.api.names import REFLECTED_CONDITION, WORK_GENERATION_ANNOTATION
+from leeward.api.resource import Resource
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work
 from leeward.client import NotFound
-from leeward.core.execution.ownership import is_ours
 from leeward.core.interpreter import health_of, reflect_status
-from leeward.runtime.backlinks import Backlinks
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
+from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
 
 
 class WorkStatusController:
     def __init__(self, plane: ControlPlane, member: Member, works_namespace: str = "") -> None:
-        """`works_namespace`: as for the execution controller."""
+        """`works_namespace`: as for `MemberWorks`."""
         self._plane = plane
         self._member = member
-        self._space = execution_space(member.name)
-        self._clusters = plane.informers.of(CLUSTERS)
-        self._works = plane.informers.of(WORKS, works_namespace)
+        self._works = MemberWorks(plane, member, works_namespace)
         self._controller = plane.controller(f"work-status-controller/{member.name}", self.reconcile)
-        self._backlinks = Backlinks(member, self._space, self._controller.queue.add)
+        self._backlinks = self._works.backlinks(self._controller.queue.add)
 
     def start(self) -> None:
-        supervisor = self._member.supervisor
-        supervisor.on_close(self._works.on_change(self._work_changed))
-        supervisor.on_close(self._clusters.on_change(self._cluster_changed))
-        self._controller.start(supervisor)
+        self._works.subscribe(self._controller.queue.add, lambda old, new: True)
+        self._controller.start(self._member.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:
-        await self._works.wait_synced()
-        work = self._works.get(name, self._space)
+        work = await self._works.get(name)
         if work is None or work.metadata.deletion_timestamp is not None or work.applied is None:
             return None
-        since = self._ready_since()
+        since = self._works.ready_since
         anew = since is not None and not _is_reflected_since(work, since)
         statuses: list[ManifestStatus] = []
         carried = True
@@ -61,16 +49,12 @@ class WorkStatusController:
             if observed is None:
                 carried = False
                 continue
-            annotations = annotations_of(observed)
-            carried = carried and annotations.get(WORK_GENERATION_ANNOTATION) == str(work.metadata.generation)
+            carried = carried and annotations_of(observed).get(WORK_GENERATION_ANNOTATION) == str(
+                work.metadata.generation
+            )
             statuses.append(_manifest_status(ordinal, observed))
         await self._write(work, tuple(statuses), carried, anew)
         return None
-
-    def _ready_since(self) -> datetime | None:
-        cluster = self._clusters.get(self._member.name)
-        ready = cluster.ready if cluster is not None and cluster.is_ready else None
-        return ready.last_transition_time if ready is not None else None
 
     async def _observed(self, work: Work, manifest: Manifest, anew: bool) -> Manifest | None:
         """The member's object, None when it is not there, or not ours.
@@ -82,13 +66,12 @@ class WorkStatusController:
         except UnknownKind:
             return None
         informer = self._backlinks.follow(resource)
-        await informer.wait_synced()
         key = key_of(manifest)
-        if anew:
+        if anew or not informer.synced:
             observed = await self._ask(resource, key.name, key.namespace)
         else:
             observed = informer.get(key.name, key.namespace)
-        return observed if observed is not None and is_ours(observed, work.namespace, work.name) else None
+        return observed if observed is not None and self._works.owns(work, observed) else None
 
     async def _ask(self, resource: Resource[Manifest], name: str, namespace: str) -> Manifest | None:
         try:
@@ -106,28 +89,9 @@ class WorkStatusController:
         )
         before = remove_condition(work.status.conditions, REFLECTED_CONDITION) if anew else work.status.conditions
         conditions = set_condition(before, reflected, self._plane.clock.now())
-        status = msgspec.structs.replace(work.status, manifest_statuses=statuses, conditions=conditions)
-        patch = status_patch(work.status, status)
-        if patch:
-            updated = await self._plane.client.patch(
-                WORKS,
-                work.name,
-                patch,
-                work.namespace,
-                subresource="status",
-                resource_version=work.metadata.resource_version,
-            )
-            self._works.remember(updated)
-
-    def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        if new is not None and new.namespace == self._space:
-            self._controller.queue.add(new.name)
-
-    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
-        if new is None or new.name != self._member.name or not new.is_ready or (old is not None and old.is_ready):
-            return
-        for work in self._works.list(self._space):
-            self._controller.queue.add(work.name)
+        await self._works.write_status(
+            work, msgspec.structs.replace(work.status, manifest_statuses=statuses, conditions=conditions)
+        )
 
 
 def _is_reflected_since(work: Work, since: datetime) -> bool:

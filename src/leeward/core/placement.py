@@ -4,28 +4,44 @@ Karmada has three writers for this (taint manager, scheduler, graceful-eviction 
 application has lost its place and gained none. Here the three are composed, and the result is one write.
 
     decide_stay  ->  what must go        (core.failover.eviction)
+    watch        ->  what has failed     (core.failover.application)
     schedule     ->  where it goes       (core.scheduling)
     assess_tasks ->  what is finished    (core.failover.graceful)
 
 Holds: S1, S2, S3, S4, S11, C2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import msgspec
 
 from leeward.api.cluster import Cluster
+from leeward.api.codec import encode
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, wire_time
 from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.policy import Placement
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.core.failover.application import (
+    FailureRecord,
+    StateNotPreserved,
+    Watch,
+    after_leaving,
+    application_failover,
+    parse_record,
+    record_patch,
+    seen_items,
+    task_of,
+    watch,
+)
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay, purge_mode
 from leeward.core.failover.graceful import Assessment, assess_tasks
+from leeward.core.failover.leaving import leave
 from leeward.core.failover.recovery import find_withdrawal
-from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling, schedule
+from leeward.core.scheduling import Fleet, Placed, Unplaceable, needs_scheduling, schedule
 from leeward.core.scheduling.taints import untolerated_taint
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -37,7 +53,8 @@ TAINT_UNTOLERATED = "TaintUntolerated"
 class PlacementSettings:
     """What flags and gates say: `evict` is the taint manager with gate Failover, `graceful` gate GracefulEviction.
 
-    `keep_without_place` is S11, `withdraw` that recovery cancels; `exact_health` ends tasks by Karmada's own rule.
+    `keep_without_place` is S11, `withdraw` that recovery cancels; with `exact_health` what is reported counts as it
+    does in Karmada, for the end of tasks and for application failover, which then forgets where it has been.
     """
 
     evict: bool = True
@@ -61,10 +78,14 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """A cluster that the binding leaves now, and the taints that make it leave."""
+    """A cluster that the binding leaves now, and what makes it leave: taints, or that the copy there has failed."""
 
     cluster: str
-    taints: tuple[Taint, ...]
+    taints: tuple[Taint, ...] = ()
+
+    @property
+    def cause(self) -> str:
+        return f"which has the taint {', '.join(map(str, self.taints))}" if self.taints else "where the copy has failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +94,7 @@ class Decision:
 
     `held` is the condition EvictionHeld where an eviction is held back or cannot be finished, None where there is none.
     `foreign`: another scheduler places this binding, or scheduling is suspended; what it says of that is not ours.
+    `annotations` are the changes of the binding's annotations, None for one that goes.
     """
 
     clusters: tuple[TargetCluster, ...]
@@ -83,6 +105,7 @@ class Decision:
     finished: tuple[str, ...] = ()
     withdrawn: str = ""
     foreign: bool = False
+    annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     wake_at: datetime | None = None
 
 
@@ -99,14 +122,31 @@ def decide_placement(
     due, next_due = _due_evictions(spec, fleet, now) if settings.evict else ((), None)
     braked = tuple(e for e in due if around.brake and _is_automatic(e, fleet[e.cluster]))
     due = tuple(eviction for eviction in due if eviction not in braked)
-    decision = _evict(binding, spec, due, fleet, now, settings) if due else _place(binding, spec, fleet, now, settings)
+    watched = _watch(binding, spec, around, now, settings)
+    if due:
+        decision = _evict(binding, spec, due, fleet, now, settings)
+    elif watched.failed:
+        decision = _fail_over(binding, spec, watched, fleet, now, settings)
+    else:
+        decision = _place(binding, spec, fleet, now, settings, watched.record.left)
+    failed = () if settings.exact_health else tuple(e.cluster for e in decision.evicted if not e.taints)
     return replace(
         decision,
-        held=decision.held or _held_tasks(assessment, braked),
+        held=decision.held or _held_tasks(assessment, braked, around.works),
         foreign=not _may_schedule(spec, settings),
         finished=assessment.finished,
-        wake_at=min((i for i in (assessment.wake_at, next_due) if i is not None), default=None),
+        annotations=record_patch(binding, after_leaving(watched.record, failed)),
+        wake_at=min((i for i in (assessment.wake_at, next_due, watched.wake_at) if i is not None), default=None),
     )
+
+
+def _watch(
+    binding: Binding, spec: ResourceBindingSpec, around: Surroundings, now: datetime, settings: PlacementSettings
+) -> Watch:
+    if not settings.evict or application_failover(spec) is None:
+        return Watch(FailureRecord())
+    items = binding.status.aggregated_status if settings.exact_health else seen_items(spec, around.fleet, around.works)
+    return watch(spec, items, parse_record(binding), now)
 
 
 def _is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
@@ -115,13 +155,22 @@ def _is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
     return keys <= {NOT_READY_TAINT, UNREACHABLE_TAINT} and looks_dead(cluster)
 
 
-def _held_tasks(assessment: Assessment, braked: Sequence[Eviction]) -> Condition | None:
+def _held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:
     """Why something that is due does not happen, where it is not for want of a place."""
     if braked:
         return _condition("BrakeEngaged", f"not evicted from {_list(braked)}: most of the fleet looks dead")
     if assessment.overdue:
         clusters = ", ".join(assessment.overdue)
         return _condition("ReplacementMissing", f"the copy in {clusters} stays: not all of it has another place yet")
+    purging = [t.from_cluster for t in assessment.kept if t.purge_mode == "Directly" and t.from_cluster in works]
+    if purging:
+        clusters = ", ".join(purging)
+        message = (
+            f"no new copy is made before the one in {clusters} is known to be gone, because its purge mode is Directly"
+        )
+        return _condition(
+            "WaitingForPurge", f"{message}; it runs nowhere else until then, or until the Work is deleted"
+        )
     suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]
     if suppressed:
         clusters = ", ".join(suppressed)
@@ -154,20 +203,27 @@ def _place(
     fleet: Mapping[str, Cluster],
     now: datetime,
     settings: PlacementSettings,
+    shunned: Collection[str] = (),
 ) -> Decision:
-    """Scheduling where it is due; the earlier result stays unless no cluster fits at all."""
+    """Scheduling where it is due; the earlier result stays unless no cluster fits at all.
+
+    Nothing new goes to the `shunned` clusters as long as it can go elsewhere.
+    """
     if not _may_schedule(spec, settings):
         return Decision(spec.clusters, spec.graceful_eviction_tasks)
     if not needs_scheduling(_with_spec(binding, spec), fleet):
         return Decision(spec.clusters, spec.graceful_eviction_tasks)
-    result = schedule(spec, binding.status, _candidates(spec, fleet, now))
+    shunned = set(shunned) - {target.name for target in spec.clusters}
+    result = schedule(spec, binding.status, _candidates(spec, fleet, now, shunned))
+    if shunned and isinstance(result, Unplaceable):
+        result = schedule(spec, binding.status, _candidates(spec, fleet, now))
     match result:
         case Placed():
             clusters = result.clusters
         case Unplaceable(kind="FitError"):
             clusters = ()
         case Unplaceable():
-            clusters = spec.clusters
+            clusters = tuple(target for target in spec.clusters if not _is_leaving(fleet.get(target.name)))
     return Decision(clusters, spec.graceful_eviction_tasks, result)
 
 
@@ -188,13 +244,39 @@ def _evict(
         graceful_eviction_tasks=_with_tasks(spec, due, mode, now) if settings.graceful else _without(spec, leaving),
     )
     result = _reschedule(binding, left, fleet, now, settings)
-    if isinstance(result, Placed) and _is_placement(spec, result.clusters):
+    if isinstance(result, Placed):
         return Decision(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
-    reason = result.message if isinstance(result, Unplaceable) else "no cluster would hold a copy"
     if mode == "Directly" or not settings.keep_without_place:
-        kept = result if isinstance(result, Unplaceable) else None
-        return Decision(left.clusters, left.graceful_eviction_tasks, kept, evicted=tuple(due))
-    return Decision(spec.clusters, spec.graceful_eviction_tasks, held=_held(due, reason))
+        return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
+    return replace(_place(binding, spec, fleet, now, settings), held=_held(due, result.message))
+
+
+def _fail_over(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    watched: Watch,
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    settings: PlacementSettings,
+) -> Decision:
+    """Takes failed copies away from clusters that are well. Without a place that is no suspect they stay (S11)."""
+    try:
+        tasks = [task_of(binding, item, now) for item in watched.failed]
+    except StateNotPreserved as error:
+        held = _condition("StateNotPreserved", f"not evicted from {watched.describe()}: {error}")
+        return replace(_place(binding, spec, fleet, now, settings, watched.record.left), held=held)
+    leaving = {task.from_cluster for task in tasks}
+    left = leave(spec, tasks)
+    if not settings.graceful:
+        left = msgspec.structs.replace(left, graceful_eviction_tasks=_without(spec, leaving))
+    suspects = () if settings.exact_health else watched.suspects
+    result = _reschedule(binding, left, fleet, now, settings, suspects)
+    if isinstance(result, Unplaceable) and settings.keep_without_place:
+        decision = _place(binding, spec, fleet, now, settings, watched.record.left)
+        return replace(decision, held=_held_failure(watched, result.message))
+    clusters = result.clusters if isinstance(result, Placed) else left.clusters
+    evicted = tuple(Eviction(task.from_cluster) for task in tasks)
+    return Decision(clusters, left.graceful_eviction_tasks, result, evicted=evicted)
 
 
 def _reschedule(
@@ -203,25 +285,73 @@ def _reschedule(
     fleet: Mapping[str, Cluster],
     now: datetime,
     settings: PlacementSettings,
+    suspects: Collection[str] = (),
 ) -> Placed | Unplaceable:
+    """A place for what leaves, on clusters that are alive and no suspects. Targets that are not keep what they have."""
     if left.suspension is not None and left.suspension.scheduling:
         return Unplaceable("Error", "scheduling of this binding is suspended", {})
     if not _may_schedule(left, settings):
         return Unplaceable("Error", f"it is placed by another scheduler, {left.scheduler_name}", {})
-    return schedule(left, binding.status, _candidates(left, fleet, now), keep_assigned=True)
+    frozen = tuple(t for t in left.clusters if t.name in suspects or _looks_dead(fleet.get(t.name)))
+    names = {*suspects, *(target.name for target in frozen)}
+    clusters = _candidates(left, fleet, now, names)
+    result = schedule(_without_frozen(left, frozen), binding.status, clusters, keep_assigned=True)
+    if isinstance(result, Unplaceable):
+        return result
+    placed = tuple(sorted((*result.clusters, *frozen), key=lambda target: target.name))
+    if not result.clusters or not _is_placement(left, placed):
+        return Unplaceable("Error", "no cluster that is alive would hold a copy", {})
+    return replace(result, clusters=placed)
 
 
-def _candidates(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime) -> list[Cluster]:
-    """All clusters, but not those that a copy would have to leave again at once (C1)."""
+def _without_frozen(spec: ResourceBindingSpec, frozen: tuple[TargetCluster, ...]) -> ResourceBindingSpec:
+    """What is left to place: neither these replicas, nor these groups of a constraint on clusters."""
+    if not frozen:
+        return spec
+    names = {target.name for target in frozen}
+    held = sum(target.replicas for target in frozen)
+    placement = spec.placement or Placement()
+    constraints = tuple(
+        msgspec.structs.replace(c, min_groups=max(1, c.min_groups - len(frozen)), max_groups=c.max_groups - len(frozen))
+        if c.spread_by_field == "cluster"
+        else c
+        for c in placement.spread_constraints
+    )
+    return msgspec.structs.replace(
+        spec,
+        clusters=tuple(target for target in spec.clusters if target.name not in names),
+        replicas=max(0, spec.replicas - held) if _is_divided(spec) else spec.replicas,
+        placement=msgspec.structs.replace(placement, spread_constraints=constraints),
+    )
+
+
+def _looks_dead(cluster: Cluster | None) -> bool:
+    return cluster is None or cluster.is_being_deleted or looks_dead(cluster)
+
+
+def _is_leaving(cluster: Cluster | None) -> bool:
+    return cluster is None or cluster.is_being_deleted
+
+
+def _candidates(
+    spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, but: Collection[str] = ()
+) -> Sequence[Cluster]:
+    """All clusters but these, and but those that a copy would have to leave again at once (C1)."""
     tolerations = spec.placement.cluster_tolerations if spec.placement else ()
     targets = {target.name for target in spec.clusters}
 
-    def would_bounce(cluster: Cluster) -> bool:
+    def leaves_at(cluster: Cluster) -> datetime | None:
         taints = cluster.spec.taints
         tolerated = untolerated_taint(taints, tolerations) is None
-        return cluster.name not in targets and tolerated and decide_stay(taints, tolerations, now).is_over(now)
+        return decide_stay(taints, tolerations, now).due if tolerated else None
 
-    return [fleet[name] for name in sorted(fleet) if not would_bounce(fleet[name])]
+    def may_stay(cluster: Cluster) -> bool:
+        due = leaves_at(cluster)
+        return cluster.name in targets or due is None or due > now
+
+    if isinstance(fleet, Fleet):
+        return fleet.staying(encode(tolerations), leaves_at, now, targets, but)
+    return [fleet[name] for name in sorted(fleet) if name not in but and may_stay(fleet[name])]
 
 
 def _is_placement(spec: ResourceBindingSpec, clusters: Sequence[TargetCluster]) -> bool:
@@ -234,25 +364,30 @@ def _is_placement(spec: ResourceBindingSpec, clusters: Sequence[TargetCluster]) 
 def _with_tasks(
     spec: ResourceBindingSpec, due: Sequence[Eviction], mode: str, now: datetime
 ) -> tuple[GracefulEvictionTask, ...]:
-    open_from = {task.from_cluster for task in spec.graceful_eviction_tasks}
-    replicas = {target.name: target.replicas for target in spec.clusters}
-    new = tuple(
+    tasks = [
         GracefulEvictionTask(
             from_cluster=eviction.cluster,
-            replicas=replicas[eviction.cluster] or None,
             reason=TAINT_UNTOLERATED,
             producer=TAINT_MANAGER,
             purge_mode=mode,  # type: ignore[arg-type]
             creation_timestamp=wire_time(now),
         )
         for eviction in due
-        if eviction.cluster not in open_from
-    )
-    return (*spec.graceful_eviction_tasks, *new)
+    ]
+    return leave(spec, tasks).graceful_eviction_tasks
 
 
 def _held(due: Sequence[Eviction], reason: str) -> Condition:
     return _condition("NoPlaceToGo", f"not evicted from {_list(due)}, because there is no place to go: {reason}")
+
+
+def _held_failure(watched: Watch, reason: str) -> Condition:
+    """A workload that has failed in more than one cluster is more likely a bad release than a victim of clusters."""
+    suspects = ", ".join(sorted(watched.suspects))
+    if len(watched.suspects) > 1:
+        message = f"it is or was unhealthy in {suspects}, which looks like a bad release, and no other cluster fits"
+        return _condition("UnhealthyEverywhere", f"not evicted from {watched.describe()}: {message}: {reason}")
+    return _condition("NoPlaceToGo", f"not evicted from {watched.describe()}: there is no place to go: {reason}")
 
 
 def _condition(reason: str, message: str) -> Condition:

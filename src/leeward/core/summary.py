@@ -1,74 +1,82 @@
 """What a member cluster offers and what of it is taken: from Nodes and Pods to the summaries of a Cluster's status.
 
-Karmada: pkg/controllers/status (getClusterAllocatable, getAllocatedResource); same for nodes and pods as a whole.
+Karmada: pkg/controllers/status (getClusterAllocatable, getAllocatedResource); same for nodes and pods as a whole. What
+a member reports is not believed beyond reason (`core.amounts`). Holds: S10.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
-from leeward.api.cluster import NodeSummary, ResourceSummary
+from leeward.api.cluster import AllocatableModeling, NodeSummary, ResourceModel, ResourceSummary
 from leeward.api.core import Container, Node, Pod
-from leeward.api.quantity import Quantity, format_quantity, is_binary, parse_quantity
-
-Amounts = dict[str, tuple[Decimal, bool]]
-"""Per resource: the sum, and whether it is written with binary suffixes."""
+from leeward.core.amounts import Amount, Amounts, Doubts, greatest, read_amounts, render_amounts, sum_amounts
+from leeward.core.modeling import count_grades
 
 
-def summarize(nodes: Sequence[Node], pods: Sequence[Pod]) -> tuple[NodeSummary, ResourceSummary]:
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`doubts` says which of the member's numbers are absurd and were cut down; empty when none are."""
+
+    nodes: NodeSummary
+    resources: ResourceSummary
+    doubts: str = ""
+
+
+def summarize(nodes: Sequence[Node], pods: Sequence[Pod], models: Sequence[ResourceModel] = ()) -> Summary:
     """Nodes that are not Ready count, but offer nothing; finished Pods take nothing."""
+    doubts = Doubts()
     ready = [node for node in nodes if _is_ready(node)]
-    usable = [node for node in ready if not node.spec.unschedulable]
+    offered = {n.name: read_amounts(n.status.allocatable, f"Node {n.name}", doubts) for n in ready if _is_open(n)}
     placed = [pod for pod in pods if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed")]
     waiting = [pod for pod in pods if not pod.spec.node_name and pod.status.phase in ("", "Pending")]
-    return (
-        NodeSummary(total_num=len(nodes), ready_num=len(ready)),
-        ResourceSummary(
-            allocatable=_render(_sum(node.status.allocatable for node in usable)),
-            allocating=_render(_requests(waiting)),
-            allocated=_render(_requests(placed)),
-        ),
+    taken = _requests_by_node(placed, doubts)
+    resources = ResourceSummary(
+        allocatable=render_amounts(sum_amounts(offered.values())),
+        allocating=render_amounts(_requests(waiting, doubts)),
+        allocated=render_amounts(sum_amounts(taken.values())),
+        allocatable_modelings=_grades(models, offered, taken),
     )
+    return Summary(NodeSummary(total_num=len(nodes), ready_num=len(ready)), resources, str(doubts))
+
+
+def _grades(
+    models: Sequence[ResourceModel], offered: Mapping[str, Amounts], taken: Mapping[str, Amounts]
+) -> tuple[AllocatableModeling, ...]:
+    return count_grades(models, [(amounts, taken.get(name, {})) for name, amounts in offered.items()])
 
 
 def _is_ready(node: Node) -> bool:
     return any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
 
 
-def _requests(pods: Sequence[Pod]) -> Amounts:
-    amounts = _sum(_pod_requests(pod) for pod in pods)
+def _is_open(node: Node) -> bool:
+    return not node.spec.unschedulable
+
+
+def _requests_by_node(pods: Sequence[Pod], doubts: Doubts) -> dict[str, Amounts]:
+    by_node: defaultdict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        by_node[pod.spec.node_name].append(pod)
+    return {node: _requests(on_node, doubts) for node, on_node in by_node.items()}
+
+
+def _requests(pods: Sequence[Pod], doubts: Doubts) -> Amounts:
+    amounts = sum_amounts(_pod_requests(pod, doubts) for pod in pods)
     if pods:
-        amounts["pods"] = (Decimal(len(pods)), False)
+        amounts["pods"] = Amount(Decimal(len(pods)), False)
     return amounts
 
 
-def _pod_requests(pod: Pod) -> dict[str, Quantity]:
+def _pod_requests(pod: Pod, doubts: Doubts) -> Amounts:
     """The sum over containers, or the greatest init container where that is more, and the overhead."""
-    total = _sum(_container_requests(container) for container in pod.spec.containers)
-    for container in pod.spec.init_containers:
-        for name, (amount, binary) in _sum([_container_requests(container)]).items():
-            if name not in total or total[name][0] < amount:
-                total[name] = (amount, binary)
-    return _render(_sum([_render(total), pod.spec.overhead]))
+    whose = f"Pod {pod.namespace}/{pod.name}"
+    total = sum_amounts(_container_requests(c, whose, doubts) for c in pod.spec.containers)
+    initial = [_container_requests(c, whose, doubts) for c in pod.spec.init_containers]
+    return sum_amounts([greatest([total, *initial]), read_amounts(pod.spec.overhead, whose, doubts)])
 
 
-def _container_requests(container: Container) -> Mapping[str, Quantity]:
+def _container_requests(container: Container, whose: str, doubts: Doubts) -> Amounts:
     """A request that is missing is taken from the limit, as admission in the member does."""
-    return {**container.resources.limits, **container.resources.requests}
-
-
-def _sum(parts: Iterable[Mapping[str, Quantity]]) -> Amounts:
-    """What cannot be read as a quantity counts as nothing: a member's nonsense harms only itself (S10)."""
-    total: Amounts = {}
-    for part in parts:
-        for name, quantity in part.items():
-            try:
-                amount = parse_quantity(quantity)
-            except ValueError:
-                continue
-            before, binary = total.get(name, (Decimal(0), False))
-            total[name] = (before + amount, binary or is_binary(quantity))
-    return total
-
-
-def _render(amounts: Amounts) -> dict[str, Quantity]:
-    return {name: format_quantity(amount, binary) for name, (amount, binary) in sorted(amounts.items())}
+    return read_amounts({**container.resources.limits, **container.resources.requests}, whose, doubts)

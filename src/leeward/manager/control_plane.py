@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass, field
 
+from leeward.controllers.agent_access import AgentAccessController
 from leeward.controllers.binding import BindingController
 from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings
+from leeward.controllers.cluster_taint_policy import ClusterTaintPolicyController
 from leeward.controllers.detector import Detector
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
+from leeward.controllers.policies import PolicyController
 from leeward.controllers.scheduler import Scheduler
+from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.failover.brake import BrakeSettings
 from leeward.core.failover.liveness import Patience
 from leeward.core.placement import PlacementSettings
@@ -16,6 +20,7 @@ from leeward.manager.timing import Timing
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.templates import Templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class ControllerManager:
         timing = settings.timing
         self._plane = plane
         self._push = PushClusters(plane, connect, timing)
+        templates = Templates(plane.server)
         brake = BrakeView(plane.informers, settings.brake)
         patience = Patience(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period)
         self._controllers = (
@@ -44,8 +50,12 @@ class ControllerManager:
                 plane, ClusterSettings(patience, timing.failover_eviction_timeout, settings.failover), brake
             ),
             BrakeController(plane, brake),
+            ClusterTaintPolicyController(plane, brake),
+            WorkloadRebalancerController(plane),
             NamespaceSyncController(plane, NamespaceSyncSettings()),
-            Detector(plane),
+            AgentAccessController(plane),
+            PolicyController(plane, templates),
+            Detector(plane, templates),
             Scheduler(
                 plane,
                 PlacementSettings(

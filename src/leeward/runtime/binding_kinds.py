@@ -9,6 +9,7 @@ from leeward.api.names import (
     BINDING_NAMESPACE_ANNOTATION,
     CLUSTER_BINDING_NAME_ANNOTATION,
     CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER,
+    EXECUTION_SPACE_PREFIX,
 )
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, Resource
 from leeward.api.work import Work
@@ -22,7 +23,9 @@ class BindingKind:
     controller_name: str
 
     def key_of_work(self, work: Work) -> Key | None:
-        """The binding that a Work belongs to; None for a Work of something else."""
+        """The binding that a Work belongs to; None for a Work of something else, or outside an execution space."""
+        if not work.namespace.startswith(EXECUTION_SPACE_PREFIX):
+            return None
         annotations = work.metadata.annotations
         if self.resource.namespaced:
             name, namespace = annotations.get(BINDING_NAME_ANNOTATION), annotations.get(BINDING_NAMESPACE_ANNOTATION)

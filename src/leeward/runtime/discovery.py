@@ -5,7 +5,7 @@ error, never an empty answer.
 """
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -43,12 +43,23 @@ class _Resources(msgspec.Struct):
     resources: list[_ApiResource] = []
 
 
+class Offer(NamedTuple):
+    """What a server offers, by group version, sorted, without subresources; and the groups that did not answer."""
+
+    enablements: tuple[APIEnablement, ...]
+    failed: tuple[str, ...]
+
+    def has(self, api_version: str, kind: str) -> bool:
+        return any(e.group_version == api_version and kind in {r.kind for r in e.resources} for e in self.enablements)
+
+
 class Discovery:
     """A cache of one server's kinds; asks again for a kind that it does not know."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._kinds: dict[tuple[str, str], Resource[Manifest]] = {}
+        self._offered: dict[str, APIEnablement] = {}
 
     async def resource(self, api_version: str, kind: str) -> Resource[Manifest]:
         """Where a kind lives. Raises: UnknownKind when the server answered and does not have it."""
@@ -62,24 +73,22 @@ class Discovery:
             raise UnknownKind(f"the cluster does not offer {api_version} {kind}")
         return self._kinds[api_version, kind]
 
-    async def enablements(self) -> tuple[APIEnablement, ...]:
-        """All kinds by group version, sorted, without subresources. Raises: WorldError."""
+    async def offer(self) -> Offer:
+        """All kinds. Of a group that does not answer, what it offered before. Raises: WorldError."""
         core = await self._get("/api", _ApiVersions)
         groups = await self._get("/apis", _Groups)
         versions = [*core.versions, *(v.group_version for group in groups.groups for v in group.versions)]
-        found = await asyncio.gather(*(self._group_version(version) for version in versions))
-        return tuple(
-            APIEnablement(
-                group_version=version,
-                resources=tuple(
-                    sorted(
-                        (APIResource(name=r.name, kind=r.kind) for r in resources if "/" not in r.name),
-                        key=lambda resource: resource.name,
-                    )
-                ),
-            )
-            for version, resources in sorted(zip(versions, found, strict=True))
-        )
+        answers = await asyncio.gather(*(self._group_version(v) for v in versions), return_exceptions=True)
+        failed: list[str] = []
+        for version, answer in zip(versions, answers, strict=True):
+            if isinstance(answer, WorldError):
+                failed.append(version)
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                self._offered[version] = _enablement(version, answer)
+        found = tuple(self._offered[version] for version in sorted(versions) if version in self._offered)
+        return Offer(found, tuple(failed))
 
     async def _group_version(self, api_version: str) -> list[_ApiResource]:
         path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
@@ -99,6 +108,11 @@ class Discovery:
 
 class UnknownKind(WorldError):
     """The server answered, and does not offer the kind."""
+
+
+def _enablement(version: str, resources: list[_ApiResource]) -> APIEnablement:
+    found = (APIResource(name=r.name, kind=r.kind) for r in resources if "/" not in r.name)
+    return APIEnablement(group_version=version, resources=tuple(sorted(found, key=lambda resource: resource.name)))
 
 
 def _read(body: bytes, as_type: type[Any]) -> Any:

@@ -54,6 +54,8 @@ class EventRecorder:
         self._written: OrderedDict[tuple[ObjectReference, str, str, str], _Written] = OrderedDict()
 
     def record(self, note: Note) -> None:
+        name = f"{note.about.namespace}/{note.about.name}" if note.about.namespace else note.about.name
+        log.info("%s %s: %s: %s", note.about.kind, name, note.reason, note.message)
         try:
             self._notes.put_nowait(note)
         except asyncio.QueueFull:

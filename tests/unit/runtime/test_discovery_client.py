@@ -1,8 +1,11 @@
 """Discovery: a kind that is not offered is one thing, a server that cannot be asked another."""
 
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+
 import pytest
 
-from leeward.client import ApiError, Client, Undecodable, Unreachable, WorldError
+from leeward.client import ApiError, Client, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.loop.virtual import run_virtual
 from leeward.runtime.discovery import Discovery, UnknownKind
 from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, response, tell
@@ -30,14 +33,14 @@ def test_an_unknown_kind_is_told_apart_from_a_server_that_cannot_be_asked() -> N
         with pytest.raises(Unreachable):
             await discovery.resource("harbour.io/v1", "Ship")
         with pytest.raises(Unreachable):
-            await discovery.enablements()
+            await discovery.offer()
 
     tell(story)
 
 
 def test_all_kinds_are_listed_sorted_and_without_subresources() -> None:
     async def story(world: SmallWorld) -> None:
-        enablements = await Discovery(world.client).enablements()
+        enablements = (await Discovery(world.client).offer()).enablements
         versions = [enablement.group_version for enablement in enablements]
         assert versions == sorted(versions)
         assert {"v1", "apps/v1"} <= set(versions)
@@ -62,3 +65,37 @@ def test_a_server_that_says_no_or_nonsense_is_an_error_and_no_empty_answer(
         assert not isinstance(caught.value, UnknownKind)
 
     run_virtual(main())
+
+
+class GroupDown:
+    """A way to a server of which one group version does not answer, as a dead aggregated API does."""
+
+    def __init__(self, server: Client) -> None:
+        self._server = server
+        self.down = ""
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        if request.path == f"/apis/{self.down}":
+            return Response(503, b"service unavailable")
+        return await self._server.raw(request.method, request.path, timeout_seconds=timeout_seconds)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        raise Unreachable("there are no streams here")
+
+    async def close(self) -> None:
+        pass
+
+
+def test_a_group_that_does_not_answer_keeps_what_it_offered_before() -> None:
+    """One broken aggregated API makes no cluster useless."""
+
+    async def story(world: SmallWorld) -> None:
+        transport = GroupDown(world.client)
+        discovery = Discovery(Client(transport))
+        before = await discovery.offer()
+        transport.down = "apps/v1"
+        after = await discovery.offer()
+        assert (before.failed, after.failed) == ((), ("apps/v1",))
+        assert after.enablements == before.enablements
+
+    tell(story)

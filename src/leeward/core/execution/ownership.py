@@ -21,10 +21,13 @@ from leeward.api.names import (
 from leeward.core.interpreter.fields import mapping_at, text_at
 
 
-def is_ours(observed: ReadOnlyManifest, work_namespace: str, work_name: str) -> bool:
-    """Whether the object was made from this Work."""
+def is_ours(observed: ReadOnlyManifest, work_namespace: str, work_name: str, work_id: str = "") -> bool:
+    """Whether the object was made from this Work: it names it, or, having lost the name, carries its permanent id."""
     annotations = mapping_at(observed, "metadata", "annotations")
-    return all(annotations.get(key) == value for key, value in identity(work_namespace, work_name).items())
+    named = {key: annotations.get(key) for key in (WORK_NAMESPACE_ANNOTATION, WORK_NAME_ANNOTATION)}
+    if all(named.values()):
+        return named == identity(work_namespace, work_name)
+    return bool(work_id) and mapping_at(observed, "metadata", "labels").get(WORK_ID_LABEL) == work_id
 
 
 def identity(work_namespace: str, work_name: str) -> dict[str, str]:

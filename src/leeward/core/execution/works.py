@@ -24,7 +24,7 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
 from leeward.core.execution.ownership import stamp
 from leeward.core.interpreter import prune, revise_replicas
 from leeward.core.interpreter.fields import int_at, text_at, value_at
@@ -66,8 +66,17 @@ def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
             replicas.setdefault(target.name, target.replicas)
     for task in spec.graceful_eviction_tasks:
         if task.purge_mode != "Directly":
-            replicas.setdefault(task.from_cluster, spec.replicas if task.replicas is None else task.replicas)
+            replicas.setdefault(task.from_cluster, _replicas_being_left(spec, task))
     return replicas
+
+
+def _replicas_being_left(spec: ResourceBindingSpec, task: GracefulEvictionTask) -> int:
+    """A task without a number was made when none were there, or all of them (Duplicated, or by someone else)."""
+    if task.replicas is not None:
+        return task.replicas
+    strategy = spec.placement.replica_scheduling if spec.placement else None
+    is_divided = strategy is not None and strategy.replica_scheduling_type == "Divided"
+    return 0 if is_divided else spec.replicas
 
 
 def _completions(

@@ -36,7 +36,7 @@ def is_seen_healthy(work: Work | None, cluster: Cluster | None, replicas: int) -
     if work is None or cluster is None or not is_fresh(work, cluster):
         return False
     statuses = work.status.manifest_statuses
-    return bool(statuses) and all(s.health == "Healthy" and _ready_replicas(s) >= replicas for s in statuses)
+    return bool(statuses) and all(s.health == "Healthy" and _has_ready(s, replicas) for s in statuses)
 
 
 def seen_ready(work: Work | None, cluster: Cluster | None) -> int:
@@ -76,11 +76,25 @@ def _reflected(work: Work) -> Condition | None:
     return reflected if reflected is not None and reflected.observed_generation == work.metadata.generation else None
 
 
+_READY_FIELDS = {
+    "Deployment": ("readyReplicas",),
+    "ReplicaSet": ("readyReplicas",),
+    "StatefulSet": ("readyReplicas",),
+    "DaemonSet": ("numberReady",),
+    "Job": ("ready", "succeeded"),
+}
+
+
+def _has_ready(status: ManifestStatus, replicas: int) -> bool:
+    """Whether as many are ready; kinds that do not count their replicas are judged by health alone."""
+    return status.identifier.kind not in _READY_FIELDS or _ready_replicas(status) >= replicas
+
+
 def _ready_replicas(status: ManifestStatus) -> int:
-    """The ready replicas that the member reports, 0 when it reports none."""
+    """The replicas that the member reports as ready, or as having succeeded."""
     fields = cast(Mapping[str, Any], status.status or {})
-    counts = (fields.get(name) for name in ("readyReplicas", "numberReady", "ready", "succeeded"))
-    return next((count for count in counts if isinstance(count, int)), 0)
+    counts = (fields.get(name) for name in _READY_FIELDS.get(status.identifier.kind, ()))
+    return sum(count for count in counts if isinstance(count, int))
 
 
 def _with_status(work: Work, **changes: Any) -> Work:

@@ -1,8 +1,8 @@
 """When is an eviction finished? Each open task is kept until it is safe to let go of the old copy.
 
 A task ends when every present target is seen healthy; or, past its grace period, when replacements that cover it
-were at least placed. `suppressDeletion` holds a task (true) or ends it (false), whatever else is the case. An empty
-result is never "all healthy" (BEHAVIOUR 8.1).
+were at least placed, and the old copy is not what is seen healthy meanwhile. `suppressDeletion` holds a task (true)
+or ends it (false), whatever else is the case. An empty result is never "all healthy" (BEHAVIOUR 8.1).
 
 Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
 With `exact` its rules hold: the reported health counts whatever it speaks of, and time ends a task by itself.
@@ -51,9 +51,13 @@ def assess_tasks(
     for task in binding.spec.graceful_eviction_tasks:
         if task.creation_timestamp is None:
             kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
+            if task.suppress_deletion is None:
+                ends.append(wire_time(now) + timedelta(seconds=_grace(task, grace_seconds), microseconds=1))
             continue
         end = task.creation_timestamp + timedelta(seconds=_grace(task, grace_seconds))
-        if _is_finished(task, healthy=healthy, replaced=replaced, is_late=now > end):
+        old_copy = works.get(task.from_cluster), clusters.get(task.from_cluster)
+        may_end_late = exact or (replaced and _may_end_late(task, *old_copy))
+        if _is_finished(task, healthy=healthy, is_late=now > end and may_end_late):
             finished.append(task.from_cluster)
             continue
         kept.append(task)
@@ -90,10 +94,15 @@ def _grace(task: GracefulEvictionTask, default_seconds: float) -> float:
     return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds
 
 
-def _is_finished(task: GracefulEvictionTask, *, healthy: bool, replaced: bool, is_late: bool) -> bool:
+def _may_end_late(task: GracefulEvictionTask, work: Work | None, cluster: Cluster | None) -> bool:
+    """Time ends no task whose old copy is the one that is seen healthy, nor one that waits for the old copy to go."""
+    return task.purge_mode != "Directly" and not is_seen_healthy(work, cluster, task.replicas or 0)
+
+
+def _is_finished(task: GracefulEvictionTask, *, healthy: bool, is_late: bool) -> bool:
     if task.suppress_deletion is not None:
         return not task.suppress_deletion
-    return healthy or (is_late and replaced)
+    return healthy or is_late
 
 
 def _all_reported_healthy(binding: Binding) -> bool:

@@ -16,6 +16,9 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
+from leeward.core.scheduling.model import Request
+from leeward.core.scheduling.steps import filter_clusters
+from leeward.core.scheduling.reschedule import placement_changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ def find_withdrawal(
 ) -> Withdrawal | None:
     """The first open task that is to be withdrawn. Holds: S1, S3."""
     spec = binding.spec
-    if not is_current(binding):
+    if not is_current(binding) or placement_changed(binding):
         return None
     for task in spec.graceful_eviction_tasks:
         if not _is_alive_again(spec, task, clusters.get(task.from_cluster), works.get(task.from_cluster), now):
@@ -53,7 +56,15 @@ def _is_alive_again(
         return False
     tolerations = spec.placement.cluster_tolerations if spec.placement else ()
     may_stay = not decide_stay(cluster.spec.taints, tolerations, now).is_over(now)
-    return may_stay and is_seen_healthy(work, cluster, task.replicas or 0)
+    return may_stay and _is_feasible(spec, task, cluster) and is_seen_healthy(work, cluster, task.replicas or 0)
+
+
+def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:
+    """Whether the scheduler would consider the cluster, were there no task and no copy. Holds: S2."""
+    others = tuple(other for other in spec.graceful_eviction_tasks if other is not task)
+    request = Request(msgspec.structs.replace(spec, graceful_eviction_tasks=others, clusters=()))
+    feasible, _ = filter_clusters(request, (cluster,))
+    return bool(feasible)
 
 
 def _with_old_copy(

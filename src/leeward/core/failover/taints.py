@@ -5,8 +5,9 @@
     no condition   not-ready:NoSchedule
     Ready=True     none of the four
 
-The instants that the clocks start from lie in the Cluster itself (the NoSchedule taint's `timeAdded`, an annotation),
-so that a restart neither forgets nor restarts them. Taints of others are never touched.
+The two keys replace each other; an outage that changes its face goes on, with the clock that it has. That clock lies
+in the Cluster itself (an annotation), so that a restart neither forgets nor restarts it. Taints of others are never
+touched; nor are those of the four that a ClusterTaintPolicy has added (`core.failover.taint_policy`).
 
 Karmada: pkg/controllers/cluster (taintClusterByCondition, processTaintBaseEviction of 1.4); same, except that a
 status that merely could not be collected never leads to NoExecute (what runs there probably still runs).
@@ -21,10 +22,14 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import format_time, parse_time, wire_time
-from leeward.api.names import LAST_SEEN_ANNOTATION, NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.names import NOT_READY_TAINT, OUTAGE_ANNOTATION, POLICY_TAINTS_ANNOTATION, UNREACHABLE_TAINT
 
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
-_AUTOMATIC = {(key, effect) for key in (NOT_READY_TAINT, UNREACHABLE_TAINT) for effect in (NO_SCHEDULE, NO_EXECUTE)}
+
+TaintKey = tuple[str, str]
+"""Key and effect, by which taints are told apart."""
+
+AUTOMATIC = frozenset((k, effect) for k in (NOT_READY_TAINT, UNREACHABLE_TAINT) for effect in (NO_SCHEDULE, NO_EXECUTE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,54 +49,72 @@ def decide_taints(
     With `failover` off no NoExecute taint is added; one that is there leaves with the outage.
     """
     ready = cluster.ready
+    automatic = AUTOMATIC - policy_taints(cluster)
+    others = tuple(t for t in cluster.spec.taints if key_of(t) not in automatic)
     if ready is not None and ready.status == "True":
-        return _clear(cluster)
-    unreachable = ready is not None and ready.status == "Unknown"
-    key = UNREACHABLE_TAINT if unreachable else NOT_READY_TAINT
+        return TaintDecision(others, _outage_ends(cluster))
+    key = UNREACHABLE_TAINT if ready is not None and ready.status == "Unknown" else NOT_READY_TAINT
     stamp = wire_time(now)
-    kept = tuple(t for t in cluster.spec.taints if (t.key, t.effect) not in _AUTOMATIC or t.key == key)
-    no_schedule = _find(kept, key, NO_SCHEDULE) or Taint(key=key, effect=NO_SCHEDULE, time_added=stamp)
-    annotations = _remember_last_seen(cluster, last_seen or now) if unreachable else _forget_last_seen(cluster)
-    taints = _with(kept, no_schedule)
-    if not failover or ready is None or ready.reason == "StatusCollectionFailed" or _find(kept, key, NO_EXECUTE):
-        return TaintDecision(taints, annotations)
-    start = _last_seen(cluster, annotations) if unreachable else no_schedule.time_added
-    due = (start or stamp) + timedelta(seconds=eviction_seconds)
-    if now < due:
-        return TaintDecision(taints, annotations, due)
-    return TaintDecision(_with(taints, Taint(key=key, effect=NO_EXECUTE, time_added=stamp)), annotations)
+    no_schedule = _find(cluster, (key, NO_SCHEDULE)) or Taint(key=key, effect=NO_SCHEDULE, time_added=stamp)
+    if ready is None or ready.reason == "StatusCollectionFailed":
+        return TaintDecision(_in_place(cluster, others, (no_schedule,)), _outage_ends(cluster))
+    since = outage_since(cluster) or (last_seen if key == UNREACHABLE_TAINT and last_seen else now)
+    annotations = _outage_begins(cluster, since)
+    no_execute = _carried_over(cluster, key)
+    due = wire_time(since) + timedelta(seconds=eviction_seconds)
+    if no_execute is None and failover and now >= due:
+        no_execute = Taint(key=key, effect=NO_EXECUTE, time_added=stamp)
+    taints = (no_schedule,) if no_execute is None else (no_schedule, no_execute)
+    wake_at = due if no_execute is None and failover else None
+    return TaintDecision(_in_place(cluster, others, taints), annotations, wake_at)
 
 
-def _clear(cluster: Cluster) -> TaintDecision:
-    taints = tuple(t for t in cluster.spec.taints if (t.key, t.effect) not in _AUTOMATIC)
-    return TaintDecision(taints, _forget_last_seen(cluster))
-
-
-def _find(taints: tuple[Taint, ...], key: str, effect: str) -> Taint | None:
-    return next((t for t in taints if t.key == key and t.effect == effect), None)
-
-
-def _with(taints: tuple[Taint, ...], taint: Taint) -> tuple[Taint, ...]:
-    return taints if _find(taints, taint.key, taint.effect) else (*taints, taint)
-
-
-def _remember_last_seen(cluster: Cluster, last_seen: datetime) -> Mapping[str, str | None]:
-    """Kept from the first moment of the outage on; removed when it ends."""
-    if LAST_SEEN_ANNOTATION in cluster.metadata.annotations:
-        return {}
-    return {LAST_SEEN_ANNOTATION: format_time(last_seen)}
-
-
-def _forget_last_seen(cluster: Cluster) -> Mapping[str, str | None]:
-    return {LAST_SEEN_ANNOTATION: None} if LAST_SEEN_ANNOTATION in cluster.metadata.annotations else {}
-
-
-def _last_seen(cluster: Cluster, fresh: Mapping[str, str | None]) -> datetime | None:
-    text = fresh.get(LAST_SEEN_ANNOTATION) or cluster.metadata.annotations.get(LAST_SEEN_ANNOTATION)
+def outage_since(cluster: Cluster) -> datetime | None:
+    """When the clock of the present outage started; None when there is none, or nobody can read it."""
     try:
-        return parse_time(text) if text else None
-    except ValueError:
+        return parse_time(cluster.metadata.annotations[OUTAGE_ANNOTATION])
+    except (KeyError, ValueError):
         return None
+
+
+def _outage_begins(cluster: Cluster, since: datetime) -> Mapping[str, str | None]:
+    return {} if outage_since(cluster) is not None else {OUTAGE_ANNOTATION: format_time(since)}
+
+
+def _outage_ends(cluster: Cluster) -> Mapping[str, str | None]:
+    return {OUTAGE_ANNOTATION: None} if OUTAGE_ANNOTATION in cluster.metadata.annotations else {}
+
+
+def key_of(taint: Taint) -> TaintKey:
+    return taint.key, taint.effect
+
+
+def policy_taints(cluster: Cluster) -> frozenset[TaintKey]:
+    """The taints that ClusterTaintPolicy objects have added, and that the condition therefore leaves alone."""
+    listed = cluster.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, "").split(",")
+    return frozenset((key, effect) for key, _, effect in (entry.rpartition(":") for entry in listed) if key)
+
+
+def _find(cluster: Cluster, wanted: TaintKey) -> Taint | None:
+    return next((taint for taint in cluster.spec.taints if key_of(taint) == wanted), None)
+
+
+def _carried_over(cluster: Cluster, key: str) -> Taint | None:
+    """The automatic NoExecute taint that is there already, under the key that holds now."""
+    mine = [
+        t for t in cluster.spec.taints if t.effect == NO_EXECUTE and key_of(t) in AUTOMATIC - policy_taints(cluster)
+    ]
+    carried = next((msgspec.structs.replace(taint, key=key) for taint in mine if taint.key != key), None)
+    return _find(cluster, (key, NO_EXECUTE)) or carried
+
+
+def _in_place(cluster: Cluster, others: tuple[Taint, ...], ours: tuple[Taint, ...]) -> tuple[Taint, ...]:
+    """Taints that are there already keep their place, new ones come last."""
+    new = {key_of(taint): taint for taint in ours}
+    kept = tuple(
+        new.pop(key_of(taint), taint) for taint in cluster.spec.taints if key_of(taint) in new or taint in others
+    )
+    return (*kept, *new.values())
 
 
 def describe_taints(taints: tuple[Taint, ...]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from leeward.api.meta import ReadOnlyManifest
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import (
     AnyPropagationPolicy,
     ClusterPropagationPolicy,
@@ -31,6 +32,33 @@ def find_policy(
     namespace: str = template["metadata"].get("namespace", "")
     local = [policy for policy in policies if namespace and policy.namespace == namespace]
     return _best(template, local) or _best(template, list(cluster_policies))
+
+
+def keep_or_find_policy(
+    template: ReadOnlyManifest,
+    claimed_by: str,
+    policies: Iterable[PropagationPolicy],
+    cluster_policies: Iterable[ClusterPropagationPolicy],
+) -> AnyPropagationPolicy | None:
+    """The policy with the permanent id `claimed_by` while it matches; else the one that wins.
+
+    Only a policy with `preemption: Always` could take a claimed template over, behind a gate that is off.
+    """
+    local, everywhere = list(policies), list(cluster_policies)
+    for policy in (*local, *everywhere):
+        ids = (policy.metadata.labels.get(POLICY_ID_LABEL), policy.metadata.labels.get(CLUSTER_POLICY_ID_LABEL))
+        if claimed_by and claimed_by in ids and _selects(policy, template):
+            return policy
+    return find_policy(template, local, everywhere)
+
+
+def _selects(policy: AnyPropagationPolicy, template: ReadOnlyManifest) -> bool:
+    namespace = policy.namespace
+    return (
+        policy.metadata.deletion_timestamp is None
+        and namespace in ("", template["metadata"].get("namespace", ""))
+        and selector_priority(template, policy.spec, namespace) > NO_MATCH
+    )
 
 
 def selector_priority(template: ReadOnlyManifest, spec: PropagationSpec, policy_namespace: str) -> int:

@@ -70,4 +70,4 @@ def _zones_match(zones: tuple[str, ...], expression: LabelSelectorRequirement) -
             return False
 
 
-CLUSTER_AFFINITY = Filter("ClusterAffinity", _reject)
+CLUSTER_AFFINITY = Filter("ClusterAffinity", _reject, shared=True)

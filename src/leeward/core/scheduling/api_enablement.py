@@ -23,4 +23,4 @@ def _reject(request: Request, cluster: Cluster) -> str | None:
     return "cluster(s) did not have the API resource"
 
 
-API_ENABLEMENT = Filter("APIEnablement", _reject)
+API_ENABLEMENT = Filter("APIEnablement", _reject, shared=True)

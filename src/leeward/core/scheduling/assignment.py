@@ -10,10 +10,12 @@ Holds: S3.
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from leeward.api.policy import ReplicaSchedulingStrategy, StaticClusterWeight
+from leeward.api.cluster import Cluster
+from leeward.api.policy import ReplicaSchedulingStrategy
 from leeward.core.scheduling.affinity import cluster_matches
 from leeward.core.scheduling.division import divide
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
+from leeward.core.scheduling.trace import DivisionTrace
 
 Mode = Literal["Duplicated", "StaticWeight", "DynamicWeight", "Aggregated"]
 Assignment = Mapping[str, int]
@@ -83,26 +85,27 @@ def _assign_all(mode: Mode, request: Request, replicas: int, selected: Sequence[
 
 def _assign_statically(request: Request, replicas: int, selected: Sequence[Candidate]) -> Assignment:
     """Afresh, as Karmada does; in a failover on top of what is assigned, so that no survivor shrinks. Holds: C2."""
-    weights, uid = _static_weights(request, selected), request.spec.resource.uid
+    weights = _static_weights(request, selected)
     kept = {candidate.name: candidate.assigned for candidate in selected if candidate.assigned}
     missing = replicas - sum(kept.values())
     if request.keep_assigned and missing >= 0:
-        return divide(missing, weights, kept, uid) if missing else kept
-    return divide(replicas, weights, uid=uid)
+        return _divide(request, missing, weights, kept) if missing else kept
+    return _divide(request, replicas, weights)
 
 
 def _static_weights(request: Request, selected: Sequence[Candidate]) -> Mapping[str, int]:
-    """The greatest weight of the rules that match; without any, all are equal."""
-    strategy = request.placement.replica_scheduling
-    preference = strategy.weight_preference if strategy else None
-    rules = preference.static_weight_list if preference else ()
-    weights = {candidate.name: _weight_of(candidate, rules) for candidate in selected}
+    """Clusters without weight are left out; when none has any, all are equal."""
+    weights = {candidate.name: static_weight(request, candidate.cluster) for candidate in selected}
     weighty = {name: weight for name, weight in weights.items() if weight > 0}
     return weighty or {candidate.name: 1 for candidate in selected}
 
 
-def _weight_of(candidate: Candidate, rules: Sequence[StaticClusterWeight]) -> int:
-    return max((rule.weight for rule in rules if cluster_matches(candidate.cluster, rule.target_cluster)), default=0)
+def static_weight(request: Request, cluster: Cluster) -> int:
+    """The greatest weight of the rules that match; 0 without any."""
+    strategy = request.placement.replica_scheduling
+    preference = strategy.weight_preference if strategy else None
+    rules = preference.static_weight_list if preference else ()
+    return max((rule.weight for rule in rules if cluster_matches(cluster, rule.target_cluster)), default=0)
 
 
 def _assign_dynamically(
@@ -113,28 +116,39 @@ def _assign_dynamically(
     assigned = sum(scheduled.values())
     if request.is_fresh:
         weights = {name: room[name] + scheduled.get(name, 0) for name in room}
-        return _share_out("do fresh scale", request, replicas, weights, (), aggregated)
+        return share_out("do fresh scale", request, replicas, weights, (), aggregated)
     if assigned > replicas:
-        return _share_out("scale down", request, replicas, scheduled, (), aggregated)
+        return share_out("scale down", request, replicas, scheduled, (), aggregated)
     if assigned == replicas:
         return scheduled
     used = tuple(name for name in room if scheduled.get(name))
-    more = _share_out("scale up", request, replicas - assigned, room, used, aggregated)
+    more = share_out("scale up", request, replicas - assigned, room, used, aggregated)
     if isinstance(more, Unplaceable):
         return more
     return {name: scheduled.get(name, 0) + more.get(name, 0) for name in (*scheduled, *more)}
 
 
-def _share_out(
+def share_out(
     step: str, request: Request, target: int, weights: Assignment, used: Sequence[str], aggregated: bool
 ) -> Assignment | Unplaceable:
     total = sum(weights.values())
     if total < target:
-        message = f"Clusters available replicas {total} are not enough to schedule."
-        return Unplaceable("UnschedulableError", message, {}).within(f"failed to {step}")
+        return too_little_room(total, step)
     if aggregated:
         weights = _fewest(target, weights, used)
-    return divide(target, weights, uid=request.spec.resource.uid)
+    return _divide(request, target, weights)
+
+
+def too_little_room(total: int, step: str) -> Unplaceable:
+    message = f"Clusters available replicas {total} are not enough to schedule."
+    return Unplaceable("UnschedulableError", message, {}).within(f"failed to {step}")
+
+
+def _divide(request: Request, replicas: int, weights: Assignment, initial: Assignment | None = None) -> Assignment:
+    result = divide(replicas, weights, initial, request.spec.resource.uid)
+    if request.trace is not None:
+        request.trace.divisions.append(DivisionTrace.of(replicas, weights, initial or {}, result))
+    return result
 
 
 def _fewest(target: int, weights: Assignment, used: Sequence[str]) -> Assignment:

@@ -3,13 +3,26 @@
 Karmada: pkg/scheduler/helper.go (`getConditionByError`); same reasons and messages.
 """
 
+from collections.abc import Sequence
+
 from leeward.api.meta import Condition
 from leeward.core.scheduling.model import Placed, Unplaceable
 
-_REASONS = {"FitError": "NoClusterFit", "UnschedulableError": "Unschedulable", "Error": "SchedulerError"}
+_REASONS = {"FitError": "NoClusterFit", "UnschedulableError": "Unschedulable"}
 
 
 def scheduled_condition(result: Placed | Unplaceable) -> Condition:
     if isinstance(result, Placed):
         return Condition("Scheduled", "True", "Success", "Binding has been scheduled successfully.")
-    return Condition("Scheduled", "False", _REASONS[result.kind], result.message)
+    return Condition("Scheduled", "False", _REASONS.get(result.kind, "SchedulerError"), result.message)
+
+
+def failures_condition(failures: Sequence[Unplaceable]) -> Condition:
+    """When an attempt failed in several respects: a quota that is exceeded is told before that no cluster fits."""
+    quota = next((failure for failure in failures if failure.kind == "QuotaExceeded"), None)
+    if quota is not None:
+        return Condition("Scheduled", "False", "QuotaExceeded", quota.message)
+    reason = "NoClusterFit" if any(failure.kind == "FitError" for failure in failures) else "SchedulerError"
+    messages = list(dict.fromkeys(failure.message for failure in failures))
+    message = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
+    return Condition("Scheduled", "False", reason, message)

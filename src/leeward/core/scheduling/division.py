@@ -22,14 +22,19 @@ def divide(
     held = dict(initial or {})
     if sum(weights.values()) == 0 or (replicas == 0 and held):
         return held
-    return allocate_seats(replicas, weights, held, names_descend=bool(fnv1a_32(uid) % 2) if uid else False)
+    return allocate_seats(replicas, weights, held, names_descend(uid))
+
+
+def names_descend(uid: str) -> bool:
+    """In which direction names break ties for the template with this uid."""
+    return bool(uid) and fnv1a_32(uid) % 2 == 1
 
 
 def allocate_seats(
-    seats: int, votes: Mapping[str, int], initial: Mapping[str, int], names_descend: bool = False
+    seats: int, votes: Mapping[str, int], initial: Mapping[str, int], descend: bool = False
 ) -> dict[str, int]:
     """The pure method: parties only in `initial` take part without votes."""
-    parties = sorted({*votes, *initial}, reverse=names_descend)
+    parties = sorted({*votes, *initial}, reverse=descend)
     held = {party: initial.get(party, 0) for party in parties}
     remaining = seats - _seat_the_certain(seats, votes, held)
     order = {party: position for position, party in enumerate(parties)}

@@ -11,4 +11,4 @@ def _reject(request: Request, cluster: Cluster) -> str | None:
     return "cluster(s) is in the process of eviction" if cluster.name in request.evicted_from else None
 
 
-CLUSTER_EVICTION = Filter("ClusterEviction", _reject)
+CLUSTER_EVICTION = Filter("ClusterEviction", _reject, shared=True)

@@ -17,12 +17,13 @@ WEIGHT_UNIT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`spanning` are those of the clusters that are in other groups, too, with all their groups."""
+    """`size` clusters; `spanning` are those of them that are in other groups, too, with all their groups."""
 
     name: str
-    clusters: tuple[Candidate, ...]
+    size: int
     weight: int
     spanning: Mapping[str, frozenset[str]]
+    clusters: tuple[Candidate, ...] = ()
 
     @property
     def rank(self) -> tuple[int, str]:
@@ -44,7 +45,11 @@ class Grouping:
                 if value:
                     members.setdefault(value, []).append(candidate)
         weigh = _weigher(request, self.constraint.min_groups, min_clusters)
-        return tuple(Group(name, tuple(g), weigh(g), self._spanning(g)) for name, g in members.items())
+        return tuple(Group(name, len(g), weigh(g), self._spanning(g), tuple(g)) for name, g in members.items())
+
+    def weights(self, request: Request, chosen: Sequence[Candidate], min_clusters: int) -> dict[str, int]:
+        """The groups of the chosen clusters, with what each of them weighs by these alone."""
+        return {group.name: group.weight for group in self.groups(request, chosen, min_clusters)}
 
     def _spanning(self, group: Iterable[Candidate]) -> Mapping[str, frozenset[str]]:
         reach = {candidate.name: frozenset(self.covered([candidate])) for candidate in group}
@@ -100,11 +105,11 @@ def _weight_of_shares(target: int, enough: int, group: Sequence[Candidate]) -> i
         room += candidate.available
         scores += candidate.score
         taken += 1
-    return min(room, target) * WEIGHT_UNIT + scores // taken
+    return min(room, target) * WEIGHT_UNIT + scores // max(1, taken)
 
 
 def cluster_count(groups: Sequence[Group]) -> int:
     """The clusters that are in these groups and in no other."""
     names = {group.name for group in groups}
     spanning = {name for group in groups for name, reach in group.spanning.items() if reach <= names}
-    return sum(len(group.clusters) - len(group.spanning) for group in groups) + len(spanning)
+    return sum(group.size - len(group.spanning) for group in groups) + len(spanning)

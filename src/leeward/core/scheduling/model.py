@@ -10,6 +10,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.capacity import MAX_REPLICAS
+from leeward.core.scheduling.trace import TermTrace
 
 
 def no_limit(spec: ResourceBindingSpec, cluster: Cluster) -> int:
@@ -29,10 +30,11 @@ class Unplaceable:
     """No result. `rejected` maps clusters to the reason of the first filter that refused them.
 
     `FitError`: no cluster passes the filters (Karmada then clears the earlier result); `UnschedulableError`: there is
-    not enough room (the earlier result stays); `Error`: the constraints cannot be met or mean nothing (it stays, too).
+    not enough room (the earlier result stays); `Error`: the constraints cannot be met or mean nothing (it stays, too);
+    `QuotaExceeded`: admission refused to write the result.
     """
 
-    kind: Literal["FitError", "UnschedulableError", "Error"]
+    kind: Literal["FitError", "UnschedulableError", "Error", "QuotaExceeded"]
     message: str
     rejected: Mapping[str, str]
 
@@ -45,6 +47,8 @@ class Unplaceable:
 class Request:
     """One binding's question to the scheduler, with one term of its `clusterAffinities` in view.
 
+    `multiple_pod_templates`: components that go to exactly one cluster are placed as a set.
+    `trace`: where to note why; None asks for nothing.
     `keep_assigned`: a failover asks. What is assigned stays, under static weights, too; only the rest is divided.
     """
 
@@ -53,6 +57,8 @@ class Request:
     last_scheduled_time: datetime | None = None
     propagate_empty_workloads: bool = False
     keep_assigned: bool = False
+    multiple_pod_templates: bool = False
+    trace: TermTrace | None = None
 
     @cached_property
     def placement(self) -> Placement:
@@ -75,12 +81,23 @@ class Request:
         """Clusters with an open eviction task of this binding."""
         return frozenset(task.from_cluster for task in self.spec.graceful_eviction_tasks)
 
+    @property
+    def has_replicas(self) -> bool:
+        """Whether there are replicas to give to clusters, even if their number is 0 now."""
+        spec = self.spec
+        return (spec.replicas > 0 or spec.replica_requirements is not None) and len(spec.components) <= 1
+
     @cached_property
     def is_set(self) -> bool:
-        """Whether this is several components that go to exactly one cluster together."""
+        """Whether this is components that go to exactly one cluster together."""
         constraints = self.placement.spread_constraints
         one = any(c.spread_by_field == "cluster" and c.min_groups == c.max_groups == 1 for c in constraints)
-        return one and len(self.spec.components) > 1
+        return self.multiple_pod_templates and one and bool(self.spec.components)
+
+    @property
+    def needed(self) -> int:
+        """What must find room: all replicas, or one set of components."""
+        return 1 if self.is_set else self.spec.replicas
 
     @property
     def is_fresh(self) -> bool:
@@ -118,10 +135,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """`reject` returns the reason why the cluster is no candidate, or None."""
+    """`reject` returns the reason why the cluster is no candidate, or None.
+
+    `shared`: but for clusters that the binding has or leaves, it looks at nothing of the request but the placement, the
+    affinity term in view and the template's kind; bindings with the same placement then share its answers.
+    """
 
     name: str
     reject: Callable[[Request, Cluster], str | None]
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +170,7 @@ class Estimator:
 class Profile:
     """The plug-ins that one scheduler runs. The first filter in order gives the reason.
 
-    `multiple_pod_templates`: a template of several components that goes to exactly one cluster is placed as a set.
+    `multiple_pod_templates` (gate MultiplePodTemplatesScheduling): see `Request`.
     """
 
     filters: tuple[Filter, ...]

@@ -4,7 +4,7 @@ Nodes that are alike are held as one group, so that thousands cost no more than 
 in which they fit. Karmada: pkg/modeling, pkg/estimator/client/general.go; same results.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,31 +15,61 @@ PODS_PER_NODE = 110
 MAX_STEPS = 1_000_000
 """A count of sets is looked for in no more steps than this: a member that claims a million nodes stops nobody."""
 
-Sizes = Sequence[tuple[str, int]]
+MAX_ASKS = 256
+
+Sizes = tuple[tuple[str, int], ...]
 """Per resource what one replica takes: CPU in milli, the rest in whole units."""
 
 _NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ask:
+    """What nodes keep account of: native resources, extended and attachable ones, huge pages; and one pod."""
+
+    sizes: Sizes
+
+
 class _Group:
-    """`count` nodes with this much free on each."""
+    """`count` nodes with this much free on each; how many replicas fit is found once for each ask."""
 
-    count: int
-    free: Mapping[str, int]
+    __slots__ = ("_fits", "count", "free")
 
-    def fit(self, sizes: Sizes) -> int:
+    def __init__(self, count: int, free: Mapping[str, int]) -> None:
+        self.count = count
+        self.free = free
+        self._fits: dict[_Ask, int] = {}
+
+    def fit(self, ask: _Ask) -> int:
         """Replicas per node."""
-        return max(0, min(self.free.get(name, 0) // size for name, size in sizes))
+        fits = self._fits.get(ask)
+        if fits is None:
+            free = self.free
+            fits = self._fits[ask] = max(0, min([free.get(name, 0) // size for name, size in ask.sizes]))
+        return fits
 
-    def less(self, sizes: Sizes, replicas: int) -> Mapping[str, int]:
-        """What a node has left that takes `replicas`."""
-        return {**self.free, **{name: self.free.get(name, 0) - size * replicas for name, size in sizes}}
+    def less(self, ask: _Ask, replicas: int, count: int) -> "_Group":
+        """`count` such nodes after each has taken `replicas`."""
+        free = self.free
+        taken = {name: free.get(name, 0) - size * replicas for name, size in ask.sizes}
+        return _Group(count, {**free, **taken})
+
+    def times(self, count: int) -> "_Group":
+        """`count` such nodes."""
+        other = _Group(count, self.free)
+        other._fits = self._fits
+        return other
 
 
-@dataclass(slots=True)
 class Nodes:
-    groups: list[_Group]
+    """All nodes of a cluster, in the order in which replicas are offered to them.
+
+    Nodes only ever get fuller: what does not fit into the groups before `_first` of an ask will never fit there.
+    """
+
+    def __init__(self, groups: list[_Group]) -> None:
+        self._groups = groups
+        self._first: dict[_Ask, int] = {}
 
     @staticmethod
     def of(models: tuple[ResourceModel, ...], counts: Mapping[int, int]) -> "Nodes | None":
@@ -49,22 +79,37 @@ class Nodes:
         return Nodes([_Group(counts[grade], free) for grade, free in _grades(models) if counts.get(grade)])
 
     def fit(self, sizes: Sizes) -> int:
-        counted = _counted(sizes)
-        return sum(group.count * group.fit(counted) for group in self.groups)
+        ask = _ask(sizes)
+        return sum([group.count * group.fit(ask) for group in self._groups[self._start(ask) :]])
 
     def take(self, sizes: Sizes, replicas: int) -> None:
         """Places up to `replicas`; those that fit nowhere take nothing."""
-        counted, after = _counted(sizes), list[_Group]()
-        for group in self.groups:
-            per_node = group.fit(counted) if replicas else 0
-            after.extend(_split(group, counted, per_node, replicas) if per_node else [group])
-            replicas -= min(replicas, per_node * group.count)
-        self.groups = after
+        ask = _ask(sizes)
+        position = self._start(ask)
+        while replicas > 0 and position < len(self._groups):
+            group = self._groups[position]
+            per_node = group.fit(ask)
+            if per_node:
+                parts = list(_split(group, ask, per_node, replicas))
+                replicas -= min(replicas, per_node * group.count)
+                position = self._replace(position, parts)
+            else:
+                position += 1
+
+    def _start(self, ask: _Ask) -> int:
+        """The first group in which a replica fits."""
+        position = self._first.get(ask, 0)
+        while position < len(self._groups) and not self._groups[position].fit(ask):
+            position += 1
+        if len(self._first) >= MAX_ASKS:
+            self._first.clear()
+        self._first[ask] = position
+        return position
 
     def fit_sets(self, components: Sequence[tuple[Sizes, int]], most: int) -> int:
         """How often all components fit together, replica by replica in turn; at most `most`."""
-        trial = Nodes(list(self.groups))
-        parts = [(_counted(sizes), replicas) for sizes, replicas in components if replicas]
+        trial = Nodes(list(self._groups))
+        parts = [(sizes, replicas) for sizes, replicas in components if replicas]
         for found in range(min(most, MAX_STEPS // max(1, sum(replicas for _, replicas in parts)))):
             for sizes, replicas in parts:
                 if trial.fit(sizes) < replicas:
@@ -72,23 +117,40 @@ class Nodes:
                 trial.take(sizes, replicas)
         return most
 
+    def _replace(self, position: int, parts: list[_Group]) -> int:
+        """Puts `parts` in the place of one group, together with the nodes before them where they are alike now.
 
-def _split(group: _Group, sizes: Sizes, per_node: int, replicas: int) -> Iterable[_Group]:
+        Returns the position after them.
+        """
+        before = self._groups[position - 1] if position else None
+        merges = before is not None and before.free == parts[0].free
+        if before is not None and merges:
+            parts[0] = before.times(before.count + parts[0].count)
+        start = position - 1 if merges else position
+        self._groups[start : position + 1] = parts
+        more = start + len(parts) - (position + 1)
+        for ask, first in self._first.items() if more else ():
+            if first > position:
+                self._first[ask] = first + more
+        return start + len(parts)
+
+
+def _split(group: _Group, ask: _Ask, per_node: int, replicas: int) -> Iterator[_Group]:
     """The group after up to `replicas` were placed: nodes that are full, one that is begun, and those not touched."""
     full = min(group.count, replicas // per_node)
     begun = replicas - full * per_node if full < group.count else 0
     if full:
-        yield _Group(full, group.less(sizes, per_node))
+        yield group.less(ask, per_node, full)
     if begun:
-        yield _Group(1, group.less(sizes, begun))
+        yield group.less(ask, begun, 1)
     rest = group.count - full - (1 if begun else 0)
     if rest:
-        yield _Group(rest, group.free)
+        yield group.times(rest)
 
 
-def _counted(sizes: Sizes) -> Sizes:
-    """What nodes keep account of: native resources, extended and attachable ones, huge pages; and one pod."""
-    return [*(size for size in sizes if _is_counted(size[0])), ("pods", 1)]
+@lru_cache(maxsize=4_096)
+def _ask(sizes: Sizes) -> _Ask:
+    return _Ask((*(size for size in sizes if _is_counted(size[0])), ("pods", 1)))
 
 
 def _is_counted(name: str) -> bool:

@@ -19,7 +19,7 @@ Path = tuple[Group, ...]
 def ranked_paths(groups: Sequence[Group], least: int, most: int, min_clusters: int) -> list[Path]:
     """The legal sets of `least` to `most` groups with `min_clusters`, best first; each in the order of weight."""
     search = _Search(least, most, min_clusters)
-    ordered = sorted(groups, key=lambda g: (len(g.clusters), -g.weight, g.name))
+    ordered = sorted(groups, key=lambda g: (g.size, -g.weight, g.name))
     if len(ordered) == least:
         found = [tuple(ordered)] if len(ordered) <= most and search.is_legal(ordered) else []
     else:
@@ -59,8 +59,8 @@ class _Search:
 
     def greedy(self, groups: Sequence[Group]) -> Iterator[Path]:
         orders: tuple[Callable[[Group], tuple[int, int, str]], ...] = (
-            lambda g: (-g.weight, -len(g.clusters), g.name),
-            lambda g: (-len(g.clusters), -g.weight, g.name),
+            lambda g: (-g.weight, -g.size, g.name),
+            lambda g: (-g.size, -g.weight, g.name),
         )
         for order in orders:
             first = sorted(groups, key=order)[: self.most]

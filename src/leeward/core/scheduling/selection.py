@@ -48,7 +48,7 @@ def select_by_cluster(
     need = min(len(candidates), constraint.max_groups)
     if not divides(request.placement.replica_scheduling):
         return tuple(candidates[:need])
-    chosen = _with_room_for(request.spec.replicas, candidates[:need], candidates[need:])
+    chosen = _with_room_for(request.needed, candidates[:need], candidates[need:])
     if chosen is None:
         return Unplaceable("Error", f"no enough resource when selecting {need} clusters", {})
     return chosen

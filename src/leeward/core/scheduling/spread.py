@@ -16,4 +16,4 @@ def _reject(request: Request, cluster: Cluster) -> str | None:
     return None
 
 
-SPREAD_CONSTRAINT = Filter("SpreadConstraint", _reject)
+SPREAD_CONSTRAINT = Filter("SpreadConstraint", _reject, shared=True)

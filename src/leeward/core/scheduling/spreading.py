@@ -35,6 +35,8 @@ def select_by_groups(
     for _, (allowed, firsts) in zip(range(MAX_CHOICES), _choices(request, candidates, by, at_least), strict=False):
         found_any = True
         chosen = _fill(allowed, firsts, by, cluster)
+        if request.trace is not None:
+            request.trace.groups = {grouping.title: grouping.weights(request, chosen, at_least) for grouping in by}
         if is_regions or _is_legal(chosen, by, at_least):
             return chosen
     if not found_any:

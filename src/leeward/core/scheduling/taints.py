@@ -43,4 +43,4 @@ def _reject(request: Request, cluster: Cluster) -> str | None:
     return None if taint is None else f"cluster(s) had untolerated taint {{{taint}}}"
 
 
-TAINT_TOLERATION = Filter("TaintToleration", _reject)
+TAINT_TOLERATION = Filter("TaintToleration", _reject, shared=True)

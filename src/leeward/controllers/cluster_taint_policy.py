@@ -1,0 +1,92 @@
+"""The cluster taint policy controller: taints that follow conditions, as ClusterTaintPolicy objects say.
+
+It writes only taints that policies name, and the annotation that tells which of them are theirs. While the brake holds,
+no cluster that looks dead gets a NoExecute taint from a policy either. Holds: S4, S9.
+
+Karmada: pkg/controllers/taint (ClusterTaintPolicyController); same, but for the brake and `core.failover.taint_policy`.
+"""
+
+from typing import Any
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import to_wire
+from leeward.api.names import POLICY_TAINTS_ANNOTATION
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
+from leeward.api.taint_policy import ClusterTaintPolicy
+from leeward.client import Conflict, WorldError
+from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.taint_policy import PolicyTaints, decide_policy_taints, owned_annotation
+from leeward.core.failover.taints import describe_taints
+from leeward.runtime.brake import BrakeView
+from leeward.runtime.plane import ControlPlane
+
+
+class ClusterTaintPolicyController:
+    def __init__(self, plane: ControlPlane, brake: BrakeView) -> None:
+        self._plane = plane
+        self._brake = brake
+        self._recorder = plane.recorder("cluster-taint-policy-controller")
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._policies = plane.informers.of(CLUSTER_TAINT_POLICIES)
+        self._controller = plane.controller("cluster-taint-policy-controller", self.reconcile)
+
+    def start(self) -> None:
+        self._clusters.on_change(self._cluster_changed)
+        self._policies.on_change(self._policy_changed)
+        self._brake.on_change(self._add_all)
+        self._controller.start(self._plane.supervisor)
+
+    async def reconcile(self, name: str) -> None:
+        await self._clusters.wait_synced()
+        await self._policies.wait_synced()
+        await self._brake.wait_synced()
+        cluster = self._clusters.get(name)
+        if cluster is None or cluster.is_being_deleted:
+            return
+        hold = looks_dead(cluster) and self._brake.holds(self._clusters.list())
+        policies = [policy for policy in self._policies.list() if policy.metadata.deletion_timestamp is None]
+        decision = decide_policy_taints(cluster, policies, self._plane.clock.now(), hold_no_execute=hold)
+        if decision.taints != cluster.spec.taints or decision.owned != _owned(cluster):
+            await self._write(cluster, decision)
+
+    async def _write(self, cluster: Cluster, decision: PolicyTaints) -> None:
+        patch: dict[str, Any] = {
+            "metadata": {"annotations": owned_annotation(decision)},
+            "spec": {"taints": to_wire(decision.taints) or None},
+        }
+        version = cluster.metadata.resource_version
+        try:
+            updated = await self._plane.client.patch(CLUSTERS, cluster.name, patch, resource_version=version)
+        except Conflict:
+            raise
+        except WorldError as error:
+            self._recorder.warning(CLUSTERS, cluster, "TaintClusterFailed", f"Taint cluster failed: {error}")
+            raise
+        self._clusters.remember(updated)
+        if decision.taints != cluster.spec.taints:
+            message = f"Taint cluster succeed: {describe_taints(decision.taints)}"
+            self._recorder.normal(CLUSTERS, updated, "TaintClusterSucceed", message)
+
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        if new is not None and (old is None or _matters(old, new)):
+            self._controller.queue.add(new.name)
+
+    def _policy_changed(self, old: ClusterTaintPolicy | None, new: ClusterTaintPolicy | None) -> None:
+        if new is not None:
+            self._add_all()
+
+    def _add_all(self) -> None:
+        for cluster in self._clusters.list():
+            self._controller.queue.add(cluster.name)
+
+
+def _owned(cluster: Cluster) -> str:
+    return cluster.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, "")
+
+
+def _matters(old: Cluster, new: Cluster) -> bool:
+    return (
+        old.status.conditions != new.status.conditions
+        or old.spec != new.spec
+        or old.metadata.labels != new.metadata.labels
+    )

@@ -1,0 +1,106 @@
+"""The policy controller: has the kinds that policies select followed, and lets a deleted policy go.
+
+A kind that the control plane does not offer (yet) is tried again; it holds back no other kind, and no deletion.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from leeward.api.names import (
+    CLUSTER_POLICY_ID_LABEL,
+    CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER,
+    POLICY_ID_LABEL,
+    PROPAGATION_POLICY_CONTROLLER_FINALIZER,
+)
+from leeward.api.policy import AnyPropagationPolicy
+from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES, Resource
+from leeward.client import WorldError
+from leeward.core.propagation.claiming import claimed_by
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.informer import Informer
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.templates import Templates
+
+
+class PolicyKey(NamedTuple):
+    plural: str
+    key: Key
+
+
+class PolicyController:
+    def __init__(self, plane: ControlPlane, templates: Templates) -> None:
+        self._plane = plane
+        self._templates = templates
+        self._kinds: dict[str, tuple[Resource[Any], Informer[Any]]] = {
+            resource.plural: (resource, plane.informers.of(resource))
+            for resource in (PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES)
+        }
+        self._controller = plane.controller("policy-reconciler", self.reconcile)
+
+    def start(self) -> None:
+        for plural, (_, policies) in self._kinds.items():
+            policies.on_change(self._policy_changed(plural))
+        self._controller.start(self._plane.supervisor)
+
+    async def reconcile(self, key: PolicyKey) -> datetime | None:
+        resource, policies = self._kinds[key.plural]
+        await policies.wait_synced()
+        policy: AnyPropagationPolicy | None = policies.get(key.key.name, key.key.namespace)
+        if policy is None:
+            return None
+        if policy.metadata.deletion_timestamp is not None:
+            await self._release(resource, policy)
+            return None
+        await self._follow_kinds(policy)
+        return None
+
+    async def _follow_kinds(self, policy: AnyPropagationPolicy) -> None:
+        failure: WorldError | None = None
+        for api_version, kind in dict.fromkeys((s.api_version, s.kind) for s in policy.spec.resource_selectors):
+            try:
+                await self._templates.follow(api_version, kind)
+            except WorldError as error:
+                failure = error
+        if failure is not None:
+            raise failure
+
+    async def _release(self, resource: Resource[Any], policy: AnyPropagationPolicy) -> None:
+        """Takes the finalizer off once no template carries the policy's claim; the detector takes the claims off."""
+        labels = policy.metadata.labels
+        identity = labels.get(POLICY_ID_LABEL) or labels.get(CLUSTER_POLICY_ID_LABEL)
+        if identity and await self._is_claiming(policy, identity):
+            raise StillClaimed(f"templates of policy {policy.name} are not released yet")
+        ours = (PROPAGATION_POLICY_CONTROLLER_FINALIZER, CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER)
+        finalizers = [finalizer for finalizer in policy.metadata.finalizers if finalizer not in ours]
+        if len(finalizers) < len(policy.metadata.finalizers):
+            await self._plane.client.patch(
+                resource,
+                policy.name,
+                {"metadata": {"finalizers": finalizers}},
+                policy.namespace,
+                resource_version=policy.metadata.resource_version,
+            )
+
+    async def _is_claiming(self, policy: AnyPropagationPolicy, identity: str) -> bool:
+        """Kinds that cannot be looked at have no templates that could be released."""
+        for api_version, kind in dict.fromkeys((s.api_version, s.kind) for s in policy.spec.resource_selectors):
+            try:
+                _, templates = await self._templates.follow(api_version, kind)
+                await templates.wait_synced()
+            except WorldError:
+                continue
+            if any(claimed_by(t) == identity and "deletionTimestamp" not in t["metadata"] for t in templates.list()):
+                return True
+        return False
+
+    def _policy_changed(self, plural: str) -> Callable[[Any, Any], None]:
+        def changed(_: AnyPropagationPolicy | None, new: AnyPropagationPolicy | None) -> None:
+            if new is not None:
+                self._controller.queue.add(PolicyKey(plural, key_of(new)))
+
+        return changed
+
+
+class StillClaimed(WorldError):
+    """The detector has not taken all claims of a deleted policy off yet."""

@@ -1,0 +1,207 @@
+"""Application failover: a copy that stays Unhealthy leaves its cluster, although the cluster itself is well.
+
+    reported health -> watch -> since when, what has failed -> task_of -> how it leaves
+                                                            -> core.placement: whether there is a place to go
+
+What must outlive a restart is one `FailureRecord` in an annotation of the binding: since when each copy is unhealthy,
+and the clusters in which the present release has failed already. These are no candidates until the round is over: a
+workload that has failed in all of them is a bad release, not a bad cluster, and stays. A round ends with a new
+release, or when all copies have been healthy for as long as being unhealthy would take to count.
+
+Only health that is tied to the present contents counts (`seen_items`); of a cluster that cannot be seen nothing is
+known, which neither starts a clock nor stops it.
+
+Karmada: pkg/controllers/applicationfailover; same clocks and tasks, proven by its recorded cases. The memory of failed
+clusters is ours, and so is that state is carried forward when the copy that fails never had one of its own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import DecodeError, decode, encode
+from leeward.api.jsonpath import JSONPathError, compile_template
+from leeward.api.meta import Object, format_time, wire_time
+from leeward.api.names import APPLICATION_FAILURES_ANNOTATION
+from leeward.api.policy import ApplicationFailover
+from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
+from leeward.core.failover.evidence import is_fresh
+
+APPLICATION_FAILURE = "ApplicationFailure"
+PRODUCER = "resource-binding-application-failover-controller"
+CLUSTER_PRODUCER = "cluster-resource-binding-application-failover-controller"
+DEFAULT_TOLERATION_SECONDS = 300
+CALM_SECONDS = 300
+"""The shortest time of health that ends a round, however short the toleration is."""
+
+
+class FailureRecord(Object, frozen=True):
+    """`since` is when each copy became unhealthy; `left` are the clusters in which `release` has failed.
+
+    `release` is the template's resourceVersion, `replicas` how many it asked for then.
+    `healthy_since` is when all copies became healthy; it counts while there is something to forget.
+    """
+
+    release: str = ""
+    replicas: int = 0
+    since: Mapping[str, datetime] = {}
+    left: tuple[str, ...] = ()
+    healthy_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is known now: the record to keep, the copies that have failed, and when to look again."""
+
+    record: FailureRecord
+    failed: tuple[AggregatedStatusItem, ...] = ()
+    wake_at: datetime | None = None
+
+    @property
+    def suspects(self) -> frozenset[str]:
+        """Where the present release is unhealthy, or has failed: nowhere to go for another copy of it."""
+        return frozenset((*self.record.since, *self.record.left))
+
+    def describe(self) -> str:
+        """The copies that have failed, for people."""
+        since = ((item.cluster_name, self.record.since[item.cluster_name]) for item in self.failed)
+        return ", ".join(f"{name} (unhealthy since {format_time(at)})" for name, at in since)
+
+
+class StateNotPreserved(Exception):
+    """What the policy wants to preserve cannot be found in the status of the copy."""
+
+
+def application_failover(spec: ResourceBindingSpec) -> ApplicationFailover | None:
+    return spec.failover.application if spec.failover is not None else None
+
+
+def parse_record(binding: Binding) -> FailureRecord:
+    """From the binding's annotation; empty for a new release, and where nobody can read it. Scaling is no release."""
+    release, replicas = binding.spec.resource.resource_version, binding.spec.replicas
+    try:
+        record = decode(binding.metadata.annotations[APPLICATION_FAILURES_ANNOTATION].encode(), FailureRecord)
+    except (KeyError, DecodeError):
+        record = FailureRecord(release=release, replicas=replicas)
+    is_same = record.release == release or record.replicas != replicas
+    return msgspec.structs.replace(record if is_same else FailureRecord(), release=release, replicas=replicas)
+
+
+def record_patch(binding: Binding, record: FailureRecord) -> Mapping[str, str | None]:
+    """The change of the binding's annotations that keeps `record`; empty when it is kept already."""
+    text = encode(record).decode() if record.since or record.left else None
+    present = binding.metadata.annotations.get(APPLICATION_FAILURES_ANNOTATION)
+    return {} if text == present else {APPLICATION_FAILURES_ANNOTATION: text}
+
+
+def seen_items(
+    spec: ResourceBindingSpec, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
+) -> tuple[AggregatedStatusItem, ...]:
+    """What the targets report of their present contents; those of which nothing is known now are left out."""
+    seen = ((t.name, works.get(t.name), clusters.get(t.name)) for t in spec.clusters)
+    fresh = [(name, work) for name, work, cluster in seen if work and cluster and is_fresh(work, cluster)]
+    return tuple(
+        AggregatedStatusItem(cluster_name=name, status=report.status, health=report.health)
+        for name, work in fresh
+        for report in work.status.manifest_statuses
+    )
+
+
+def watch(
+    spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...], record: FailureRecord, now: datetime
+) -> Watch:
+    """Runs the clocks on what was reported. A copy has failed when it is unhealthy for longer than is tolerated."""
+    targets = {target.name for target in spec.clusters}
+    unhealthy = {i.cluster_name: i for i in items if i.health == "Unhealthy" and i.cluster_name in targets}
+    known = {i.cluster_name for i in items if i.health in ("Healthy", "Unknown")}
+    running = {name: at for name, at in record.since.items() if name in targets - known}
+    since = {**dict.fromkeys(unhealthy, now), **running}
+    toleration = timedelta(seconds=toleration_seconds(spec))
+    failed = tuple(item for name, item in unhealthy.items() if now > since[name] + toleration)
+    ends = [since[name] + toleration for name in unhealthy if now <= since[name] + toleration]
+    record, round_ends = _end_round(msgspec.structs.replace(record, since=since), targets, items, now, toleration)
+    instants = [end + timedelta(microseconds=1) for end in ends] + ([round_ends] if round_ends else [])
+    return Watch(record, failed, min(instants, default=None))
+
+
+def toleration_seconds(spec: ResourceBindingSpec) -> float:
+    """How long a copy may be unhealthy before it has failed."""
+    application = application_failover(spec)
+    wanted = application.decision_conditions.toleration_seconds if application else None
+    return DEFAULT_TOLERATION_SECONDS if wanted is None else wanted
+
+
+def _end_round(
+    record: FailureRecord,
+    targets: set[str],
+    items: tuple[AggregatedStatusItem, ...],
+    now: datetime,
+    toleration: timedelta,
+) -> tuple[FailureRecord, datetime | None]:
+    """Forgets the clusters that were left, once all copies have been healthy for long; else says when that will be."""
+    healthy = {item.cluster_name for item in items if item.health == "Healthy"}
+    if not record.left or not targets or not targets <= healthy:
+        return msgspec.structs.replace(record, healthy_since=None), None
+    healthy_since = record.healthy_since or now
+    ends = healthy_since + max(toleration, timedelta(seconds=CALM_SECONDS))
+    if now >= ends:
+        return msgspec.structs.replace(record, left=(), healthy_since=None), None
+    return msgspec.structs.replace(record, healthy_since=healthy_since), ends
+
+
+def after_leaving(record: FailureRecord, clusters: tuple[str, ...]) -> FailureRecord:
+    """The record once the copies have left these clusters."""
+    since = {name: at for name, at in record.since.items() if name not in clusters}
+    left = (*record.left, *(name for name in clusters if name not in record.left))
+    return msgspec.structs.replace(record, since=since, left=left)
+
+
+def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None = None) -> GracefulEvictionTask:
+    """How the copy leaves, as the policy says; `Never` keeps it until someone confirms. Raises: StateNotPreserved."""
+    application = application_failover(binding.spec)
+    assert application is not None
+    mode = application.purge_mode or "Gracefully"
+    state = _preserved_state(binding.spec, application, failed)
+    return GracefulEvictionTask(
+        from_cluster=failed.cluster_name,
+        reason=APPLICATION_FAILURE,
+        producer=PRODUCER if binding.namespace else CLUSTER_PRODUCER,
+        purge_mode=mode,
+        grace_period_seconds=application.grace_period_seconds if mode == "Gracefully" else None,
+        suppress_deletion=True if mode == "Never" else None,
+        creation_timestamp=wire_time(now) if now else None,
+        preserved_label_state=state,
+        clusters_before_failover=tuple(target.name for target in binding.spec.clusters) if state else (),
+    )
+
+
+def _preserved_state(
+    spec: ResourceBindingSpec, application: ApplicationFailover, failed: AggregatedStatusItem
+) -> Mapping[str, str]:
+    """By label: what the copy reports, else what an earlier failover has brought to it."""
+    if application.state_preservation is None:
+        return {}
+    state = dict(_carried_state(spec, failed.cluster_name))
+    for rule in application.state_preservation.rules:
+        try:
+            state[rule.alias_label_name] = _extract(rule.json_path, failed)
+        except JSONPathError as error:
+            if rule.alias_label_name not in state:
+                raise StateNotPreserved(f"the label {rule.alias_label_name}: {error}") from None
+    return state
+
+
+def _extract(path: str, failed: AggregatedStatusItem) -> str:
+    render = compile_template(path)
+    if failed.status is None:
+        raise JSONPathError(f"the status in {failed.cluster_name} has not been collected yet")
+    return render(failed.status)
+
+
+def _carried_state(spec: ResourceBindingSpec, cluster: str) -> Mapping[str, str]:
+    """The state of the last failover, if it is the one that has brought the application to this cluster."""
+    latest = spec.graceful_eviction_tasks[-1] if spec.graceful_eviction_tasks else None
+    return {} if latest is None or cluster in latest.clusters_before_failover else latest.preserved_label_state

@@ -1,0 +1,89 @@
+"""The marks of a claim on templates and bindings, and what of a binding the detector owns.
+
+Never touches what others wrote: labels and annotations of users, the scheduler's result, `suspension.scheduling`.
+"""
+
+from typing import cast
+
+from leeward.api.diff import merge_patch
+from leeward.api.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
+from leeward.api.names import (
+    CLUSTER_POLICY_ID_LABEL,
+    CLUSTER_POLICY_NAME_ANNOTATION,
+    POLICY_ID_LABEL,
+    POLICY_NAME_ANNOTATION,
+    POLICY_NAMESPACE_ANNOTATION,
+)
+
+CLAIM_LABELS = (POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL)
+CLAIM_ANNOTATIONS = (POLICY_NAMESPACE_ANNOTATION, POLICY_NAME_ANNOTATION, CLUSTER_POLICY_NAME_ANNOTATION)
+OWNED_FIELDS = frozenset(
+    {
+        "resource",
+        "replicas",
+        "replicaRequirements",
+        "components",
+        "placement",
+        "propagateDeps",
+        "schedulerName",
+        "failover",
+        "conflictResolution",
+        "preserveResourcesOnDeletion",
+        "schedulePriority",
+        "workloadAffinityGroups",
+    }
+)
+"""Fields of a binding's spec that follow from its template and policy."""
+
+
+def claimed_by(manifest: ReadOnlyManifest) -> str:
+    """The permanent id of the policy that has claimed a template; empty when none has."""
+    labels = labels_of(manifest)
+    return next((labels[label] for label in CLAIM_LABELS if labels.get(label)), "")
+
+
+def claim_patch(template: ReadOnlyManifest, labels: dict[str, str], annotations: dict[str, str]) -> Manifest:
+    """What gives a template exactly these marks; empty when it has them."""
+    present = {"labels": labels_of(template), "annotations": annotations_of(template)}
+    marked = {
+        "labels": _with_marks(present["labels"], CLAIM_LABELS, labels),
+        "annotations": _with_marks(present["annotations"], CLAIM_ANNOTATIONS, annotations),
+    }
+    patch = merge_patch(present, marked)
+    return {"metadata": patch} if patch else {}
+
+
+def binding_patch(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manifest:
+    """What brings a binding to `desired` in all that the detector owns; empty when it is so."""
+    metadata, spec = present["metadata"], present["spec"]
+    target = {
+        "metadata": {
+            **metadata,
+            "labels": _with_marks(labels_of(present), CLAIM_LABELS, labels_of(desired)),
+            "annotations": _with_marks(annotations_of(present), CLAIM_ANNOTATIONS, annotations_of(desired)),
+        },
+        "spec": {key: value for key, value in spec.items() if key not in OWNED_FIELDS} | dict(desired["spec"]),
+    }
+    suspension = _suspension(spec, desired["spec"])
+    target["spec"].pop("suspension", None)
+    if suspension:
+        target["spec"]["suspension"] = suspension
+    return merge_patch({"metadata": metadata, "spec": spec}, target)
+
+
+def belongs_to(binding: ReadOnlyManifest, template: ReadOnlyManifest) -> bool:
+    """Whether a binding was made for this very template, and not for an earlier one of the same name."""
+    owners = cast(list[Manifest], binding["metadata"].get("ownerReferences") or [])
+    controllers = [owner["uid"] for owner in owners if owner.get("controller")]
+    return not controllers or template["metadata"]["uid"] in controllers
+
+
+def _suspension(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manifest:
+    """Dispatching follows the policy; scheduling is suspended by others."""
+    scheduling = cast(Manifest, present.get("suspension") or {}).get("scheduling")
+    wanted: Manifest = dict(desired.get("suspension") or {})
+    return wanted if scheduling is None else {**wanted, "scheduling": scheduling}
+
+
+def _with_marks(present: dict[str, str], ours: tuple[str, ...], marks: dict[str, str]) -> dict[str, str]:
+    return {**{key: value for key, value in present.items() if key not in ours}, **marks}

@@ -1,0 +1,49 @@
+"""Many bindings in one stroke: all are decided on one fleet, and none is given what another was promised before it.
+
+The order is by priority, then by name, so that the result does not depend on the order in which the bindings came.
+For one binding on a fleet without promises it is what that binding gets alone.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+from leeward.api.work import Binding, TargetCluster
+from leeward.core.scheduling.fleet import Fleet
+
+
+class Decided(Protocol):
+    """What the planner has to know of a decision: where the binding is to be."""
+
+    @property
+    def clusters(self) -> tuple[TargetCluster, ...]: ...
+
+
+K = TypeVar("K")
+D = TypeVar("D", bound=Decided)
+
+
+def plan(fleet: Fleet, bindings: Mapping[K, Binding], decide: Callable[[K, Binding], D]) -> dict[K, D]:
+    """A decision for each binding; what they take from the fleet is promised to them there."""
+    plans: dict[K, D] = {}
+    for key, binding in sorted(bindings.items(), key=lambda item: urgency(item[1])):
+        owner = owner_of(binding)
+        fleet.release(owner, unless_at=binding.spec.clusters)
+        decision = plans[key] = decide(key, binding)
+        if decision.clusters != binding.spec.clusters:
+            fleet.promise(owner, binding.spec, decision.clusters)
+    return plans
+
+
+def owner_of(binding: Binding) -> str:
+    """The name under which a fleet keeps what was promised to the binding."""
+    return f"{binding.namespace}/{binding.name}"
+
+
+def priority_of(binding: Binding) -> int:
+    schedule_priority = binding.spec.schedule_priority
+    return schedule_priority.priority if schedule_priority is not None else 0
+
+
+def urgency(binding: Binding) -> tuple[int, str, str]:
+    """Sorts the binding first that is to be placed first."""
+    return (-priority_of(binding), binding.namespace, binding.name)

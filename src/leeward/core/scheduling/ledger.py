@@ -1,0 +1,123 @@
+"""What clusters have left, with what was promised to bindings but is not reported yet.
+
+A promise is kept until its cluster reports anew, its binding turns out to be elsewhere, or the binding is gone; so no
+two bindings of a batch, nor of the batches that follow it, are given the same capacity.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from leeward.api.cluster import Cluster
+from leeward.api.quantity import Quantity
+from leeward.api.work import Component, ResourceBindingSpec, TargetCluster
+from leeward.core.scheduling.capacity import Capacity, Demand
+
+Parts = tuple[tuple[Mapping[str, Quantity], int], ...]
+"""Requests, and how many replicas with each."""
+
+
+@dataclass(slots=True)
+class _Account:
+    """`capacity` is None while nothing usable is reported: no replica fits then (S10)."""
+
+    cluster: Cluster
+    capacity: Capacity | None
+    promises: dict[str, Parts] = field(default_factory=dict[str, Parts])
+
+
+class Ledger:
+    """Capacity per cluster; `take` and `release` say which clusters have changed."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[str, _Account] = {}
+        self._targets: dict[str, tuple[TargetCluster, ...]] = {}
+
+    def report(self, cluster: Cluster) -> bool:
+        """Takes in what a cluster says of itself; whether its capacity changed. Its promises are then fulfilled."""
+        known = self._accounts.get(cluster.name)
+        if known is not None and _same_resources(known.cluster, cluster):
+            return False
+        self._accounts[cluster.name] = _Account(cluster, _capacity_of(cluster))
+        return True
+
+    def forget(self, name: str) -> None:
+        self._accounts.pop(name, None)
+
+    def room(self, name: str, demand: Demand | None) -> int:
+        account = self._accounts.get(name)
+        return 0 if account is None or account.capacity is None else account.capacity.replicas(demand)
+
+    def sets(self, name: str, components: Sequence[Component]) -> int:
+        """Whole sets of components that fit. Holds: S10."""
+        account = self._accounts.get(name)
+        if account is None or account.capacity is None:
+            return 0
+        try:
+            return account.capacity.sets(components)
+        except (ValueError, ArithmeticError):
+            return 0
+
+    def take(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> list[str]:
+        """Promises the binding what it gets beyond what it has. Returns the clusters that have less now."""
+        before = {target.name: target.replicas for target in spec.clusters}
+        changed = [target.name for target in targets if self._promise(key, spec, before, target)]
+        self._targets[key] = targets
+        return changed
+
+    def release(self, key: str, unless_at: tuple[TargetCluster, ...] | None = None) -> list[str]:
+        """Withdraws what was promised, unless the binding went just there. Returns the clusters that have more now."""
+        promised = self._targets.get(key)
+        if promised is None or promised == unless_at:
+            return []
+        del self._targets[key]
+        return [target.name for target in promised if self._withdraw(key, target.name)]
+
+    def _promise(self, key: str, spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> bool:
+        account = self._accounts.get(target.name)
+        parts = tuple((request, count) for request, count in _parts(spec, before, target) if count > 0)
+        if account is None or account.capacity is None or not parts:
+            return False
+        try:
+            for request, count in parts:
+                account.capacity.take(request, count)
+        except (ValueError, ArithmeticError):
+            return False
+        account.promises[key] = account.promises.get(key, ()) + parts
+        return True
+
+    def _withdraw(self, key: str, name: str) -> bool:
+        account = self._accounts.get(name)
+        if account is None or account.promises.pop(key, None) is None:
+            return False
+        account.capacity = _capacity_of(account.cluster)
+        for request, count in (part for parts in account.promises.values() for part in parts):
+            if account.capacity is not None:
+                account.capacity.take(request, count)
+        return True
+
+
+def _parts(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> Parts:
+    if target.components:
+        asked = {c.name: c.replica_requirements for c in spec.components}
+        new = target.name not in before
+        return tuple((_request(asked.get(c.name)), c.replicas) for c in target.components if new)
+    return ((_request(spec.replica_requirements), target.replicas - before.get(target.name, 0)),)
+
+
+def _request(requirements: object) -> Mapping[str, Quantity]:
+    return getattr(requirements, "resource_request", {})
+
+
+def _capacity_of(cluster: Cluster) -> Capacity | None:
+    """Holds: S10."""
+    try:
+        return Capacity.of(cluster)
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def _same_resources(old: Cluster, new: Cluster) -> bool:
+    return (
+        old.status.resource_summary == new.status.resource_summary
+        and old.spec.resource_models == new.spec.resource_models
+    )

@@ -1,0 +1,124 @@
+"""The steps of the pipeline, for one term in view: filter, score and estimate, then select and divide.
+
+Karmada: pkg/scheduler/core/generic_scheduler.go; same.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import TargetCluster, TargetComponent
+from leeward.core.scheduling.affinity import CLUSTER_AFFINITY, tier_of
+from leeward.core.scheduling.api_enablement import API_ENABLEMENT
+from leeward.core.scheduling.assignment import assign
+from leeward.core.scheduling.capacity import MAX_REPLICAS
+from leeward.core.scheduling.estimation import GENERAL_ESTIMATOR
+from leeward.core.scheduling.eviction import CLUSTER_EVICTION
+from leeward.core.scheduling.locality import CLUSTER_LOCALITY
+from leeward.core.scheduling.model import Candidate, Filter, Placed, Profile, Request, Unplaceable
+from leeward.core.scheduling.selection import select
+from leeward.core.scheduling.spread import SPREAD_CONSTRAINT
+from leeward.core.scheduling.taints import TAINT_TOLERATION
+
+DEFAULT_PROFILE = Profile(
+    filters=(API_ENABLEMENT, TAINT_TOLERATION, CLUSTER_AFFINITY, SPREAD_CONSTRAINT, CLUSTER_EVICTION),
+    scores=(CLUSTER_LOCALITY,),
+    estimators=(GENERAL_ESTIMATOR,),
+)
+
+
+def filter_clusters(
+    request: Request, clusters: Sequence[Cluster], profile: Profile = DEFAULT_PROFILE
+) -> tuple[tuple[Cluster, ...], Mapping[str, str]]:
+    """The clusters that pass all filters, and the others with their first reason; neither has those being deleted."""
+    feasible: list[Cluster] = []
+    rejected: dict[str, str] = {}
+    for cluster in clusters:
+        if cluster.is_being_deleted:
+            continue
+        reason = first_rejection(request, cluster, profile.filters)
+        if reason is None:
+            feasible.append(cluster)
+        else:
+            rejected[cluster.name] = reason
+    return tuple(feasible), rejected
+
+
+def first_rejection(request: Request, cluster: Cluster, filters: Iterable[Filter]) -> str | None:
+    """The reason of the first filter that refuses the cluster."""
+    for plugin in filters:
+        reason = plugin.reject(request, cluster)
+        if reason is not None:
+            if request.trace is not None:
+                request.trace.rejected[cluster.name] = f"{plugin.name}: {reason}"
+            return reason
+    return None
+
+
+def finish(
+    request: Request, candidates: Sequence[Candidate], rejected: Callable[[], Mapping[str, str]]
+) -> Placed | Unplaceable:
+    """Selects from the candidates, of which there is at least one, and divides."""
+    ranked = sorted(candidates, key=lambda candidate: candidate.rank)
+    selected = select(request, ranked)
+    if request.trace is not None:
+        request.trace.note_candidates(ranked)
+    if isinstance(selected, Unplaceable):
+        return Unplaceable(selected.kind, f"failed to select clusters: {selected.message}", rejected())
+    if request.trace is not None:
+        request.trace.selected = tuple(candidate.name for candidate in selected)
+    targets = _targets(request, selected)
+    if isinstance(targets, Unplaceable):
+        return failed_to_assign(targets, rejected())
+    return Placed(targets, request.affinity_name)
+
+
+def failed_to_assign(failure: Unplaceable, rejected: Mapping[str, str]) -> Unplaceable:
+    return Unplaceable(failure.kind, f"failed to assign replicas: {failure.message}", rejected)
+
+
+def as_they_are(request: Request, names: Iterable[str]) -> tuple[TargetCluster, ...]:
+    """The targets of what is not divided: without replicas, a set with its components."""
+    parts = tuple(TargetComponent(component.name, component.replicas) for component in request.spec.components)
+    is_set = request.is_set and len(parts) > 1
+    return tuple(TargetCluster(name, components=parts if is_set else ()) for name in sorted(names))
+
+
+def candidate_of(request: Request, cluster: Cluster, profile: Profile) -> Candidate:
+    return Candidate(
+        cluster,
+        tier=tier_of(request, cluster),
+        score=sum(plugin.score(request, cluster) for plugin in profile.scores),
+        room=room_in(request, cluster, profile),
+        assigned=request.assigned.get(cluster.name, 0),
+    )
+
+
+def room_in(request: Request, cluster: Cluster, profile: Profile) -> int:
+    """How many more replicas (or sets of components) fit, by the lowest estimate."""
+    spec = request.spec
+    if spec.replicas == 0 and not spec.components:
+        return MAX_REPLICAS
+    estimates = (
+        plugin.estimate_sets(spec, cluster) if request.is_set else plugin.estimate(spec, cluster)
+        for plugin in profile.estimators
+    )
+    room = min(estimates, default=MAX_REPLICAS)
+    return spec.replicas if room == MAX_REPLICAS else room
+
+
+def _targets(request: Request, selected: Sequence[Candidate]) -> tuple[TargetCluster, ...] | Unplaceable:
+    """Templates without replicas of their own, and those of components, go to all selected clusters as they are."""
+    if not request.has_replicas:
+        return as_they_are(request, (candidate.name for candidate in selected))
+    assigned = assign(request, selected)
+    if isinstance(assigned, Unplaceable):
+        return assigned
+    return tuple(TargetCluster(name, assigned[name]) for name in sorted(assigned))
+
+
+def fit_message(total: int, rejected: Mapping[str, str]) -> str:
+    """Why none of `total` clusters passes the filters."""
+    counted = Counter(rejected.values() if total else ())
+    reasons = sorted(f"{count} {reason}" for reason, count in counted.items()) or ["no cluster exists"]
+    return f"0/{total} clusters are available: {', '.join(reasons)}."

@@ -1,0 +1,82 @@
+"""Why a binding went where it went, as the scheduler's own functions tell it when they are asked.
+
+One `TermTrace` for each affinity term that was tried: what refused each cluster, what was left of the others, which
+groups and clusters were chosen, and how the replicas were divided. It changes nothing of the result.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class _Ranked(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def tier(self) -> int: ...
+    @property
+    def score(self) -> int: ...
+    @property
+    def room(self) -> int: ...
+    @property
+    def assigned(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateTrace:
+    """A cluster that passed the filters, see `model.Candidate`."""
+
+    tier: int
+    score: int
+    room: int
+    assigned: int
+
+
+@dataclass(frozen=True, slots=True)
+class DivisionTrace:
+    """One division: `replicas` more on top of `initial`, by `weights`.
+
+    `remainders` is each cluster's exact share less what it was given.
+    """
+
+    replicas: int
+    weights: Mapping[str, int]
+    initial: Mapping[str, int]
+    result: Mapping[str, int]
+    remainders: Mapping[str, float]
+
+    @staticmethod
+    def of(
+        replicas: int, weights: Mapping[str, int], initial: Mapping[str, int], result: Mapping[str, int]
+    ) -> "DivisionTrace":
+        total = sum(weights.values())
+        given = {name: result.get(name, 0) - initial.get(name, 0) for name in weights}
+        missed = {name: (replicas * w / total if total else 0.0) - given[name] for name, w in weights.items()}
+        return DivisionTrace(replicas, dict(weights), dict(initial), dict(result), missed)
+
+
+@dataclass(slots=True)
+class TermTrace:
+    """`rejected` maps clusters to `plug-in: reason`; `groups` the groupings to the chosen groups and their weights."""
+
+    affinity_name: str = ""
+    rejected: dict[str, str] = field(default_factory=dict[str, str])
+    candidates: dict[str, CandidateTrace] = field(default_factory=dict[str, CandidateTrace])
+    groups: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    selected: tuple[str, ...] = ()
+    divisions: list[DivisionTrace] = field(default_factory=list[DivisionTrace])
+
+    def note_candidates(self, candidates: Iterable[_Ranked]) -> None:
+        for each in candidates:
+            self.candidates[each.name] = CandidateTrace(each.tier, each.score, each.room, each.assigned)
+
+
+@dataclass(slots=True)
+class Trace:
+    """All terms in the order in which they were tried; the last one gave the result, if there is any."""
+
+    terms: list[TermTrace] = field(default_factory=list[TermTrace])
+
+    def of_term(self, affinity_name: str) -> TermTrace:
+        self.terms.append(TermTrace(affinity_name))
+        return self.terms[-1]

@@ -1,0 +1,68 @@
+"""Select by group on arrays: the same choice as `spreading` makes, for one grouping of clusters that do not overlap."""
+
+import numpy as np
+
+from leeward.api.policy import SpreadConstraint
+from leeward.core.scheduling.bulk import Ints, listed
+from leeward.core.scheduling.groups import WEIGHT_UNIT, Group, Grouping
+from leeward.core.scheduling.model import Request
+from leeward.core.scheduling.paths import ranked_paths
+from leeward.core.scheduling.selection import divides
+
+
+def best_by_group(
+    request: Request,
+    grouping: Grouping,
+    cluster: SpreadConstraint | None,
+    codes: tuple[Ints, list[str]],
+    order: Ints,
+    available: Ints,
+    score: Ints,
+) -> Ints | None:
+    """Positions of the chosen clusters; None when there is no choice.
+
+    `codes` are each position's group and the groups' names; `order` has the positions from the best on.
+    """
+    constraint = grouping.constraint
+    at_least, at_most = (cluster.min_groups, cluster.max_groups) if cluster else (0, 0)
+    members = _members(codes[0][order], order, len(codes[1]))
+    weigh = _weigh_shares if divides(request.placement.replica_scheduling) else _weigh_copies
+    groups = {
+        name: Group(name, len(at), weigh(request, constraint.min_groups, at_least, available[at], score[at]), {})
+        for name, at in zip(codes[1], members, strict=True)
+        if len(at)
+    }
+    if len(groups) < constraint.min_groups:
+        return None
+    paths = ranked_paths(list(groups.values()), constraint.min_groups, constraint.max_groups, at_least)
+    if not paths:
+        return None
+    chosen = [members[codes[1].index(group.name)] for group in paths[0]]
+    firsts = np.array([at[0] for at in chosen], dtype=np.int64)
+    more = max(0, at_most - len(firsts))
+    if not more:
+        return np.sort(firsts)
+    inside = np.zeros(len(order), dtype=np.bool_)
+    inside[np.concatenate([at[1:] for at in chosen])] = True
+    return np.sort(np.concatenate([firsts, order[inside[order]][:more]]))
+
+
+def _members(codes: Ints, order: Ints, count: int) -> list[Ints]:
+    """The positions of each group, best first."""
+    by_group = np.argsort(codes, kind="stable")
+    bounds = listed(np.searchsorted(codes[by_group], np.arange(count + 1)))
+    return [order[by_group[start:end]] for start, end in zip(bounds, bounds[1:], strict=False)]
+
+
+def _weigh_copies(request: Request, min_groups: int, at_least: int, available: Ints, score: Ints) -> int:
+    valid = score[available >= request.spec.replicas]
+    return len(valid) * WEIGHT_UNIT + int(valid.sum()) // len(valid) if len(valid) else 0
+
+
+def _weigh_shares(request: Request, min_groups: int, at_least: int, available: Ints, score: Ints) -> int:
+    target = -(-request.spec.replicas // max(1, min_groups))
+    room = np.cumsum(available)
+    taken = max(int(np.searchsorted(room, target)) + 1 if target else 0, at_least, min_groups)
+    taken = min(taken, len(available))
+    found = int(room[taken - 1]) if taken else 0
+    return min(found, target) * WEIGHT_UNIT + int(score[:taken].sum()) // max(1, taken)

@@ -1,0 +1,84 @@
+"""The Works of one member cluster, as both controllers on the member's side see them.
+
+Their names come into a queue when the Work changes, when the cluster becomes Ready, and when someone in the member
+changes or deletes what was applied from them.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from leeward.api.cluster import Cluster
+from leeward.api.diff import status_patch
+from leeward.api.meta import Manifest
+from leeward.api.names import WORK_ID_LABEL, execution_space
+from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.work import Work, WorkStatus
+from leeward.core.execution.ownership import is_ours
+from leeward.runtime.backlinks import Backlinks
+from leeward.runtime.plane import ControlPlane, Member
+
+
+class MemberWorks:
+    def __init__(self, plane: ControlPlane, member: Member, namespace: str = "") -> None:
+        """`namespace` narrows the watch to one execution space (the agent); empty shares one watch on all Works."""
+        self.space = execution_space(member.name)
+        self._plane = plane
+        self._member = member
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._works = plane.informers.of(WORKS, namespace)
+
+    def backlinks(self, add: Callable[[str], None]) -> Backlinks:
+        return Backlinks(self._member, self.space, add)
+
+    def subscribe(self, add: Callable[[str], None], matters: Callable[[Work | None, Work], bool]) -> None:
+        """Adds names until the member's supervisor is closed; of changes, those that matter."""
+
+        def work_changed(old: Work | None, new: Work | None) -> None:
+            if new is not None and new.namespace == self.space and matters(old, new):
+                add(new.name)
+
+        def cluster_changed(old: Cluster | None, new: Cluster | None) -> None:
+            if new is None or new.name != self._member.name or not new.is_ready or (old is not None and old.is_ready):
+                return
+            self._member.server.informers.hurry()
+            for work in self._works.list(self.space):
+                add(work.name)
+
+        self._member.supervisor.on_close(self._works.on_change(work_changed))
+        self._member.supervisor.on_close(self._clusters.on_change(cluster_changed))
+
+    async def get(self, name: str) -> Work | None:
+        """Raises: Unreachable while the control plane has not been seen."""
+        await self._works.wait_synced()
+        await self._clusters.wait_synced()
+        return self._works.get(name, self.space)
+
+    @property
+    def cluster(self) -> Cluster | None:
+        return self._clusters.get(self._member.name)
+
+    @property
+    def ready_since(self) -> datetime | None:
+        """When the cluster last became Ready; None while it is not."""
+        cluster = self.cluster
+        ready = cluster.ready if cluster is not None and cluster.is_ready else None
+        return ready.last_transition_time if ready is not None else None
+
+    def owns(self, work: Work, observed: Manifest) -> bool:
+        """Whether an object of the member was made from this Work. Holds: S6."""
+        return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""))
+
+    async def write_status(self, work: Work, status: WorkStatus) -> None:
+        """Writes what differs. Raises: Conflict."""
+        patch = status_patch(work.status, status)
+        if patch:
+            self._works.remember(
+                await self._plane.client.patch(
+                    WORKS,
+                    work.name,
+                    patch,
+                    work.namespace,
+                    subresource="status",
+                    resource_version=work.metadata.resource_version,
+                )
+            )

@@ -1,0 +1,58 @@
+"""The resource templates of the control plane: informers of just those kinds that some policy selects."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import Resource
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.informer import Informer
+from leeward.runtime.plane import Server
+
+
+class TemplateKey(NamedTuple):
+    api_version: str
+    kind: str
+    key: Key
+
+
+class Templates:
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._kinds: dict[tuple[str, str], tuple[Resource[Manifest], Informer[Manifest]]] = {}
+        self._handlers: list[Callable[[TemplateKey], None]] = []
+
+    async def follow(self, api_version: str, kind: str) -> tuple[Resource[Manifest], Informer[Manifest]]:
+        """The kind and its informer, which are followed from now on. Raises: UnknownKind, WorldError."""
+        known = self._kinds.get((api_version, kind))
+        if known is not None:
+            return known
+        resource = await self._server.discovery.resource(api_version, kind)
+        informer = self._server.informers.of(resource)
+        if (api_version, kind) not in self._kinds:
+            self._kinds[api_version, kind] = (resource, informer)
+            informer.on_change(self._changed(api_version, kind))
+        return resource, informer
+
+    def on_change(self, handler: Callable[[TemplateKey], None]) -> None:
+        """Calls `handler` with every template that is there, appears or changes."""
+        self._handlers.append(handler)
+        for key in self.all_keys():
+            handler(key)
+
+    def all_keys(self) -> list[TemplateKey]:
+        """All templates of the kinds that are followed, as far as they are known."""
+        return [TemplateKey(*kind, key_of(template)) for kind, template in self._all()]
+
+    def _all(self) -> Iterator[tuple[tuple[str, str], Manifest]]:
+        for kind, (_, informer) in list(self._kinds.items()):
+            for template in informer.list():
+                yield kind, template
+
+    def _changed(self, api_version: str, kind: str) -> Callable[[Manifest | None, Manifest | None], None]:
+        def changed(_: Manifest | None, new: Manifest | None) -> None:
+            if new is not None:
+                for handler in self._handlers:
+                    handler(TemplateKey(api_version, kind, key_of(new)))
+
+        return changed

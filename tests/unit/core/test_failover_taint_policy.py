@@ -1,0 +1,194 @@
+"""ClusterTaintPolicy: Karmada's answers, and who owns a taint that two controllers know."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import from_wire, to_wire
+from leeward.api.core import Taint
+from leeward.api.meta import Condition, ObjectMeta
+from leeward.api.names import POLICY_TAINTS_ANNOTATION
+from leeward.api.policy import ClusterAffinity
+from leeward.api.taint_policy import ClusterTaintPolicy, ClusterTaintPolicySpec, MatchCondition, PolicyTaint
+from leeward.core.failover.taint_policy import all_match, apply_policies, decide_policy_taints, owned_annotation
+from leeward.core.failover.taints import decide_taints
+from tests import oracle
+from tests.builders import at, cluster
+
+NOT_READY = "cluster.karmada.io/not-ready"
+NO_EXECUTE = PolicyTaint(NOT_READY, "NoExecute")
+
+
+def test_policies_taint_as_karmadas_do() -> None:
+    oracle.replay(oracle.load("cluster_taint_policy"), _answer, _recorded, at_least=290)
+
+
+def _answer(case: oracle.Case) -> dict[str, Any]:
+    given = from_wire(case.given["cluster"], Cluster)
+    policies = [from_wire(without_nulls(policy), ClusterTaintPolicy) for policy in case.given["policies"]]
+    matches = [
+        {
+            "policy": policy.name,
+            "addMatches": all_match(policy.spec.add_on_conditions, given.status.conditions),
+            "removeMatches": all_match(policy.spec.remove_on_conditions, given.status.conditions),
+        }
+        for policy in policies
+    ]
+    taints = apply_policies(given, policies, datetime.fromisoformat(case.given["now"]))
+    return {"matches": matches, "taints": to_wire(taints)}
+
+
+def without_nulls(policy: dict[str, Any]) -> dict[str, Any]:
+    """Go prints an empty list that is required as null, which the API does not admit."""
+    for conditions in (policy["spec"].get("addOnConditions"), policy["spec"].get("removeOnConditions")):
+        for condition in conditions or ():
+            condition["statusValues"] = condition["statusValues"] or []
+    return policy
+
+
+def _recorded(case: oracle.Case) -> dict[str, Any]:
+    return {"matches": case.expected["matches"] or [], "taints": case.expected["taints"] or []}
+
+
+def policy(
+    name: str = "p",
+    add: tuple[str, ...] = (),
+    remove: tuple[str, ...] = (),
+    taints: tuple[PolicyTaint, ...] = (NO_EXECUTE,),
+    created: float = 0,
+    condition: str = "Ready",
+    target: ClusterAffinity | None = None,
+) -> ClusterTaintPolicy:
+    """Adds when the condition's status is in `add`, removes when it is in `remove`."""
+    return ClusterTaintPolicy(
+        metadata=ObjectMeta(name=name, creation_timestamp=at(created)),
+        spec=ClusterTaintPolicySpec(
+            taints=taints,
+            target_clusters=target,
+            add_on_conditions=(MatchCondition(condition, "In", add),) if add else (),
+            remove_on_conditions=(MatchCondition(condition, "In", remove),) if remove else (),
+        ),
+    )
+
+
+def settle(subject: Cluster, *policies: ClusterTaintPolicy, seconds: float = 0) -> tuple[Cluster, int]:
+    """Both controllers in turn until neither has anything to write; and how often they wrote."""
+    for writes in range(10):
+        decision = decide_policy_taints(subject, policies, at(seconds))
+        if decision.taints != subject.spec.taints or decision.owned != _owned(subject):
+            subject = _with(subject, decision.taints, owned_annotation(decision))
+            continue
+        automatic = decide_taints(subject, at(seconds), last_seen=at(seconds), eviction_seconds=300)
+        if automatic.taints == subject.spec.taints and not automatic.annotations:
+            return subject, writes
+        subject = _with(subject, automatic.taints, dict(automatic.annotations))
+    raise AssertionError("L5: the two never come to rest")
+
+
+def _owned(subject: Cluster) -> str:
+    return subject.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, "")
+
+
+def _with(subject: Cluster, taints: tuple[Taint, ...], annotations: dict[str, str | None]) -> Cluster:
+    merged = {k: v for k, v in {**subject.metadata.annotations, **annotations}.items() if v is not None}
+    return msgspec.structs.replace(
+        subject,
+        metadata=msgspec.structs.replace(subject.metadata, annotations=merged),
+        spec=msgspec.structs.replace(subject.spec, taints=taints),
+    )
+
+
+def now_ready(subject: Cluster, status: str, seconds: float = 0) -> Cluster:
+    conditions = (Condition("Ready", status, "Test", last_transition_time=at(seconds)),)
+    return msgspec.structs.replace(subject, status=msgspec.structs.replace(subject.status, conditions=conditions))
+
+
+def names(subject: Cluster) -> set[str]:
+    return {str(taint).removeprefix("cluster.karmada.io/") for taint in subject.spec.taints}
+
+
+def test_a_policy_may_bring_not_ready_no_execute_before_its_time_and_takes_it_away_itself() -> None:
+    usual = policy(add=("False", "Unknown"), remove=("True",))
+    lost, _ = settle(cluster("m", ready="False"), usual)
+    assert names(lost) == {"not-ready:NoExecute", "not-ready:NoSchedule"}
+    back, _ = settle(now_ready(lost, "True"), usual)
+    assert names(back) == set()
+    assert _owned(back) == ""
+
+
+def test_a_policys_not_ready_taint_stays_while_the_cluster_is_unreachable() -> None:
+    silent, writes = settle(cluster("m", ready="Unknown"), policy(add=("False", "Unknown")))
+    assert names(silent) == {"not-ready:NoExecute", "unreachable:NoSchedule"}
+    assert writes == 2
+
+
+def test_a_policys_taint_outlives_the_outage_when_nothing_says_to_remove_it() -> None:
+    lost, _ = settle(cluster("m", ready="False"), policy(add=("False",)))
+    back, _ = settle(now_ready(lost, "True"), policy(add=("False",)))
+    assert names(back) == {"not-ready:NoExecute"}
+    assert settle(back) == (back, 0), "and when the policy is gone"
+
+
+def test_l5_a_policy_on_a_ready_cluster_and_the_clusters_condition_come_to_rest() -> None:
+    always, writes = settle(cluster("m"), policy(add=("True",)))
+    assert names(always) == {"not-ready:NoExecute"}
+    assert writes == 1
+
+
+def test_l5_a_policy_does_not_remove_what_the_clusters_condition_has_set() -> None:
+    no_schedule = policy(remove=("False",), taints=(PolicyTaint(NOT_READY, "NoSchedule"),))
+    lost, writes = settle(cluster("m", ready="False"), no_schedule)
+    assert names(lost) == {"not-ready:NoSchedule"}
+    assert writes == 1
+
+
+def test_l5_two_policies_that_contradict_each_other_come_to_rest() -> None:
+    mine = (PolicyTaint("example.com/mine", "NoSchedule"),)
+    remover = policy("a", remove=("True",), taints=mine, created=0)
+    adder = policy("b", add=("True",), taints=mine, created=1)
+    tainted, _ = settle(cluster("m"), remover, adder)
+    assert names(tainted) == {"example.com/mine:NoSchedule"}
+    assert settle(tainted, remover, adder, seconds=60) == (tainted, 0)
+
+
+def test_an_automatic_taint_is_not_taken_over_by_a_policy_that_names_it() -> None:
+    lost, _ = settle(now_ready(cluster("m"), "False"))
+    late, _ = settle(lost, seconds=300)
+    assert names(late) == {"not-ready:NoExecute", "not-ready:NoSchedule"}
+    named, writes = settle(late, policy(add=("False",)), seconds=300)
+    assert (names(named), writes) == (names(late), 0)
+    assert names(settle(now_ready(named, "True"), policy(add=("False",)))[0]) == set()
+
+
+def test_the_eviction_clock_of_an_outage_does_not_start_with_a_policys_earlier_taint() -> None:
+    early = policy(add=("True", "False"), taints=(PolicyTaint(NOT_READY, "NoSchedule"),))
+    tainted, _ = settle(cluster("m"), early)
+    lost, _ = settle(now_ready(tainted, "False", 1_000), early, seconds=1_000)
+    assert names(lost) == {"not-ready:NoSchedule"}
+    due, _ = settle(lost, early, seconds=1_300)
+    assert names(due) == {"not-ready:NoSchedule", "not-ready:NoExecute"}
+
+
+def test_a_policy_removes_what_was_set_by_hand() -> None:
+    by_hand = cluster("m", taints=(Taint("example.com/mine", "NoSchedule", "v"),))
+    cleared, _ = settle(by_hand, policy(remove=("True",), taints=(PolicyTaint("example.com/mine", "NoSchedule"),)))
+    assert names(cleared) == set()
+
+
+def test_what_was_removed_by_hand_is_no_longer_the_policys() -> None:
+    lost, _ = settle(cluster("m", ready="False"), policy(add=("False",)))
+    bare = _with(lost, (), {})
+    assert _owned(settle(now_ready(bare, "True"))[0]) == ""
+
+
+def test_other_clusters_are_left_alone() -> None:
+    elsewhere = policy(add=("True",), target=ClusterAffinity(cluster_names=("other",)))
+    assert settle(cluster("m"), elsewhere) == (cluster("m"), 0)
+
+
+def test_s4_the_brake_holds_a_policys_no_execute_but_not_its_no_schedule() -> None:
+    both = policy(add=("False",), taints=(NO_EXECUTE, PolicyTaint("example.com/lost", "NoSchedule")))
+    held = decide_policy_taints(cluster("m", ready="False"), [both], at(0), hold_no_execute=True)
+    assert [str(taint) for taint in held.taints] == ["example.com/lost:NoSchedule"]

@@ -1,0 +1,190 @@
+"""Application failover as stories: a copy that cannot run leaves its cluster, a release that can run nowhere stays."""
+
+import json
+from typing import Any
+
+from leeward.api.meta import Manifest, find_condition
+from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
+from leeward.api.resource import EVENTS
+from leeward.members.kinds import NODES, PODS
+from leeward.sim.world import Mode, World
+from tests.world.stories import DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
+
+THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
+TOLERATION = 120
+BINDING = "web-deployment"
+
+
+def web_policy(clusters: list[str], **application: Any) -> Manifest:
+    """One copy, in one of these clusters."""
+    placement = {
+        "clusterAffinity": {"clusterNames": clusters},
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+    }
+    made = policy("web", placement)
+    failover = {"application": {"decisionConditions": {"tolerationSeconds": TOLERATION}, **application}}
+    made["spec"] |= {"propagateDeps": True, "failover": failover}
+    return made
+
+
+async def cordon_nodes(world: World, member: str, cordoned: bool = True) -> None:
+    """No Pod starts in the member any more, although the cluster is well."""
+    client = world.member(member).client
+    for node in (await client.list(NODES)).items:
+        await client.patch(NODES, node["metadata"]["name"], {"spec": {"unschedulable": cordoned or None}})
+
+
+async def delete_pods(world: World, member: str) -> None:
+    client = world.member(member).client
+    for pod in (await client.list(PODS, "default")).items:
+        await client.delete(PODS, pod["metadata"]["name"], "default")
+
+
+def remembered(world: World) -> dict[str, Any]:
+    binding = world.binding(BINDING)
+    text = binding.metadata.annotations.get(APPLICATION_FAILURES_ANNOTATION) if binding else None
+    return json.loads(text) if text else {}
+
+
+def held(world: World) -> str:
+    """The reason for which an eviction is held, or nothing."""
+    binding = world.binding(BINDING)
+    condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION) if binding else None
+    return condition.reason if condition else ""
+
+
+async def events(world: World, reason: str) -> list[str]:
+    found = (await world.client.list(EVENTS, "default")).items
+    return [e.message for e in found if e.reason == reason and e.involved_object.name == BINDING]
+
+
+async def unhealthy_for(world: World) -> float:
+    """Waits for the copy to be unhealthy, then for it to move. Returns how many seconds lie between."""
+    await world.until(lambda: bool(remembered(world).get("since")), 120)
+    before = world.assigned(BINDING)
+    return await world.until(lambda: world.assigned(BINDING) != before, 600)
+
+
+def test_a_copy_that_cannot_run_in_one_cluster_moves_after_the_toleration() -> None:
+    async def story(world: World) -> None:
+        await cordon_nodes(world, "member1")
+        await apply(world.client, deployment("web", 2), web_policy(list(THREE)))
+        await world.until(lambda: world.assigned(BINDING) == {"member1": 2}, 30)
+        assert TOLERATION <= await unhealthy_for(world) < TOLERATION + 2
+        assert world.assigned(BINDING) == {"member2": 2}
+        binding = world.binding(BINDING)
+        assert binding is not None
+        (task,) = binding.spec.graceful_eviction_tasks
+        assert (task.from_cluster, task.reason, task.purge_mode) == ("member1", "ApplicationFailure", "Gracefully")
+        assert task.producer == "resource-binding-application-failover-controller"
+        assert await ready_replicas(world, "member1", "web") == 0
+        await world.sleep(30)
+        assert await ready_replicas(world, "member2", "web") == 2
+        assert await ready_replicas(world, "member1", "web") == -1
+        assert any("where the copy has failed" in m for m in await events(world, "EvictWorkloadFromClusterSucceed"))
+        await world.sleep(600)
+        assert (world.assigned(BINDING), remembered(world)) == ({"member2": 2}, {})
+
+    play(story, THREE)
+
+
+def test_a_release_that_is_broken_everywhere_stays_after_one_round_and_says_so() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2, image="nginx:broken"), web_policy(list(THREE)))
+        visited = list[str]()
+        for _ in range(3):
+            await world.until(lambda: set(world.assigned(BINDING)) - set(visited) != set(), 600)
+            visited += world.assigned(BINDING)
+        assert sorted(visited) == list(THREE)
+        await world.until(lambda: held(world) == "UnhealthyEverywhere", 600)
+        await world.sleep(6 * 3_600)
+        assert (list(world.assigned(BINDING)), held(world)) == (visited[-1:], "UnhealthyEverywhere")
+        (told,) = {m for m in await events(world, "EvictWorkloadFromClusterFailed") if "bad release" in m}
+        assert all(name in told for name in THREE)
+
+        repaired = deployment("web", 2)["spec"]
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": repaired}, "default")
+        await world.until(lambda: held(world) == "", 60)
+        await world.sleep(30)
+        assert list(world.assigned(BINDING)) == visited[-1:]
+        assert await ready_replicas(world, visited[-1], "web") == 2
+
+    play(story, THREE)
+
+
+def test_a_copy_that_flaps_within_the_toleration_does_not_move() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), web_policy(list(THREE)))
+        await world.until(lambda: world.assigned(BINDING) == {"member1": 2}, 30)
+        for _ in range(10):
+            await cordon_nodes(world, "member1")
+            await delete_pods(world, "member1")
+            await world.until(lambda: bool(remembered(world)), 30)
+            await world.sleep(TOLERATION - 10)
+            await cordon_nodes(world, "member1", cordoned=False)
+            await world.until(lambda: not remembered(world), 10)
+        assert world.assigned(BINDING) == {"member1": 2}
+        assert await events(world, "EvictWorkloadFromClusterSucceed") == []
+
+    play(story, THREE)
+
+
+def test_the_clock_of_an_unhealthy_copy_goes_on_over_a_restart() -> None:
+    async def story(world: World) -> None:
+        await cordon_nodes(world, "member1")
+        await apply(world.client, deployment("web", 2), web_policy(list(THREE)))
+        await world.until(lambda: bool(remembered(world).get("since")), 30)
+        began = world.seconds
+        await world.sleep(TOLERATION / 2)
+        await world.stop_controllers()
+        await world.sleep(TOLERATION / 4)
+        world.start_controllers()
+        await world.until(lambda: world.assigned(BINDING) == {"member2": 2}, 600)
+        assert TOLERATION <= world.seconds - began < TOLERATION + 5
+
+    play(story, THREE)
+
+
+def test_a_copy_that_is_purged_directly_hands_its_state_over() -> None:
+    async def story(world: World) -> None:
+        rules = [{"aliasLabelName": "example.com/unavailable", "jsonPath": "{.unavailableReplicas}"}]
+        failing = web_policy(list(THREE), purgeMode="Directly", statePreservation={"rules": rules})
+        await cordon_nodes(world, "member1")
+        await cordon_nodes(world, "member2")
+        await apply(world.client, deployment("web", 2), failing)
+        await world.until(lambda: world.assigned(BINDING) == {"member2": 2}, 600)
+        await world.sleep(20)
+        moved = await world.member("member2").client.get(DEPLOYMENTS, "web", "default")
+        assert moved["metadata"]["labels"]["example.com/unavailable"] == "2"
+        assert await ready_replicas(world, "member1", "web") == -1
+        await world.until(lambda: world.assigned(BINDING) == {"member3": 2}, 600)
+        binding = world.binding(BINDING)
+        assert binding is not None
+        assert [task.from_cluster for task in binding.spec.graceful_eviction_tasks] == ["member1", "member2"]
+        assert binding.spec.graceful_eviction_tasks[-1].clusters_before_failover == ("member2",)
+
+    play(story, THREE)
+
+
+def test_never_keeps_the_failed_copy_until_someone_confirms() -> None:
+    async def story(world: World) -> None:
+        await cordon_nodes(world, "member1")
+        await apply(world.client, deployment("web", 2), web_policy(list(THREE), purgeMode="Never"))
+        await world.until(lambda: world.assigned(BINDING) == {"member2": 2}, 600)
+        await world.sleep(3_600)
+        assert await ready_replicas(world, "member2", "web") == 2
+        assert await ready_replicas(world, "member1", "web") == 0
+        assert held(world) == "DeletionSuppressed"
+
+    play(story, THREE)
+
+
+def test_a_failed_copy_stays_where_there_is_no_place_to_go() -> None:
+    async def story(world: World) -> None:
+        await cordon_nodes(world, "member1")
+        await apply(world.client, deployment("web", 2), web_policy(["member1"], purgeMode="Directly"))
+        await world.until(lambda: held(world) == "NoPlaceToGo", 600)
+        await world.sleep(600)
+        assert world.assigned(BINDING) == {"member1": 2}
+
+    play(story, THREE)

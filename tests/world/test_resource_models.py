@@ -1,0 +1,60 @@
+"""What a member's nodes and pods come to in its Cluster's status: grades of nodes, and absurd numbers cut down."""
+
+from leeward.api.meta import find_condition
+from leeward.api.names import DOUBTFUL_CONDITION
+from leeward.api.resource import CLUSTERS, NODES
+from leeward.sim.world import World
+from tests.world.stories import play
+
+
+def grades(world: World, name: str) -> dict[int, int]:
+    summary = world.cluster(name).status.resource_summary
+    assert summary is not None
+    return {modeling.grade: modeling.count for modeling in summary.allocatable_modelings if modeling.count}
+
+
+def doubts(world: World, name: str) -> str:
+    found = find_condition(world.cluster(name).status.conditions, DOUBTFUL_CONDITION)
+    return found.message if found is not None else ""
+
+
+def test_nodes_are_counted_by_grade_for_push_and_pull() -> None:
+    async def story(world: World) -> None:
+        for name in ("member1", "member3"):
+            nodes = world.cluster(name).status.node_summary
+            assert nodes is not None
+            await world.until(lambda name=name: bool(grades(world, name)), 30)
+            assert sum(grades(world, name).values()) == nodes.ready_num
+
+    play(story)
+
+
+def test_a_clusters_own_models_are_used_from_the_next_look_on() -> None:
+    async def story(world: World) -> None:
+        ranges = [{"name": "cpu", "min": "0", "max": "100k"}]
+        models = [{"grade": 0, "ranges": ranges}]
+        await world.client.patch(CLUSTERS, "member1", {"spec": {"resourceModels": models}})
+        nodes = world.cluster("member1").status.node_summary
+        assert nodes is not None
+        await world.until(lambda: grades(world, "member1") == {0: nodes.ready_num}, 30)
+
+    play(story)
+
+
+def test_s10_a_member_that_reports_absurd_numbers_stays_ready_and_is_told_of() -> None:
+    async def story(world: World) -> None:
+        member = world.member("member1").client
+        await member.create(NODES, {"metadata": {"name": "liar"}})
+        status = {"conditions": [{"type": "Ready", "status": "True"}], "allocatable": {"cpu": "-4", "memory": "1e99"}}
+        await member.patch(NODES, "liar", {"status": status}, subresource="status")
+        await world.until(lambda: doubts(world, "member1") != "", 30)
+        assert "Node liar: cpu is -4; Node liar: memory is 1" in doubts(world, "member1")
+        assert world.is_ready("member1")
+        assert doubts(world, "member2") == ""
+        summary = world.cluster("member1").status.resource_summary
+        assert summary is not None
+        assert not str(summary.allocatable["cpu"]).startswith("-")
+        await member.delete(NODES, "liar")
+        await world.until(lambda: doubts(world, "member1") == "", 30)
+
+    play(story)

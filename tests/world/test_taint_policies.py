@@ -1,0 +1,112 @@
+"""ClusterTaintPolicies and the cluster controller on one Cluster: the policy decides when, and there is no write fight."""
+
+from typing import Any
+
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, EVENTS
+from leeward.sim.world import Mode, World
+from tests.world.stories import apply, by_weight, deployment, play, policy, scenario
+
+NO_SCHEDULE, NO_EXECUTE = "cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"
+FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
+
+
+def at_once(key: str = "cluster.karmada.io/not-ready", **more: Any) -> dict[str, Any]:
+    """Karmada's documented example: NoExecute as soon as a cluster is not Ready."""
+    condition = {"conditionType": "Ready", "statusValues": ["True"]}
+    return {
+        "metadata": {"name": "not-ready-no-execute"},
+        "spec": {
+            "addOnConditions": [{**condition, "operator": "NotIn"}],
+            "removeOnConditions": [{**condition, "operator": "In"}],
+            "taints": [{"key": key, "effect": "NoExecute"}],
+            **more,
+        },
+    }
+
+
+def test_a_policy_brings_no_execute_with_the_outage_and_it_leaves_with_it() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(CLUSTER_TAINT_POLICIES, at_once())
+        await apply(world.client, *scenario("divided.yaml"))
+        await world.until(lambda: len(world.assigned("nginx-deployment")) == 2, 60)
+        await world.sleep(10)
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        lost = world.seconds
+        await world.until(lambda: world.taints("member1") == {NO_SCHEDULE, NO_EXECUTE}, 5)
+        await world.until(lambda: world.assigned("nginx-deployment") == {"member2": 3})
+        assert 299 <= world.seconds - lost <= 302, "the toleration alone, without --failover-eviction-timeout"
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.until(lambda: world.taints("member1") == set(), 5)
+        told = [e.message for e in (await world.client.list(EVENTS, "default")).items if e.reason.startswith("Taint")]
+        assert any("not-ready,Effect:NoExecute" in message for message in told)
+
+    play(story)
+
+
+def test_l5_two_writers_of_the_same_key_come_to_rest() -> None:
+    async def story(world: World) -> None:
+        always = at_once(addOnConditions=[{"conditionType": "Ready", "operator": "In", "statusValues": ["True"]}])
+        always["spec"]["removeOnConditions"] = []
+        await world.client.create(CLUSTER_TAINT_POLICIES, always)
+        await world.until(lambda: all(world.taints(m) == {NO_EXECUTE} for m in ("member1", "member3")), 10)
+        await world.sleep(30)
+        before = {m: world.cluster(m).metadata.resource_version for m in ("member1", "member2", "member3")}
+        generations = {m: world.cluster(m).metadata.generation for m in before}
+        await world.sleep(300)
+        assert {m: world.cluster(m).metadata.generation for m in before} == generations
+        assert {m: world.cluster(m).metadata.resource_version for m in before} == before, "no writes in a quiet world"
+
+    play(story)
+
+
+def test_l5_a_silent_pull_member_keeps_a_not_ready_taint_of_a_policy() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(CLUSTER_TAINT_POLICIES, at_once())
+        await world.member("member3").stop()
+        expected = {NO_EXECUTE, "cluster.karmada.io/unreachable:NoSchedule"}
+        await world.until(lambda: world.taints("member3") == expected)
+        await world.sleep(10)
+        version = world.cluster("member3").metadata.resource_version
+        await world.sleep(60)
+        assert world.cluster("member3").metadata.resource_version == version
+        await world.member("member3").start()
+        await world.until(lambda: world.is_ready("member3") and world.taints("member3") == set())
+
+    play(story)
+
+
+def test_taints_of_a_policy_stay_when_it_is_deleted() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(CLUSTER_TAINT_POLICIES, at_once("example.com/lost"))
+        await world.member("member1").stop()
+        await world.until(lambda: "example.com/lost:NoExecute" in world.taints("member1"))
+        await world.client.delete(CLUSTER_TAINT_POLICIES, "not-ready-no-execute")
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(60)
+        assert world.taints("member1") == {"example.com/lost:NoExecute"}
+        await world.client.patch(CLUSTERS, "member1", {"spec": {"taints": None}})
+        await world.sleep(60)
+        assert world.taints("member1") == set()
+
+    play(story)
+
+
+def test_s4_a_policy_does_not_undo_the_brake() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(CLUSTER_TAINT_POLICIES, at_once("example.com/lost"))
+        await apply(world.client, deployment("web", 8), policy("web", by_weight(dict.fromkeys(FOUR, 1))))
+        await world.until(lambda: sum(world.assigned("web-deployment").values()) == 8, 60)
+        before = world.assigned("web-deployment")
+        await world.sleep_to_whole(10, offset=1)
+        for name in FOUR:
+            await world.member(name).stop()
+        await world.sleep(1_800)
+        tainted = [name for name in FOUR if "example.com/lost:NoExecute" in world.taints(name)]
+        assert len(tainted) <= 2, "those that were found out before the fleet looked dead"
+        kept = {name: count for name, count in before.items() if name not in tainted}
+        assert kept.items() <= world.assigned("web-deployment").items()
+
+    play(story, FOUR)
