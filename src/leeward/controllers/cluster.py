@@ -19,6 +19,7 @@ from leeward.api.names import (
     CLUSTER_CONTROLLER_FINALIZER,
     CLUSTER_NAMESPACE,
     EXECUTION_CONTROLLER_FINALIZER,
+    EXECUTION_SPACE_PREFIX,
     SYSTEM_LABEL,
     execution_space,
 )
@@ -59,6 +60,7 @@ class ClusterController:
         self._clusters.on_change(self._cluster_changed)
         self._leases.on_change(self._lease_changed)
         self._brake.on_change(self._brake_changed)
+        self._plane.informers.of(NAMESPACES).on_change(self._namespace_changed)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:
@@ -93,6 +95,11 @@ class ClusterController:
             return
         record = self._recorder.normal if cluster.is_ready else self._recorder.warning
         record(CLUSTERS, cluster, ready.reason, f"Ready is now {ready.status}: {ready.message}")
+
+    def _namespace_changed(self, old: Namespace | None, new: Namespace | None) -> None:
+        """An execution space that someone deleted is made again."""
+        if new is None and old is not None and old.name.startswith(EXECUTION_SPACE_PREFIX):
+            self._controller.queue.add(old.name.removeprefix(EXECUTION_SPACE_PREFIX))
 
     def _brake_changed(self) -> None:
         for cluster in self._clusters.list():

@@ -3,10 +3,14 @@
 Evicting, placing and finishing an eviction are one write of `spec.clusters` and `spec.gracefulEvictionTasks`; all
 deadlines are the decision's `wake_at`.
 
+The most urgent bindings come first. Those that are taken from the queue together are decided in one stroke, on one
+state of the fleet, where each takes from what the others can be given; then they are written concurrently. What finds
+no place is tried again when a cluster changes, with growing pauses, and at the latest after five minutes.
+
 Karmada: pkg/scheduler, the taint manager of pkg/controllers/cluster, pkg/controllers/gracefuleviction.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -22,15 +26,21 @@ from leeward.api.resource import CLUSTERS, WORKS, Resource
 from leeward.api.work import Binding, ResourceBindingStatus, TargetCluster, Work
 from leeward.core.failover.application import application_failover
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
-from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
+from leeward.core.scheduling import Fleet, Placed, Unplaceable, plan, scheduled_condition
+from leeward.core.scheduling.batch import owner_of, priority_of
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.strokes import Strokes
 
 RETRY_UNSCHEDULABLE = timedelta(minutes=5)
+FIRST_BACKOFF_SECONDS = 1.0
+LAST_BACKOFF_SECONDS = 10.0
+STROKE = 64
+"""So many bindings are decided together, and written concurrently."""
 
 
 class BindingKey(NamedTuple):
@@ -45,14 +55,16 @@ class Scheduler:
         self._brake = brake
         self._recorder = plane.recorder(settings.scheduler_name)
         self._clusters = plane.informers.of(CLUSTERS)
-        self._fleet: dict[str, Cluster] = {}
+        self._fleet = Fleet()
+        self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
+        self._attempts: dict[BindingKey, int] = {}
         self._works = plane.informers.of(WORKS)
         self._kinds: dict[str, tuple[Resource[Any], Informer[Any]]] = {}
         self._works_of: dict[str, Index[Work, Key]] = {}
         for kind in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING):
             self._kinds[kind.resource.plural] = (kind.resource, plane.informers.of(kind.resource))
             self._works_of[kind.resource.plural] = Index(self._works, kind.key_of_work)
-        self._controller = plane.controller("scheduler", self.reconcile)
+        self._controller = plane.controller("scheduler", self.reconcile, workers=STROKE, rank=self._rank)
 
     def start(self) -> None:
         self._clusters.on_change(self._cluster_changed)
@@ -67,22 +79,43 @@ class Scheduler:
         for informer in (self._clusters, self._works, bindings):
             await informer.wait_synced()
         await self._brake.wait_synced()
-        binding: Binding | None = bindings.get(key.key.name, key.key.namespace)
-        if binding is None or binding.metadata.deletion_timestamp is not None or binding.spec.placement is None:
+        decided = await self._strokes.ask(key)
+        if decided is None:
+            self._attempts.pop(key, None)
             return None
+        binding, decision = decided
         now = self._plane.clock.now()
-        decision = decide_placement(binding, self._surroundings(key), now, self._settings)
         placed = await self._write_placement(resource, bindings, binding, decision)
         await self._write_status(resource, bindings, placed, decision, now)
         self._report(resource, binding, placed, decision)
         if isinstance(decision.result, Unplaceable) or decision.held is not None:
+            self._attempts[key] = self._attempts.get(key, 0) + 1
             retry_at = now + RETRY_UNSCHEDULABLE
             return min(retry_at, decision.wake_at) if decision.wake_at else retry_at
+        self._attempts.pop(key, None)
         return decision.wake_at
 
-    def _surroundings(self, key: BindingKey) -> Surroundings:
-        works = {cluster_of_execution_space(w.namespace): w for w in self._works_of[key.plural].get(key.key)}
-        return Surroundings(self._fleet, works, self._brake.holds(self._fleet.values()))
+    def _decide(self, keys: Sequence[BindingKey]) -> Mapping[BindingKey, tuple[Binding, Decision]]:
+        """Decides for all bindings that are there and have a placement, in one stroke."""
+        found = ((key, self._binding(key)) for key in keys)
+        bindings = {key: binding for key, binding in found if binding is not None and _is_placeable(binding)}
+        now, brake = self._plane.clock.now(), self._brake.holds(self._fleet.values())
+
+        def decide(key: BindingKey, binding: Binding) -> Decision:
+            return decide_placement(binding, Surroundings(self._fleet, self._works_by(key), brake), now, self._settings)
+
+        return {key: (bindings[key], decision) for key, decision in plan(self._fleet, bindings, decide).items()}
+
+    def _binding(self, key: BindingKey) -> Binding | None:
+        return self._kinds[key.plural][1].get(key.key.name, key.key.namespace)
+
+    def _works_by(self, key: BindingKey) -> dict[str, Work]:
+        """The binding's Works by cluster."""
+        return {cluster_of_execution_space(w.namespace): w for w in self._works_of[key.plural].get(key.key)}
+
+    def _rank(self, key: BindingKey) -> int:
+        binding = self._binding(key)
+        return 0 if binding is None else -priority_of(binding)
 
     async def _write_placement(
         self, resource: Resource[Any], bindings: Informer[Any], binding: Binding, decision: Decision
@@ -157,17 +190,19 @@ class Scheduler:
             self._plane.metrics.evictions.labels("held").inc()
 
     def _binding_changed(self, plural: str) -> Callable[[Binding | None, Binding | None], None]:
-        def changed(_: Binding | None, new: Binding | None) -> None:
+        def changed(old: Binding | None, new: Binding | None) -> None:
             if new is not None:
                 self._controller.queue.add(BindingKey(plural, key_of(new)))
+            elif old is not None:
+                self._fleet.release(owner_of(old))
 
         return changed
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if new is not None:
-            self._fleet[new.name] = new
+            self._fleet.put(new)
         elif old is not None:
-            self._fleet.pop(old.name, None)
+            self._fleet.remove(old.name)
         if old is None or new is None or _matters(old, new):
             self._add_all()
         elif old.status.resource_summary != new.status.resource_summary:
@@ -186,16 +221,27 @@ class Scheduler:
                 self._controller.queue.add(BindingKey(plural, key))
 
     def _add_waiting(self) -> None:
-        """The bindings that wait for room."""
+        """The bindings that wait for room: the longer they have found none, the later."""
+        now = self._plane.clock.now()
         for plural, (_, informer) in self._kinds.items():
             for binding in informer.list():
                 if _is_waiting(binding):
-                    self._controller.queue.add(BindingKey(plural, key_of(binding)))
+                    key = BindingKey(plural, key_of(binding))
+                    self._controller.queue.add_at(key, now + _backoff(self._attempts.get(key, 1)))
 
     def _add_all(self) -> None:
         for plural, (_, informer) in self._kinds.items():
             for binding in informer.list():
                 self._controller.queue.add(BindingKey(plural, key_of(binding)))
+
+
+def _backoff(attempts: int) -> timedelta:
+    """Karmada: pkg/scheduler/internal/queue; same."""
+    return timedelta(seconds=min(FIRST_BACKOFF_SECONDS * 2 ** min(attempts - 1, 30), LAST_BACKOFF_SECONDS))
+
+
+def _is_placeable(binding: Binding) -> bool:
+    return binding.metadata.deletion_timestamp is None and binding.spec.placement is not None
 
 
 def _matters(old: Cluster, new: Cluster) -> bool:

@@ -35,11 +35,15 @@ class ProcessRecord(msgspec.Struct, frozen=True, rename="camel"):
     start_time: int
 
 
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 def spawn(layout: Layout, component: str, command: list[str], environment: Mapping[str, str]) -> ProcessRecord:
-    """Starts `command` with its output in the component's log, and remembers it."""
+    """Starts `command` with its output in the component's log, and remembers it, whatever signal comes meanwhile."""
     layout.run.mkdir(parents=True, exist_ok=True, mode=0o700)
     layout.ready_file(component).unlink(missing_ok=True)
     log = open_log(layout.log(component))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
     try:
         pid = os.posix_spawn(
             command[0],
@@ -51,11 +55,13 @@ def spawn(layout: Layout, component: str, command: list[str], environment: Mappi
                 (os.POSIX_SPAWN_DUP2, log, 2),
             ],
             setsid=True,
+            setsigmask=blocked,
         )
+        record = ProcessRecord(pid, _stat(pid)[1])
+        write_file(layout.process_file(component), msgspec.json.encode(record))
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         os.close(log)
-    record = ProcessRecord(pid, _stat(pid)[1])
-    write_file(layout.process_file(component), msgspec.json.encode(record))
     return record
 
 

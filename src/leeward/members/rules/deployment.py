@@ -15,6 +15,7 @@ from leeward.members.rules.templates import template_hash, template_of
 REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 HASH_LABEL = "pod-template-hash"
 _DEFAULT_BOUND = "25%"
+_NOT_COPIED = (REVISION_ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration")
 _REVISION_HISTORY = 10
 
 
@@ -102,11 +103,17 @@ def render_replica_set(deployment: ReadOnlyManifest, replicas: int, revision: in
             "name": f"{deployment['metadata']['name']}-{label[HASH_LABEL]}",
             "namespace": deployment["metadata"]["namespace"],
             "labels": labels,
-            "annotations": {REVISION_ANNOTATION: str(revision)},
+            "annotations": {**_copied_annotations(deployment), REVISION_ANNOTATION: str(revision)},
             "ownerReferences": [owner_reference(deployment)],
         },
         "spec": spec,
     }
+
+
+def _copied_annotations(deployment: ReadOnlyManifest) -> dict[str, str]:
+    """A ReplicaSet has its Deployment's annotations, so that `kubectl rollout undo` gives them back."""
+    annotations = mapping_at(deployment, "metadata", "annotations")
+    return {key: value for key, value in annotations.items() if key not in _NOT_COPIED}
 
 
 def replica_set_patch(
