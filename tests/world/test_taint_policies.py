@@ -1,4 +1,4 @@
-"""ClusterTaintPolicies and the cluster controller on one Cluster: the policy decides when, and there is no write fight."""
+"""ClusterTaintPolicies and the cluster controller on one Cluster: policies decide when, and nobody fights."""
 
 from typing import Any
 

@@ -117,11 +117,11 @@ def test_pull_member_stopped_and_started_again() -> None:
         await world.member("member3").stop()
         last_seen = world.seconds - 4
         await world.until(lambda: not world.is_ready("member3"))
-        assert world.seconds - last_seen == pytest.approx(40, abs=0.5), "the lease's grace period"
+        assert world.seconds - last_seen == pytest.approx(40, abs=1), "the lease's grace period"
         ready = ready_of(world, "member3")
         assert (ready.status, ready.reason) == ("Unknown", "ClusterStatusUnknown")
         await world.until(lambda: world.taints("member3") == UNREACHABLE)
-        assert world.seconds - last_seen == pytest.approx(300, abs=0.5), "counted from the last sign of life"
+        assert world.seconds - last_seen == pytest.approx(300, abs=1), "counted from the last sign of life"
         await world.until(lambda: world.assigned("nginx-deployment") == {"member2": 3})
         assert world.seconds - last_seen == pytest.approx(600, abs=1)
         await world.until(lambda: tasks(world.binding("nginx-deployment")) == [])

@@ -134,6 +134,12 @@ class ResourceBindingSpec(Object, frozen=True):
         """Whether the template has replicas to place. Karmada: `ResourceBindingSpec.IsWorkload`."""
         return self.replicas > 0 or self.replica_requirements is not None or bool(self.components)
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether replicas are shared out, instead of all of them on each cluster."""
+        strategy = self.placement.replica_scheduling if self.placement else None
+        return self.replicas > 0 and strategy is not None and strategy.replica_scheduling_type != "Duplicated"
+
 
 class AggregatedStatusItem(Object, frozen=True):
     """What one cluster reports of the template; `status` is as the member gave it."""

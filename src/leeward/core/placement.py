@@ -19,9 +19,7 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import encode
-from leeward.api.core import Taint
 from leeward.api.meta import Condition, wire_time
-from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.application import (
@@ -30,6 +28,8 @@ from leeward.core.failover.application import (
     Watch,
     after_leaving,
     application_failover,
+    held_failure,
+    held_for_state,
     parse_record,
     record_patch,
     seen_items,
@@ -38,7 +38,8 @@ from leeward.core.failover.application import (
 )
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay, purge_mode
-from leeward.core.failover.graceful import Assessment, assess_tasks
+from leeward.core.failover.graceful import assess_tasks
+from leeward.core.failover.holding import Eviction, held_for_place, held_tasks, is_automatic
 from leeward.core.failover.leaving import leave
 from leeward.core.failover.recovery import find_withdrawal
 from leeward.core.scheduling import Fleet, Placed, Unplaceable, needs_scheduling, schedule
@@ -77,18 +78,6 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Eviction:
-    """A cluster that the binding leaves now, and what makes it leave: taints, or that the copy there has failed."""
-
-    cluster: str
-    taints: tuple[Taint, ...] = ()
-
-    @property
-    def cause(self) -> str:
-        return f"which has the taint {', '.join(map(str, self.taints))}" if self.taints else "where the copy has failed"
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """What a binding is to be. `result` is what scheduling said, None where it had nothing to do.
 
@@ -120,7 +109,7 @@ def decide_placement(
         return Decision(withdrawal.clusters, withdrawal.tasks, withdrawn=withdrawal.cluster)
     spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=assessment.kept)
     due, next_due = _due_evictions(spec, fleet, now) if settings.evict else ((), None)
-    braked = tuple(e for e in due if around.brake and _is_automatic(e, fleet[e.cluster]))
+    braked = tuple(e for e in due if around.brake and is_automatic(e, fleet[e.cluster]))
     due = tuple(eviction for eviction in due if eviction not in braked)
     watched = _watch(binding, spec, around, now, settings)
     if due:
@@ -129,13 +118,14 @@ def decide_placement(
         decision = _fail_over(binding, spec, watched, fleet, now, settings)
     else:
         decision = _place(binding, spec, fleet, now, settings, watched.record.left)
-    failed = () if settings.exact_health else tuple(e.cluster for e in decision.evicted if not e.taints)
+    failed = tuple(eviction.cluster for eviction in decision.evicted if not eviction.taints)
+    record = after_leaving(watched.record, failed, remember=not settings.exact_health)
     return replace(
         decision,
-        held=decision.held or _held_tasks(assessment, braked, around.works),
+        held=decision.held or held_tasks(assessment, braked, around.works),
         foreign=not _may_schedule(spec, settings),
         finished=assessment.finished,
-        annotations=record_patch(binding, after_leaving(watched.record, failed)),
+        annotations=record_patch(binding, record),
         wake_at=min((i for i in (assessment.wake_at, next_due, watched.wake_at) if i is not None), default=None),
     )
 
@@ -147,35 +137,6 @@ def _watch(
         return Watch(FailureRecord())
     items = binding.status.aggregated_status if settings.exact_health else seen_items(spec, around.fleet, around.works)
     return watch(spec, items, parse_record(binding), now)
-
-
-def _is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
-    """Whether it is our own judgement of a cluster that makes the copy leave, and not someone's will."""
-    keys = {taint.key for taint in eviction.taints}
-    return keys <= {NOT_READY_TAINT, UNREACHABLE_TAINT} and looks_dead(cluster)
-
-
-def _held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:
-    """Why something that is due does not happen, where it is not for want of a place."""
-    if braked:
-        return _condition("BrakeEngaged", f"not evicted from {_list(braked)}: most of the fleet looks dead")
-    if assessment.overdue:
-        clusters = ", ".join(assessment.overdue)
-        return _condition("ReplacementMissing", f"the copy in {clusters} stays: not all of it has another place yet")
-    purging = [t.from_cluster for t in assessment.kept if t.purge_mode == "Directly" and t.from_cluster in works]
-    if purging:
-        clusters = ", ".join(purging)
-        message = (
-            f"no new copy is made before the one in {clusters} is known to be gone, because its purge mode is Directly"
-        )
-        return _condition(
-            "WaitingForPurge", f"{message}; it runs nowhere else until then, or until the Work is deleted"
-        )
-    suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]
-    if suppressed:
-        clusters = ", ".join(suppressed)
-        return _condition("DeletionSuppressed", f"the copy in {clusters} stays, because suppressDeletion is set")
-    return None
 
 
 def _due_evictions(
@@ -248,7 +209,7 @@ def _evict(
         return Decision(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
     if mode == "Directly" or not settings.keep_without_place:
         return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
-    return replace(_place(binding, spec, fleet, now, settings), held=_held(due, result.message))
+    return replace(_place(binding, spec, fleet, now, settings), held=held_for_place(due, result.message))
 
 
 def _fail_over(
@@ -263,8 +224,8 @@ def _fail_over(
     try:
         tasks = [task_of(binding, item, now) for item in watched.failed]
     except StateNotPreserved as error:
-        held = _condition("StateNotPreserved", f"not evicted from {watched.describe()}: {error}")
-        return replace(_place(binding, spec, fleet, now, settings, watched.record.left), held=held)
+        decision = _place(binding, spec, fleet, now, settings, watched.record.left)
+        return replace(decision, held=held_for_state(watched, error))
     leaving = {task.from_cluster for task in tasks}
     left = leave(spec, tasks)
     if not settings.graceful:
@@ -273,7 +234,7 @@ def _fail_over(
     result = _reschedule(binding, left, fleet, now, settings, suspects)
     if isinstance(result, Unplaceable) and settings.keep_without_place:
         decision = _place(binding, spec, fleet, now, settings, watched.record.left)
-        return replace(decision, held=_held_failure(watched, result.message))
+        return replace(decision, held=held_failure(watched, result.message))
     clusters = result.clusters if isinstance(result, Placed) else left.clusters
     evicted = tuple(Eviction(task.from_cluster) for task in tasks)
     return Decision(clusters, left.graceful_eviction_tasks, result, evicted=evicted)
@@ -320,7 +281,7 @@ def _without_frozen(spec: ResourceBindingSpec, frozen: tuple[TargetCluster, ...]
     return msgspec.structs.replace(
         spec,
         clusters=tuple(target for target in spec.clusters if target.name not in names),
-        replicas=max(0, spec.replicas - held) if _is_divided(spec) else spec.replicas,
+        replicas=max(0, spec.replicas - held) if spec.is_divided else spec.replicas,
         placement=msgspec.structs.replace(placement, spread_constraints=constraints),
     )
 
@@ -358,7 +319,7 @@ def _is_placement(spec: ResourceBindingSpec, clusters: Sequence[TargetCluster]) 
     """Whether a scheduling result is a place to go: all replicas of a divided template, at least one copy of others."""
     if not clusters:
         return False
-    return not _is_divided(spec) or sum(target.replicas for target in clusters) >= spec.replicas
+    return not spec.is_divided or sum(target.replicas for target in clusters) >= spec.replicas
 
 
 def _with_tasks(
@@ -377,27 +338,6 @@ def _with_tasks(
     return leave(spec, tasks).graceful_eviction_tasks
 
 
-def _held(due: Sequence[Eviction], reason: str) -> Condition:
-    return _condition("NoPlaceToGo", f"not evicted from {_list(due)}, because there is no place to go: {reason}")
-
-
-def _held_failure(watched: Watch, reason: str) -> Condition:
-    """A workload that has failed in more than one cluster is more likely a bad release than a victim of clusters."""
-    suspects = ", ".join(sorted(watched.suspects))
-    if len(watched.suspects) > 1:
-        message = f"it is or was unhealthy in {suspects}, which looks like a bad release, and no other cluster fits"
-        return _condition("UnhealthyEverywhere", f"not evicted from {watched.describe()}: {message}: {reason}")
-    return _condition("NoPlaceToGo", f"not evicted from {watched.describe()}: there is no place to go: {reason}")
-
-
-def _condition(reason: str, message: str) -> Condition:
-    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason, message=message)
-
-
-def _list(evictions: Sequence[Eviction]) -> str:
-    return ", ".join(f"{e.cluster} ({', '.join(map(str, e.taints))})" for e in evictions)
-
-
 def _without(spec: ResourceBindingSpec, clusters: set[str]) -> tuple[GracefulEvictionTask, ...]:
     return tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in clusters)
 
@@ -405,11 +345,6 @@ def _without(spec: ResourceBindingSpec, clusters: set[str]) -> tuple[GracefulEvi
 def _may_schedule(spec: ResourceBindingSpec, settings: PlacementSettings) -> bool:
     suspended = spec.suspension is not None and bool(spec.suspension.scheduling)
     return not suspended and (spec.scheduler_name or DEFAULT_SCHEDULER) == settings.scheduler_name
-
-
-def _is_divided(spec: ResourceBindingSpec) -> bool:
-    strategy = spec.placement.replica_scheduling if spec.placement else None
-    return spec.replicas > 0 and strategy is not None and strategy.replica_scheduling_type != "Duplicated"
 
 
 def _with_spec(binding: Binding, spec: ResourceBindingSpec) -> Binding:

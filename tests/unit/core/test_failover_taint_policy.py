@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import from_wire, to_wire
@@ -151,6 +153,39 @@ def test_l5_two_policies_that_contradict_each_other_come_to_rest() -> None:
     tainted, _ = settle(cluster("m"), remover, adder)
     assert names(tainted) == {"example.com/mine:NoSchedule"}
     assert settle(tainted, remover, adder, seconds=60) == (tainted, 0)
+
+
+STATUSES = st.lists(st.sampled_from(("True", "False", "Unknown")), max_size=3, unique=True).map(tuple)
+TAINTS = st.builds(
+    PolicyTaint,
+    key=st.sampled_from((NOT_READY, "cluster.karmada.io/unreachable", "example.com/mine")),
+    effect=st.sampled_from(("NoSchedule", "NoExecute")),
+)
+POLICIES = st.builds(
+    policy,
+    name=st.sampled_from("abc"),
+    add=STATUSES,
+    remove=STATUSES,
+    taints=st.lists(TAINTS, min_size=1, max_size=3).map(tuple),
+    created=st.integers(0, 2),
+)
+
+
+@given(st.lists(POLICIES, max_size=4), st.lists(st.sampled_from(("True", "False", "Unknown")), max_size=5))
+def test_l5_whatever_policies_say_and_conditions_do_both_writers_come_to_rest(
+    policies: list[ClusterTaintPolicy], history: list[str]
+) -> None:
+    subject = cluster("m")
+    for number, status in enumerate(history):
+        seconds = 200 * number
+        subject, _ = settle(now_ready(subject, status, seconds), *policies, seconds=seconds)
+        assert settle(subject, *policies, seconds=seconds) == (subject, 0)
+    healed, _ = settle(now_ready(subject, "True", 2_000), seconds=2_000)
+    assert names(healed) <= {name.removeprefix("cluster.karmada.io/") for p in policies for name in _named(p)}, "L3"
+
+
+def _named(subject: ClusterTaintPolicy) -> set[str]:
+    return {f"{taint.key}:{taint.effect}" for taint in subject.spec.taints}
 
 
 def test_an_automatic_taint_is_not_taken_over_by_a_policy_that_names_it() -> None:

@@ -24,8 +24,8 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.codec import DecodeError, decode, encode
 from leeward.api.jsonpath import JSONPathError, compile_template
-from leeward.api.meta import Object, format_time, wire_time
-from leeward.api.names import APPLICATION_FAILURES_ANNOTATION
+from leeward.api.meta import Condition, Object, format_time, wire_time
+from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.policy import ApplicationFailover
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.evidence import is_fresh
@@ -152,11 +152,29 @@ def _end_round(
     return msgspec.structs.replace(record, healthy_since=healthy_since), ends
 
 
-def after_leaving(record: FailureRecord, clusters: tuple[str, ...]) -> FailureRecord:
-    """The record once the copies have left these clusters."""
+def after_leaving(record: FailureRecord, clusters: tuple[str, ...], *, remember: bool = True) -> FailureRecord:
+    """The record once the copies have left these clusters, which are remembered as those that were tried."""
     since = {name: at for name, at in record.since.items() if name not in clusters}
-    left = (*record.left, *(name for name in clusters if name not in record.left))
+    left = (*record.left, *(name for name in clusters if remember and name not in record.left))
     return msgspec.structs.replace(record, since=since, left=left)
+
+
+def held_failure(watched: Watch, reason: str) -> Condition:
+    """Why failed copies stay: no place to go. Failed in several clusters, it is more likely the release than these."""
+    suspects = ", ".join(sorted(watched.suspects))
+    if len(watched.suspects) > 1:
+        looks = f"it is or was unhealthy in {suspects}, which looks like a bad release, and no other cluster fits"
+        return _held("UnhealthyEverywhere", watched, f"{looks}: {reason}")
+    return _held("NoPlaceToGo", watched, f"there is no place to go: {reason}")
+
+
+def held_for_state(watched: Watch, error: StateNotPreserved) -> Condition:
+    return _held("StateNotPreserved", watched, str(error))
+
+
+def _held(reason: str, watched: Watch, why: str) -> Condition:
+    message = f"not evicted from {watched.describe()}: {why}"
+    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason, message=message)
 
 
 def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None = None) -> GracefulEvictionTask:

@@ -82,12 +82,9 @@ def is_healthy(binding: Binding, clusters: Mapping[str, Cluster], works: Mapping
 def is_replaced(binding: Binding) -> bool:
     """Whether the present targets are all that is asked for, so that nothing of the old copies is missed."""
     spec = binding.spec
-    if not spec.clusters:
-        return False
-    strategy = spec.placement.replica_scheduling if spec.placement else None
-    if not spec.replicas or strategy is None or strategy.replica_scheduling_type == "Duplicated":
-        return True
-    return sum(target.replicas for target in spec.clusters) >= spec.replicas
+    return bool(spec.clusters) and (
+        not spec.is_divided or sum(target.replicas for target in spec.clusters) >= spec.replicas
+    )
 
 
 def _grace(task: GracefulEvictionTask, default_seconds: float) -> float:

@@ -1,8 +1,8 @@
 """What a WorkloadRebalancer asks for: each workload that it lists is scheduled afresh, once.
 
-A binding is told so by `spec.rescheduleTriggeredAt`. For the first generation that is the rebalancer's creation, so that
-doing it again after a restart has no second effect; a workload that is listed later counts from when that is seen. What
-is no longer listed leaves the status; what was rebalanced is not again, because others were added.
+A binding is told so by `spec.rescheduleTriggeredAt`. For the first generation that is the rebalancer's creation, so
+that doing it again after a restart has no second effect; a workload that is listed later counts from when that is seen.
+What is no longer listed leaves the status; what was rebalanced is not again, because others were added.
 
 Karmada: pkg/controllers/workloadrebalancer; same, but that later workloads count from then on (there they are not
 moved when they have been scheduled since the rebalancer was made). Holds: C3.

@@ -17,8 +17,8 @@ from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec,
 from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
 from leeward.core.scheduling.model import Request
-from leeward.core.scheduling.steps import filter_clusters
 from leeward.core.scheduling.reschedule import placement_changed
+from leeward.core.scheduling.steps import filter_clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _with_old_copy(
     ready = {t.name: min(t.replicas, seen_ready(works.get(t.name), clusters.get(t.name))) for t in spec.clusters}
     healthy = {t.name for t in spec.clusters if is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas)}
     old = TargetCluster(task.from_cluster, task.replicas or 0)
-    if _is_divided(spec):
+    if spec.is_divided:
         kept = _less(spec.clusters, ready, old.replicas)
     else:
         kept = _fewer(spec, healthy)
@@ -108,8 +108,3 @@ def _max_clusters(spec: ResourceBindingSpec) -> int:
     constraints = spec.placement.spread_constraints if spec.placement else ()
     limits = [c.max_groups for c in constraints if c.spread_by_field == "cluster" and c.max_groups > 0]
     return min(limits, default=len(spec.clusters) + 1)
-
-
-def _is_divided(spec: ResourceBindingSpec) -> bool:
-    strategy = spec.placement.replica_scheduling if spec.placement else None
-    return spec.replicas > 0 and strategy is not None and strategy.replica_scheduling_type != "Duplicated"

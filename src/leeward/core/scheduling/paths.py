@@ -6,9 +6,10 @@ has in practice; beyond `MAX_STEPS` it keeps to what it has seen, and to the hea
 Karmada: spreadconstraint/select_groups.go; same.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
+from leeward.api.policy import SpreadConstraint
 from leeward.core.scheduling.groups import Group, cluster_count
 
 MAX_STEPS = 50_000
@@ -28,6 +29,16 @@ def ranked_paths(groups: Sequence[Group], least: int, most: int, min_clusters: i
             found += search.greedy(groups)
     by_weight = [tuple(sorted(path, key=lambda g: g.rank)) for path in found]
     return _shortest_first(sorted(by_weight, key=lambda p: (-sum(g.weight for g in p), -cluster_count(p))))
+
+
+def paths_that_keep(
+    held: Set[str], groups: Sequence[Group], constraint: SpreadConstraint, min_clusters: int
+) -> list[Path]:
+    """In a failover: the paths in which all groups stay that hold replicas. Holds: C2."""
+    if not held or len(held) > constraint.max_groups:
+        return []
+    paths = ranked_paths(groups, max(constraint.min_groups, len(held)), constraint.max_groups, min_clusters)
+    return [path for path in paths if held <= {group.name for group in path}]
 
 
 @dataclass(slots=True)

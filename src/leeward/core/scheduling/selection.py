@@ -48,18 +48,25 @@ def select_by_cluster(
     need = min(len(candidates), constraint.max_groups)
     if not divides(request.placement.replica_scheduling):
         return tuple(candidates[:need])
-    chosen = _with_room_for(request.needed, candidates[:need], candidates[need:])
+    chosen = _with_room_for(request, candidates[:need], candidates[need:])
     if chosen is None:
         return Unplaceable("Error", f"no enough resource when selecting {need} clusters", {})
     return chosen
 
 
-def _with_room_for(replicas: int, best: Sequence[Candidate], rest: Sequence[Candidate]) -> tuple[Candidate, ...] | None:
-    """`best`, where the last are exchanged for roomier ones of the rest until all replicas find room."""
-    chosen, spare = list(best), list(rest)
+def _with_room_for(
+    request: Request, best: Sequence[Candidate], rest: Sequence[Candidate]
+) -> tuple[Candidate, ...] | None:
+    """`best`, where the last are exchanged for roomier ones of the rest until all replicas find room.
+
+    In a failover those that hold replicas are not exchanged. Holds: C2.
+    """
+    chosen, spare, replicas = list(best), list(rest), request.needed
     for position in reversed(range(len(chosen))):
         if _room(chosen) >= replicas:
             break
+        if request.keep_assigned and chosen[position].assigned:
+            continue
         roomiest = max(range(len(spare)), key=lambda i: spare[i].available, default=None)
         if roomiest is not None and spare[roomiest].available > chosen[position].available:
             chosen[position], spare[roomiest] = spare[roomiest], chosen[position]

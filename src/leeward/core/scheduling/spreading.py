@@ -9,11 +9,12 @@ Holds: S2.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from leeward.api.policy import SpreadConstraint
 from leeward.core.scheduling.groups import Grouping
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
-from leeward.core.scheduling.paths import Path, ranked_paths
+from leeward.core.scheduling.paths import Path, paths_that_keep, ranked_paths
 
 MAX_CHOICES = 200
 """So many combinations of groups are tried when several constraints have to agree."""
@@ -32,14 +33,14 @@ def select_by_groups(
             message = f"the number of feasible {grouping.title} is less than spreadConstraint.MinGroups"
             return Unplaceable("Error", message, {})
     found_any, is_regions = False, len(by) == 1 and by[0].title == "region"
-    for _, (allowed, firsts) in zip(range(MAX_CHOICES), _choices(request, candidates, by, at_least), strict=False):
+    for allowed, firsts in islice(_choices(request, candidates, by, at_least, len(by) == 1), MAX_CHOICES):
         found_any = True
         chosen = _fill(allowed, firsts, by, cluster)
         if request.trace is not None:
             request.trace.groups = {grouping.title: grouping.weights(request, chosen, at_least) for grouping in by}
         if is_regions or _is_legal(chosen, by, at_least):
             return chosen
-    if not found_any:
+    if not found_any and len(by) == 1:
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
         return Unplaceable("Error", message, {})
     fields = ", ".join(grouping.title for grouping in by)
@@ -47,18 +48,34 @@ def select_by_groups(
 
 
 def _choices(
-    request: Request, candidates: Sequence[Candidate], by: Sequence[Grouping], at_least: int
+    request: Request, candidates: Sequence[Candidate], by: Sequence[Grouping], at_least: int, alone: bool
 ) -> Iterator[tuple[Choice, Choice]]:
     """Clusters that are allowed by a choice of groups, and the first cluster of each group of the first grouping."""
     first, *others = by
-    least, most = first.constraint.min_groups, first.constraint.max_groups
-    for path in ranked_paths(first.groups(request, candidates, at_least), least, most, at_least):
+    for path in _paths(request, candidates, first, at_least, alone):
         members = {candidate.name for group in path for candidate in group.clusters}
         names = {group.name for group in path}
         inside = tuple(c for c in candidates if c.name in members and names.issuperset(first.covered([c])))
-        narrowed = (allowed for allowed, _ in _choices(request, inside, others, at_least)) if others else (inside,)
+        narrowed = (
+            (allowed for allowed, _ in _choices(request, inside, others, at_least, False)) if others else (inside,)
+        )
         for allowed in narrowed:
             yield allowed, _heads(path, allowed)
+
+
+def _paths(
+    request: Request, candidates: Sequence[Candidate], grouping: Grouping, at_least: int, alone: bool
+) -> Iterator[Path]:
+    """The best choices of groups; where other constraints have to agree, larger ones after smaller ones."""
+    groups, constraint = grouping.groups(request, candidates, at_least), grouping.constraint
+    held = grouping.covered(c for c in candidates if c.assigned > 0) if request.keep_assigned else set[str]()
+    keeping = paths_that_keep(held, groups, constraint, at_least)
+    if keeping:
+        yield from keeping
+        return
+    most = min(constraint.max_groups, len(groups))
+    for least in range(constraint.min_groups, constraint.min_groups + 1 if alone else most + 1):
+        yield from ranked_paths(groups, least, constraint.max_groups, at_least)
 
 
 def _heads(path: Path, allowed: Choice) -> Choice:

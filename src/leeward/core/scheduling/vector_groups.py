@@ -1,12 +1,15 @@
 """Select by group on arrays: the same choice as `spreading` makes, for one grouping of clusters that do not overlap."""
 
+from functools import lru_cache
+from itertools import pairwise
+
 import numpy as np
 
 from leeward.api.policy import SpreadConstraint
 from leeward.core.scheduling.bulk import Ints, listed
 from leeward.core.scheduling.groups import WEIGHT_UNIT, Group, Grouping
 from leeward.core.scheduling.model import Request
-from leeward.core.scheduling.paths import ranked_paths
+from leeward.core.scheduling.paths import paths_that_keep, ranked_paths
 from leeward.core.scheduling.selection import divides
 
 
@@ -18,8 +21,9 @@ def best_by_group(
     order: Ints,
     available: Ints,
     score: Ints,
+    assigned: Ints,
 ) -> Ints | None:
-    """Positions of the chosen clusters; None when there is no choice.
+    """Positions of the chosen clusters, in the order in which they count on a tie; None when there is no choice.
 
     `codes` are each position's group and the groups' names; `order` has the positions from the best on.
     """
@@ -27,31 +31,41 @@ def best_by_group(
     at_least, at_most = (cluster.min_groups, cluster.max_groups) if cluster else (0, 0)
     members = _members(codes[0][order], order, len(codes[1]))
     weigh = _weigh_shares if divides(request.placement.replica_scheduling) else _weigh_copies
-    groups = {
-        name: Group(name, len(at), weigh(request, constraint.min_groups, at_least, available[at], score[at]), {})
+    groups = tuple(
+        (name, len(at), weigh(request, constraint.min_groups, at_least, available[at], score[at]))
         for name, at in zip(codes[1], members, strict=True)
         if len(at)
-    }
-    if len(groups) < constraint.min_groups:
+    )
+    held = frozenset(codes[1][code] for code in listed(codes[0][assigned > 0]) if code >= 0)
+    path = _best_path(groups, constraint, at_least, held if request.keep_assigned else frozenset[str]())
+    if len(groups) < constraint.min_groups or not path:
         return None
-    paths = ranked_paths(list(groups.values()), constraint.min_groups, constraint.max_groups, at_least)
-    if not paths:
-        return None
-    chosen = [members[codes[1].index(group.name)] for group in paths[0]]
+    chosen = [members[codes[1].index(name)] for name in path]
     firsts = np.array([at[0] for at in chosen], dtype=np.int64)
     more = max(0, at_most - len(firsts))
     if not more:
-        return np.sort(firsts)
+        return firsts
     inside = np.zeros(len(order), dtype=np.bool_)
     inside[np.concatenate([at[1:] for at in chosen])] = True
-    return np.sort(np.concatenate([firsts, order[inside[order]][:more]]))
+    return np.concatenate([firsts, order[inside[order]][:more]])
+
+
+@lru_cache(maxsize=4_096)
+def _best_path(
+    parts: tuple[tuple[str, int, int], ...], constraint: SpreadConstraint, min_clusters: int, held: frozenset[str]
+) -> tuple[str, ...]:
+    """The names of the best set of groups, which have a name, a size and a weight."""
+    groups = [Group(*part, {}) for part in parts]
+    keeping = paths_that_keep(held, groups, constraint, min_clusters)
+    paths = keeping or ranked_paths(groups, constraint.min_groups, constraint.max_groups, min_clusters)
+    return tuple(group.name for group in paths[0]) if paths else ()
 
 
 def _members(codes: Ints, order: Ints, count: int) -> list[Ints]:
     """The positions of each group, best first."""
     by_group = np.argsort(codes, kind="stable")
     bounds = listed(np.searchsorted(codes[by_group], np.arange(count + 1)))
-    return [order[by_group[start:end]] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [order[by_group[start:end]] for start, end in pairwise(bounds)]
 
 
 def _weigh_copies(request: Request, min_groups: int, at_least: int, available: Ints, score: Ints) -> int:

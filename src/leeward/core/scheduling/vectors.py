@@ -125,12 +125,13 @@ def _rejections(request: Request, view: FleetView, survey: Survey) -> Mapping[st
 
 @dataclass(slots=True)
 class _Found:
-    """The clusters that passed the filters, in the order of their names; `held` are positions with an assignment."""
+    """The clusters that passed the filters, in the order of their names; `turn` is who comes first on a tie."""
 
     rows: Ints
     room: Ints
     assigned: Ints
     score: Ints
+    turn: Ints | None = None
 
     @staticmethod
     def of(request: Request, fleet: Fleet, rows: Ints) -> "_Found":
@@ -148,8 +149,11 @@ class _Found:
     def available(self) -> Ints:
         return self.room + self.assigned
 
-    def at(self, positions: Ints) -> "_Found":
-        return _Found(self.rows[positions], self.room[positions], self.assigned[positions], self.score[positions])
+    def at(self, chosen: Ints) -> "_Found":
+        """Only the chosen ones, in the order of their names; they take their turns as they are given."""
+        turn = np.argsort(chosen)
+        at = chosen[turn]
+        return _Found(self.rows[at], self.room[at], self.assigned[at], self.score[at], turn)
 
     def candidate(self, fleet: Fleet, survey: Survey, at: int) -> Candidate:
         row = int(self.rows[at])
@@ -201,7 +205,8 @@ def _select(request: Request, survey: Survey, found: _Found) -> _Found | None:
         return None
     order = np.lexsort((-found.available, -found.score))
     inside = codes[0][found.rows], codes[1]
-    chosen = best_by_group(request, survey.groupings[0], cluster, inside, order, found.available, found.score)
+    numbers = (found.available, found.score, found.assigned)
+    chosen = best_by_group(request, survey.groupings[0], cluster, inside, order, *numbers)
     return None if chosen is None else found.at(chosen)
 
 
@@ -209,7 +214,7 @@ def _best(request: Request, found: _Found, constraint: SpreadConstraint) -> _Fou
     if len(found.rows) < constraint.min_groups:
         return None
     order = np.lexsort((-found.available, -found.score))[: max(0, constraint.max_groups)]
-    best = found.at(np.sort(order))
+    best = found.at(order)
     if divides(request.placement.replica_scheduling) and int(best.available.sum()) < request.needed:
         return None
     return best
@@ -272,7 +277,8 @@ def _fewest(target: int, weights: Ints, selected: _Found, used: Ints, aggregated
     """For Aggregated the weights of the first clusters that together have room: those in use, then the roomiest."""
     if not aggregated:
         return weights
-    order = np.lexsort((-selected.available, -selected.score, -weights, used == 0))
+    ties = (-selected.available, -selected.score) if selected.turn is None else (selected.turn,)
+    order = np.lexsort((*ties, -weights, used == 0))
     enough = int(np.searchsorted(np.cumsum(weights[order]), target)) + 1
     chosen = np.zeros_like(weights)
     chosen[order[:enough]] = weights[order[:enough]]

@@ -1,0 +1,69 @@
+"""What makes a copy leave, and why something that is due does not happen: the condition EvictionHeld, for people."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.meta import Condition
+from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.work import Work
+from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.graceful import Assessment
+from leeward.core.failover.taints import key_of, policy_taints
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """A cluster that the binding leaves now, and what makes it leave: taints, or that the copy there has failed."""
+
+    cluster: str
+    taints: tuple[Taint, ...] = ()
+
+    @property
+    def cause(self) -> str:
+        return f"which has the taint {', '.join(map(str, self.taints))}" if self.taints else "where the copy has failed"
+
+
+def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
+    """Whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and not someone's will."""
+    policies = policy_taints(cluster)
+    return looks_dead(cluster) and all(
+        taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) or key_of(taint) in policies for taint in eviction.taints
+    )
+
+
+def held_for_place(due: Sequence[Eviction], reason: str) -> Condition:
+    return _held("NoPlaceToGo", f"not evicted from {_list(due)}, because there is no place to go: {reason}")
+
+
+def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:
+    """Why something that is due does not happen, where it is not for want of a place."""
+    if braked:
+        return _held("BrakeEngaged", f"not evicted from {_list(braked)}: most of the fleet looks dead")
+    purging = [t.from_cluster for t in assessment.kept if t.purge_mode == "Directly" and t.from_cluster in works]
+    if purging:
+        clusters = ", ".join(purging)
+        return _held(
+            "WaitingForPurge",
+            f"purge mode Directly: no new copy is made before the one in {clusters} is known to be gone; "
+            "it runs nowhere else until then, or until its Work is deleted",
+        )
+    if assessment.overdue:
+        clusters = ", ".join(assessment.overdue)
+        return _held(
+            "ReplacementMissing", f"the copy in {clusters} stays: what replaces it is not healthy, or not there"
+        )
+    suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]
+    if suppressed:
+        clusters = ", ".join(suppressed)
+        return _held("DeletionSuppressed", f"the copy in {clusters} stays, because suppressDeletion is set")
+    return None
+
+
+def _held(reason: str, message: str) -> Condition:
+    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason, message=message)
+
+
+def _list(evictions: Sequence[Eviction]) -> str:
+    return ", ".join(f"{e.cluster} ({', '.join(map(str, e.taints))})" for e in evictions)

@@ -1,0 +1,129 @@
+"""Many bindings in one stroke: none gets what another was promised, and alone each gets what it gets alone."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import ObjectMeta
+from leeward.api.work import (
+    BindingSchedulePriority,
+    ResourceBinding,
+    ResourceBindingSpec,
+    ResourceBindingStatus,
+    TargetCluster,
+)
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.scheduling import Fleet, Placed, plan, schedule
+from tests.builders import NOW, binding, dead, divided
+from tests.placements import binding_spec, cluster, fleets, specs
+
+SETTINGS = PlacementSettings()
+DYNAMIC = {
+    "replicaScheduling": {
+        "replicaSchedulingType": "Divided",
+        "replicaDivisionPreference": "Weighted",
+        "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+    }
+}
+
+
+def stored(name: str, spec: ResourceBindingSpec, priority: int = 0) -> ResourceBinding:
+    spec = msgspec.structs.replace(spec, schedule_priority=BindingSchedulePriority(priority))
+    return ResourceBinding(metadata=ObjectMeta(name=name, namespace="default", generation=1), spec=spec)
+
+
+def planned(clusters: Sequence[Cluster], bindings: dict[str, ResourceBinding]) -> dict[str, Decision]:
+    fleet = Fleet(clusters)
+    around = Surroundings(fleet)
+    return plan(fleet, bindings, lambda _, each: decide_placement(each, around, NOW, SETTINGS))
+
+
+def replicas(decision: Decision) -> dict[str, int]:
+    return {target.name: target.replicas for target in decision.clusters}
+
+
+@given(specs, fleets)
+def test_one_binding_gets_in_a_batch_what_it_gets_alone(spec: ResourceBindingSpec, clusters: list[Cluster]) -> None:
+    alone = stored("a", spec)
+    around = Surroundings({each.name: each for each in clusters})
+    assert planned(clusters, {"a": alone})["a"] == decide_placement(alone, around, NOW, SETTINGS)
+
+
+many = st.lists(st.tuples(specs, st.integers(0, 3)), min_size=2, max_size=6)
+
+
+@given(many, fleets, st.randoms(use_true_random=False))
+def test_the_order_in_which_bindings_come_does_not_matter(
+    asked: list[tuple[ResourceBindingSpec, int]], clusters: list[Cluster], shuffler: random.Random
+) -> None:
+    bindings = {f"b{n}": stored(f"b{n}", spec, priority) for n, (spec, priority) in enumerate(asked)}
+    shuffled = list(bindings.items())
+    shuffler.shuffle(shuffled)
+    assert planned(clusters, dict(shuffled)) == planned(clusters, bindings)
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.lists(st.integers(0, 25), min_size=1, max_size=5))
+def test_reservations_never_exceed_capacity(wanted: list[int], pods: list[int]) -> None:
+    clusters = [cluster(f"m{n}", pods=room) for n, room in enumerate(pods)]
+    bindings = {f"b{n}": stored(f"b{n}", binding_spec(DYNAMIC, count)) for n, count in enumerate(wanted)}
+    decisions = planned(clusters, bindings)
+    taken = Counter[str]()
+    for decision in decisions.values():
+        taken.update(replicas(decision))
+    assert all(taken[each.name] <= room for each, room in zip(clusters, pods, strict=True))
+    unplaced = [name for name, decision in decisions.items() if not isinstance(decision.result, Placed)]
+    assert all(bindings[name].spec.replicas > sum(pods) - taken.total() for name in unplaced)
+
+
+def test_the_most_urgent_binding_gets_the_last_room() -> None:
+    bindings = {name: stored(name, binding_spec(DYNAMIC, 6), rank) for name, rank in (("low", 1), ("high", 9))}
+    decisions = planned([cluster("m1", pods=8)], bindings)
+    assert replicas(decisions["high"]) == {"m1": 6}
+    assert replicas(decisions["low"]) == {}
+
+
+def test_the_bindings_of_a_dead_cluster_do_not_pile_onto_one_survivor() -> None:
+    clusters = [dead("m0", since=-900), *(cluster(f"m{n}", pods=40) for n in range(1, 5))]
+    asked = {f"b{n}": stored(f"b{n}", binding_spec(DYNAMIC, 4, {"m0": 4})) for n in range(40)}
+    decisions = planned(clusters, asked)
+    taken = Counter[str]()
+    for decision in decisions.values():
+        assert [eviction.cluster for eviction in decision.evicted] == ["m0"]
+        taken.update(replicas(decision))
+    assert taken == {"m1": 40, "m2": 40, "m3": 40, "m4": 40}
+
+
+def test_a_promise_is_kept_until_the_cluster_reports_anew() -> None:
+    fleet, spec = Fleet([cluster("m1", pods=10)]), binding_spec(DYNAMIC, 6)
+    fleet.promise("default/a", spec, (TargetCluster("m1", 6),))
+    assert not isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
+    fleet.put(cluster("m1", pods=10, region="elsewhere"))
+    assert not isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
+    fleet.put(cluster("m1", pods=11))
+    assert isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
+
+
+def test_a_promise_is_withdrawn_when_the_binding_did_not_go_there() -> None:
+    fleet, spec = Fleet([cluster("m1", pods=10)]), binding_spec(DYNAMIC, 6)
+    there = (TargetCluster("m1", 6),)
+    fleet.promise("default/a", spec, there)
+    fleet.release("default/a", unless_at=there)
+    assert not isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
+    fleet.release("default/a", unless_at=())
+    assert isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
+
+
+def test_no_survivor_shrinks_in_a_failover_also_with_static_weights_c2() -> None:
+    clusters = [dead("m0", since=-900), cluster("m1"), cluster("m2"), cluster("m3")]
+    before = {"m0": 4, "m1": 1, "m2": 5}
+    asked = binding(
+        divided({"m0": 1, "m1": 1, "m2": 1, "m3": 1}), 10, tuple(TargetCluster(n, c) for n, c in before.items())
+    )
+    after = replicas(planned(clusters, {"a": asked})["a"])
+    assert sum(after.values()) == 10
+    assert all(after[name] >= before[name] for name in ("m1", "m2"))

@@ -1,0 +1,315 @@
+"""Application failover inside the one decision: what fails leaves, once around, and never into nowhere."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leeward.api.names import APPLICATION_FAILURES_ANNOTATION
+from leeward.api.policy import (
+    ApplicationFailover,
+    DecisionConditions,
+    FailoverBehavior,
+    Placement,
+    StatePreservation,
+    StatePreservationRule,
+)
+from leeward.api.work import (
+    AggregatedStatusItem,
+    BindingSuspension,
+    ClusterResourceBinding,
+    GracefulEvictionTask,
+    ResourceBinding,
+    Work,
+)
+from leeward.core.failover.application import StateNotPreserved, parse_record, task_of
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
+
+CLUSTERS = ("member1", "member2", "member3")
+FLEET = fleet(*map(cluster, CLUSTERS))
+ONE_COPY = duplicated(*CLUSTERS, groups=1)
+SETTINGS = PlacementSettings()
+
+
+def failover(**application: Any) -> FailoverBehavior:
+    """After 60 seconds."""
+    return FailoverBehavior(application=ApplicationFailover(DecisionConditions(60), **application))
+
+
+def preserving(*paths: str) -> StatePreservation:
+    return StatePreservation(tuple(StatePreservationRule(f"label-{i}", path) for i, path in enumerate(paths)))
+
+
+def app(placement: Placement = ONE_COPY, *, copies: Mapping[str, int], **spec: Any) -> ResourceBinding:
+    spec = {"failover": failover(), **spec}
+    strategy = placement.replica_scheduling
+    is_divided = strategy is not None and strategy.replica_scheduling_type == "Divided"
+    replicas = sum(copies.values()) if is_divided else 2
+    return binding(placement, replicas, targets(**copies), **spec)
+
+
+def after(before: ResourceBinding, decision: Decision) -> ResourceBinding:
+    """The binding once the decision is written."""
+    annotations = {**before.metadata.annotations, **decision.annotations}
+    kept = {name: text for name, text in annotations.items() if text is not None}
+    spec = msgspec.structs.replace(
+        before.spec, clusters=decision.clusters, graceful_eviction_tasks=decision.eviction_tasks
+    )
+    return msgspec.structs.replace(
+        before, metadata=msgspec.structs.replace(before.metadata, annotations=kept), spec=spec
+    )
+
+
+def decide(
+    before: ResourceBinding,
+    reports: dict[str, Work],
+    seconds: float,
+    around: Mapping[str, Any] = FLEET,
+    using: PlacementSettings = SETTINGS,
+) -> Decision:
+    return decide_placement(before, Surroundings(around, reports), at(seconds), using)
+
+
+def fail(before: ResourceBinding, reports: dict[str, Work], start: float = 0, **how: Any) -> Decision:
+    """What is decided when this is what was reported for longer than is tolerated."""
+    seen = decide(before, reports, start, **how)
+    return decide(after(before, seen), reports, start + 61, **how)
+
+
+def placed(decision: Decision) -> dict[str, int]:
+    return {target.name: target.replicas for target in decision.clusters}
+
+
+def reason(decision: Decision) -> str:
+    return decision.held.reason if decision.held is not None else ""
+
+
+def test_a_copy_leaves_when_it_is_unhealthy_for_longer_than_is_tolerated() -> None:
+    seen = decide(app(copies={"member1": 2}), works({"member1": None}), 0)
+    assert (placed(seen), seen.evicted) == ({"member1": 2}, ())
+    assert seen.wake_at is not None
+    assert at(60) < seen.wake_at < at(60.1)
+    remembered = after(app(copies={"member1": 2}), seen)
+    assert placed(decide(remembered, works({"member1": None}), 60)) == {"member1": 2}
+    moved = decide(remembered, works({"member1": None}), 60.1)
+    assert placed(moved) == {"member2": 2}
+    assert [(task.from_cluster, task.reason) for task in moved.eviction_tasks] == [("member1", "ApplicationFailure")]
+    assert parse_record(after(remembered, moved)).left == ("member1",)
+
+
+@pytest.mark.parametrize(
+    ("story", "report", "around"),
+    [
+        ("contents that are not applied yet", work("member1", None, applied=0), FLEET),
+        ("a report on earlier contents", work("member1", None, carried=0), FLEET),
+        ("a report from before the cluster became ready", work("member1", None, reflected=-1), FLEET),
+        ("a cluster that cannot be seen", work("member1", None), FLEET | fleet(cluster("member1", ready="Unknown"))),
+    ],
+)
+def test_s5_nobody_leaves_for_what_is_not_known_now(story: str, report: Work, around: Mapping[str, Any]) -> None:
+    decision = fail(app(copies={"member1": 2}), {"member1": report}, around=around)
+    assert (placed(decision), decision.annotations) == ({"member1": 2}, {}), story
+
+
+def test_a_clock_goes_on_while_the_cluster_cannot_be_seen_but_does_not_strike() -> None:
+    started = after(app(copies={"member1": 2}), decide(app(copies={"member1": 2}), works({"member1": None}), 0))
+    unseen = decide(started, works({"member1": None}), 100, FLEET | fleet(cluster("member1", ready="Unknown")))
+    assert (placed(unseen), unseen.annotations) == ({"member1": 2}, {})
+    assert placed(decide(started, works({"member1": None}), 101)) == {"member2": 2}
+
+
+def test_a_copy_that_recovers_within_the_toleration_starts_anew() -> None:
+    start = app(copies={"member1": 2})
+    unhealthy = after(start, decide(start, works({"member1": None}), 0))
+    healthy = after(unhealthy, decide(unhealthy, works({"member1": 2}), 50))
+    assert APPLICATION_FAILURES_ANNOTATION not in healthy.metadata.annotations
+    again = after(healthy, decide(healthy, works({"member1": None}), 55))
+    assert placed(decide(again, works({"member1": None}), 100)) == {"member1": 2}
+
+
+def test_divided_replicas_move_to_copies_that_are_healthy() -> None:
+    shared = app(divided({"member1": 1, "member2": 1}), copies={"member1": 2, "member2": 2})
+    assert placed(fail(shared, works({"member1": None, "member2": 2}))) == {"member2": 4}
+
+
+def test_divided_replicas_do_not_move_to_a_copy_that_is_unhealthy_itself() -> None:
+    shared = app(divided({"member1": 1, "member2": 1}), copies={"member1": 2, "member2": 2})
+    first = after(shared, decide(shared, works({"member1": None, "member2": 2}), 0))
+    both = after(first, decide(first, works({"member1": None, "member2": None}), 30))
+    decision = decide(both, works({"member1": None, "member2": None}), 61)
+    assert (placed(decision), reason(decision)) == ({"member1": 2, "member2": 2}, "UnhealthyEverywhere")
+
+
+@pytest.mark.parametrize("mode", ["Gracefully", "Directly", "Never"])
+def test_s11_a_failed_copy_stays_without_a_place_to_go(mode: Any) -> None:
+    alone = app(duplicated("member1"), copies={"member1": 2}, failover=failover(purge_mode=mode))
+    decision = fail(alone, works({"member1": None}))
+    assert (placed(decision), decision.eviction_tasks, reason(decision)) == ({"member1": 2}, (), "NoPlaceToGo")
+
+
+def test_s11_a_suspended_binding_says_why_its_failed_copy_stays() -> None:
+    decision = fail(app(copies={"member1": 2}, suspension=BindingSuspension(scheduling=True)), works({"member1": None}))
+    assert (placed(decision), reason(decision)) == ({"member1": 2}, "NoPlaceToGo")
+    assert decision.held is not None
+    assert "suspended" in decision.held.message
+
+
+def test_karmada_exact_evicts_also_into_nowhere_and_remembers_no_round() -> None:
+    exact = PlacementSettings(keep_without_place=False, exact_health=True)
+    item = AggregatedStatusItem("member1", health="Unhealthy")
+    start = app(duplicated("member1"), copies={"member1": 2})
+    reported = msgspec.structs.replace(start, status=msgspec.structs.replace(start.status, aggregated_status=(item,)))
+    decision = fail(reported, {}, using=exact)
+    assert (placed(decision), len(decision.eviction_tasks)) == ({}, 1)
+    assert decision.annotations == {APPLICATION_FAILURES_ANNOTATION: None}
+
+
+def test_without_the_gate_nothing_is_watched() -> None:
+    decision = fail(app(copies={"member1": 2}), works({"member1": None}), using=PlacementSettings(evict=False))
+    assert (placed(decision), decision.annotations) == ({"member1": 2}, {})
+
+
+def test_what_was_remembered_goes_when_the_policy_no_longer_asks_for_it() -> None:
+    start = app(copies={"member1": 2})
+    seen = after(start, decide(start, works({"member1": None}), 0))
+    plain = msgspec.structs.replace(seen, spec=msgspec.structs.replace(seen.spec, failover=None))
+    assert decide(plain, works({"member1": None}), 100).annotations == {APPLICATION_FAILURES_ANNOTATION: None}
+
+
+def test_an_annotation_that_nobody_can_read_starts_the_clock_anew() -> None:
+    start = app(copies={"member1": 2})
+    spoiled = after(start, Decision(start.spec.clusters, (), annotations={APPLICATION_FAILURES_ANNOTATION: "{"}))
+    assert placed(decide(spoiled, works({"member1": None}), 0)) == {"member1": 2}
+
+
+def once_around() -> ResourceBinding:
+    """A copy that has failed in member1 and member2, and is in member3 since 122 s."""
+    state = app(copies={"member1": 2})
+    for number, name in enumerate(("member1", "member2")):
+        state = after(state, fail(state, works({name: None}), number * 61))
+    assert placed(decide(state, {}, 122)) == {"member3": 2}
+    return state
+
+
+def left_behind(state: ResourceBinding) -> ResourceBinding:
+    """Once all evictions are finished."""
+    return msgspec.structs.replace(state, spec=msgspec.structs.replace(state.spec, graceful_eviction_tasks=()))
+
+
+def changed(state: ResourceBinding, replicas: int = 2) -> ResourceBinding:
+    resource = msgspec.structs.replace(state.spec.resource, resource_version="2")
+    spec = msgspec.structs.replace(state.spec, resource=resource, replicas=replicas)
+    return msgspec.structs.replace(state, spec=spec)
+
+
+def test_after_one_round_a_workload_stays_and_says_that_the_release_is_bad() -> None:
+    decision = fail(once_around(), works({"member3": None}), 122)
+    assert (placed(decision), reason(decision)) == ({"member3": 2}, "UnhealthyEverywhere")
+    assert decision.held is not None
+    assert "unhealthy in member1, member2, member3" in decision.held.message
+
+
+def test_a_new_release_begins_a_new_round_and_has_the_whole_toleration() -> None:
+    stuck = after(once_around(), fail(once_around(), works({"member3": None}), 122))
+    released = decide(changed(stuck), works({"member3": None}), 200)
+    assert (placed(released), reason(released)) == ({"member3": 2}, "")
+    assert parse_record(after(changed(stuck), released)).left == ()
+
+
+def test_scaling_is_no_new_release() -> None:
+    assert parse_record(changed(once_around(), replicas=5)).left == ("member1", "member2")
+
+
+def test_a_round_ends_when_the_workload_was_healthy_for_long() -> None:
+    state = after(once_around(), decide(once_around(), works({"member3": 2}), 122))
+    assert parse_record(after(state, decide(state, works({"member3": 2}), 421))).left == ("member1", "member2")
+    calm = after(state, decide(state, works({"member3": 2}), 422))
+    assert APPLICATION_FAILURES_ANNOTATION not in calm.metadata.annotations
+    assert placed(fail(left_behind(calm), works({"member3": None}), 430)) == {"member1": 2}
+
+
+def test_a_duplicated_template_is_not_filled_up_where_it_has_just_failed() -> None:
+    everywhere = app(duplicated(*CLUSTERS), copies=dict.fromkeys(CLUSTERS, 2))
+    moved = after(everywhere, fail(everywhere, works({"member1": None, "member2": 2, "member3": 2})))
+    assert placed(decide(left_behind(moved), works({"member2": 2, "member3": 2}), 70)) == {"member2": 2, "member3": 2}
+
+
+def test_a_dead_cluster_goes_first() -> None:
+    start = app(copies={"member1": 2})
+    seen = after(start, decide(start, works({"member1": None}), 0))
+    decision = decide(seen, works({"member1": None}), 300, FLEET | fleet(dead("member1")))
+    assert [task.reason for task in decision.eviction_tasks] == ["TaintUntolerated"]
+
+
+def failed(name: str, **status: Any) -> AggregatedStatusItem:
+    return AggregatedStatusItem(name, status=status or None, health="Unhealthy")
+
+
+def test_state_is_preserved_by_label_with_the_clusters_of_before() -> None:
+    state = app(copies={"member1": 2}, failover=failover(state_preservation=preserving("{.job.id}", "{.job.step}")))
+    task = task_of(state, failed("member1", job={"id": "abc", "step": 7}), at(0))
+    assert task.preserved_label_state == {"label-0": "abc", "label-1": "7"}
+    assert task.clusters_before_failover == ("member1",)
+
+
+def test_state_is_carried_forward_through_a_second_failover() -> None:
+    wanted = failover(state_preservation=preserving("{.job.id}", "{.job.step}"))
+    earlier = GracefulEvictionTask(
+        "member1",
+        "ApplicationFailure",
+        "someone",
+        "Directly",
+        preserved_label_state={"label-0": "abc", "label-1": "7"},
+        clusters_before_failover=("member1",),
+    )
+    moved = app(copies={"member2": 2}, failover=wanted, tasks=(earlier,))
+    assert task_of(moved, failed("member2")).preserved_label_state == {"label-0": "abc", "label-1": "7"}
+    newer = task_of(moved, failed("member2", job={"step": 8}))
+    assert newer.preserved_label_state == {"label-0": "abc", "label-1": "8"}
+    assert newer.clusters_before_failover == ("member2",)
+
+
+@pytest.mark.parametrize(("path", "says"), [("{.job.id}", "job is not found"), ("{.job", "not closed")])
+def test_a_copy_whose_state_cannot_be_preserved_stays_and_says_so(path: str, says: str) -> None:
+    state = app(copies={"member1": 2}, failover=failover(state_preservation=preserving(path)))
+    decision = fail(state, works({"member1": None}))
+    assert (placed(decision), reason(decision)) == ({"member1": 2}, "StateNotPreserved")
+    assert decision.held is not None
+    assert "label-0" in decision.held.message
+    assert says in decision.held.message
+
+
+def test_a_status_that_was_not_collected_has_no_state() -> None:
+    state = app(copies={"member1": 2}, failover=failover(state_preservation=preserving("{.job.id}")))
+    with pytest.raises(StateNotPreserved, match="status in member1 has not been collected yet"):
+        task_of(state, failed("member1"))
+
+
+def test_a_cluster_scoped_binding_names_its_own_producer() -> None:
+    namespaced = app(copies={"member1": 2})
+    metadata = msgspec.structs.replace(namespaced.metadata, namespace="")
+    task = task_of(ClusterResourceBinding(metadata=metadata, spec=namespaced.spec), failed("member1"))
+    assert task.producer == "cluster-resource-binding-application-failover-controller"
+
+
+HEALTH = st.sampled_from([2, None])
+
+
+@settings(max_examples=60)
+@given(history=st.lists(st.fixed_dictionaries(dict.fromkeys(CLUSTERS, HEALTH)), max_size=30))
+def test_c1_within_a_round_a_workload_visits_each_cluster_at_most_once(history: list[dict[str, int | None]]) -> None:
+    state, visited, start = app(copies={"member1": 2}), ["member1"], 0.0
+    for report in history:
+        start += 35
+        decision = decide(state, works(report), start)
+        assert sum(placed(decision).values()) == 2
+        if decision.evicted:
+            visited += placed(decision)
+        state = after(state, decision)
+        if not parse_record(state).left:
+            visited = list(placed(decision))
+        assert len(visited) == len(set(visited))

@@ -1,0 +1,122 @@
+"""Spreading over zones, providers and labels, alone and together: as over regions."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from leeward.api.cluster import Cluster
+from leeward.api.policy import Placement
+from leeward.api.work import ResourceBindingStatus
+from leeward.core.scheduling import Placed, Unplaceable, schedule
+from leeward.core.scheduling.groups import Group, groupings
+from leeward.core.scheduling.paths import ranked_paths
+from tests.placements import binding_spec, cluster, placed
+
+STATUS = ResourceBindingStatus()
+AGGREGATED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+
+
+def spread(*constraints: tuple[str, int, int], strategy: Any = None) -> dict[str, Any]:
+    """Constraints (field or `label:<key>`, minGroups, maxGroups)."""
+
+    def by(field: str) -> dict[str, str]:
+        is_label = field.startswith("label:")
+        return {"spreadByLabel": field.removeprefix("label:")} if is_label else {"spreadByField": field}
+
+    wire = [{**by(field), "minGroups": low, "maxGroups": high} for field, low, high in constraints]
+    return {"spreadConstraints": wire, "replicaScheduling": strategy or {"replicaSchedulingType": "Duplicated"}}
+
+
+def labelled(name: str, team: str, **spec: Any) -> Cluster:
+    made = cluster(name, **spec)
+    return replace(made, metadata=replace(made.metadata, labels={"team": team} if team else {}))
+
+
+FLEET = [
+    labelled("m1", "a", region="r1", zones=["z1"], provider="p1"),
+    labelled("m2", "a", region="r1", zones=["z2"], provider="p2"),
+    labelled("m3", "b", region="r2", zones=["z3"], provider="p1"),
+    labelled("m4", "b", region="r2", zones=["z4"], provider="p2"),
+    labelled("m5", "", region="r3", zones=["z4", "z5"], provider="p3"),
+]
+
+
+@pytest.mark.parametrize(
+    ("constraints", "expected"),
+    [
+        ([("zone", 2, 2)], {"m1", "m4"}),
+        ([("zone", 2, 2), ("cluster", 2, 2)], {"m1", "m4"}),
+        ([("provider", 2, 2)], {"m1", "m2"}),
+        ([("provider", 3, 3)], {"m1", "m2", "m5"}),
+        ([("label:team", 2, 2)], {"m1", "m3"}),
+        ([("label:team", 2, 2), ("cluster", 4, 4)], {"m1", "m2", "m3", "m4"}),
+        ([("region", 2, 2), ("provider", 2, 2)], {"m1", "m3", "m2"}),
+        ([("region", 2, 2), ("label:team", 1, 2), ("cluster", 2, 3)], {"m1", "m2", "m3"}),
+    ],
+)
+def test_clusters_are_spread_over_groups(constraints: Any, expected: set[str]) -> None:
+    assert set(placed(schedule(binding_spec(spread(*constraints)), STATUS, FLEET))) == expected
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        ([("provider", 4, 4)], "the number of feasible provider is less"),
+        ([("label:team", 3, 3)], "the number of feasible label team is less"),
+        ([("zone", 2, 2), ("cluster", 9, 9)], "the number of clusters is less"),
+        ([("region", 1, 1), ("label:team", 2, 2)], "no clusters satisfy"),
+    ],
+)
+def test_what_cannot_be_spread_says_why(constraints: Any, message: str) -> None:
+    result = schedule(binding_spec(spread(*constraints)), STATUS, FLEET)
+    assert isinstance(result, Unplaceable)
+    assert message in result.message
+
+
+fleets = st.lists(
+    st.builds(
+        labelled,
+        st.sampled_from([f"c{n:02}" for n in range(12)]),
+        st.sampled_from(["", "a", "b", "c"]),
+        pods=st.integers(5, 60),
+        region=st.sampled_from(["r1", "r2", "r3"]),
+        provider=st.sampled_from(["", "p1", "p2", "p3"]),
+        zones=st.lists(st.sampled_from(["z1", "z2", "z3", "z4"]), max_size=2, unique=True),
+    ),
+    unique_by=lambda each: each.name,
+)
+fields = st.sampled_from(["region", "zone", "provider", "label:team", "cluster"])
+ranges = st.integers(1, 3).flatmap(lambda low: st.tuples(st.just(low), st.integers(low, 4)))
+constraint_sets = st.lists(
+    st.tuples(fields, ranges).map(lambda pair: (pair[0], *pair[1])), min_size=1, max_size=3, unique_by=lambda c: c[0]
+)
+
+
+@given(fleets, constraint_sets)
+def test_every_constraint_is_met_s2(fleet: list[Cluster], constraints: list[tuple[str, int, int]]) -> None:
+    wire = spread(*constraints)
+    spec = binding_spec(wire, replicas=1)
+    result = schedule(spec, STATUS, fleet)
+    if isinstance(result, Unplaceable):
+        return
+    chosen = [each for each in fleet if each.name in placed(result)]
+    assert isinstance(spec.placement, Placement)
+    for grouping in groupings(spec.placement.spread_constraints):
+        covered = {value for each in chosen for value in grouping.values(each) if value}
+        assert grouping.constraint.min_groups <= len(covered) <= grouping.constraint.max_groups
+
+
+def test_a_divided_template_fits_into_the_groups_with_room() -> None:
+    result = schedule(binding_spec(spread(("zone", 1, 2), strategy=AGGREGATED), 9), STATUS, FLEET)
+    assert isinstance(result, Placed)
+    assert sum(placed(result).values()) == 9
+
+
+def test_many_groups_are_searched_in_bounded_time() -> None:
+    groups = [Group(f"g{n:03}", 1, n % 7 * 1000, {}) for n in range(60)]
+    paths = ranked_paths(groups, 20, 30, 20)
+    assert 20 <= len(paths[0]) <= 30
+    assert sum(group.weight for group in paths[0]) >= 20 * 4000

@@ -1,0 +1,48 @@
+"""A trace says why, and changes nothing."""
+
+from hypothesis import given
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
+from leeward.core.scheduling import Fleet, Trace, schedule
+from tests.placements import TAINT, binding_spec, cluster, fleets, specs
+
+STATUS = ResourceBindingStatus()
+DYNAMIC = {
+    "replicaSchedulingType": "Divided",
+    "replicaDivisionPreference": "Weighted",
+    "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+}
+
+
+@given(specs, fleets)
+def test_asking_why_changes_nothing(spec: ResourceBindingSpec, fleet: list[Cluster]) -> None:
+    assert schedule(spec, STATUS, fleet, trace=Trace()) == schedule(spec, STATUS, fleet)
+
+
+def test_a_trace_tells_filters_scores_weights_and_remainders() -> None:
+    fleet = [cluster("m1", pods=3), cluster("m2", pods=6), cluster("m3", taints=[TAINT])]
+    trace = Trace()
+    schedule(binding_spec({"replicaScheduling": DYNAMIC}, 4, {"m1": 1}), STATUS, Fleet(fleet).view(), trace=trace)
+    (term,) = trace.terms
+    assert term.rejected == {"m3": "TaintToleration: cluster(s) had untolerated taint {k:NoSchedule}"}
+    assert (term.candidates["m1"].score, term.candidates["m1"].room, term.candidates["m2"].score) == (100, 3, 0)
+    assert term.selected == ("m1", "m2")
+    (division,) = term.divisions
+    assert (division.replicas, division.weights, division.result) == (3, {"m1": 3, "m2": 6}, {"m1": 1, "m2": 2})
+    assert division.remainders == {"m1": 0.0, "m2": 0.0}
+
+
+def test_a_trace_tells_the_groups() -> None:
+    constraints = [{"spreadByField": "region", "minGroups": 2, "maxGroups": 2}]
+    fleet = [cluster(f"m{n}", region=f"r{n}") for n in range(3)]
+    trace = Trace()
+    schedule(binding_spec({"spreadConstraints": constraints}), STATUS, fleet, trace=trace)
+    assert trace.terms[0].groups == {"region": {"r0": 1000, "r1": 1000}}
+
+
+def test_a_trace_tells_every_term_that_was_tried() -> None:
+    terms = [{"affinityName": "near", "clusterNames": ["m9"]}, {"affinityName": "far", "clusterNames": ["m1"]}]
+    trace = Trace()
+    schedule(binding_spec({"clusterAffinities": terms}), STATUS, [cluster("m1")], trace=trace)
+    assert [(term.affinity_name, bool(term.rejected)) for term in trace.terms] == [("near", True), ("far", False)]

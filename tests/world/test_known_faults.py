@@ -1,0 +1,336 @@
+"""The known faults of Karmada, by number (BEHAVIOUR section 8): one test for each, which shows that ours has it not.
+
+The numbers stand in the tests' names. Most are stories in the world; where a fault lies in one decision, the decision
+itself is asked.
+"""
+
+from dataclasses import replace as with_fields
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from leeward.agent.agent import Agent
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Manifest, find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.policy import Placement, SpreadConstraint
+from leeward.api.resource import CLUSTERS, NODES, PODS, Resource
+from leeward.client import Client, NotFound
+from leeward.core.placement import PlacementSettings, Surroundings, decide_placement
+from leeward.core.scheduling import Placed
+from leeward.loop.clock import Clock
+from leeward.loop.supervisor import Supervisor
+from leeward.manager.timing import Timing
+from leeward.runtime.plane import Member, Server
+from leeward.sim.network import LinkedTransport
+from leeward.sim.world import ADMIN, Mode, World
+from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
+from tests.world.stories import (
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    by_weight,
+    deployment,
+    play,
+    policy,
+    ready_replicas,
+    scenario,
+)
+
+FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
+NGINX, WORK = "nginx-deployment", "nginx-687f7fb96f"
+CRON_TABS = Resource.of_manifests("stable.example.com/v1", "crontabs", "CronTab", True)
+DEFINITIONS = Resource.of_manifests(
+    "apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", False
+)
+DRAIN = {"spec": {"taints": [{"key": "leeward.dev/drain", "effect": "NoExecute"}]}}
+
+
+async def divided_one_to_two(world: World) -> None:
+    await apply(world.client, *scenario("divided.yaml"))
+    await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
+    await world.sleep(30)
+
+
+async def without_room(world: World, name: str) -> None:
+    """New Pods stay pending in the member from now on; what runs there runs on."""
+    client = world.member(name).client
+    for node in (await client.list(NODES)).items:
+        await client.patch(NODES, node.name, {"spec": {"unschedulable": True}})
+
+
+async def with_room(world: World, name: str) -> None:
+    client = world.member(name).client
+    for node in (await client.list(NODES)).items:
+        await client.patch(NODES, node.name, {"spec": {"unschedulable": None}})
+
+
+def tasks(world: World, name: str = NGINX) -> list[str]:
+    found = world.binding(name)
+    return [task.from_cluster for task in found.spec.graceful_eviction_tasks] if found else []
+
+
+def held(world: World, name: str = NGINX) -> str:
+    """The reason why something that is due does not happen."""
+    found = world.binding(name)
+    condition = find_condition(found.status.conditions, EVICTION_HELD_CONDITION) if found else None
+    return condition.reason if condition else ""
+
+
+async def pod_names(world: World, member: str) -> set[str]:
+    return {pod.name for pod in (await world.member(member).client.list(PODS, "default")).items}
+
+
+def test_fault_1_an_empty_result_is_never_all_healthy() -> None:
+    async def story(world: World) -> None:
+        await divided_one_to_two(world)
+        await without_room(world, "member2")
+        await world.client.patch(CLUSTERS, "member1", DRAIN)
+        await world.until(lambda: tasks(world) == ["member1"], 60)
+        nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
+        await world.client.patch(POLICIES, "nginx-propagation", {"spec": {"placement": nowhere}}, "default")
+        await world.until(lambda: world.assigned(NGINX) == {}, 60)
+        await world.sleep(900)
+        assert tasks(world) == ["member1"]
+        assert await ready_replicas(world, "member1", "nginx") == 1, "the last copy is still there"
+
+    play(story)
+
+
+def test_fault_2_the_time_out_takes_no_healthy_copy_whose_replacement_is_not() -> None:
+    async def story(world: World) -> None:
+        await divided_one_to_two(world)
+        await without_room(world, "member2")
+        await world.client.patch(CLUSTERS, "member1", DRAIN)
+        await world.until(lambda: world.assigned(NGINX) == {"member2": 3}, 60)
+        await world.sleep(600 + 120)
+        assert tasks(world) == ["member1"]
+        assert await ready_replicas(world, "member1", "nginx") == 1
+        await with_room(world, "member2")
+        await world.until(lambda: tasks(world) == [], 60)
+        assert await ready_replicas(world, "member2", "nginx") == 3
+
+    play(story)
+
+
+def test_fault_3_with_directly_it_is_said_that_nothing_runs_until_the_cluster_is_back() -> None:
+    async def story(world: World) -> None:
+        directly = policy("web", by_weight({"member1": 1, "member2": 2}))
+        directly["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
+        await apply(world.client, deployment("web", 3), directly)
+        await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)
+        await world.sleep(30)
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned("web-deployment") == {"member2": 3})
+        await world.sleep(5)
+        assert held(world, "web-deployment") == "WaitingForPurge"
+        await world.sleep(660)
+        assert held(world, "web-deployment") != ""
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(30)
+        assert held(world, "web-deployment") == ""
+        assert await ready_replicas(world, "member2", "web") == 3
+        assert await ready_replicas(world, "member1", "web") == -1
+
+    play(story)
+
+
+def test_fault_4_no_eviction_task_outlives_the_outage_and_bars_the_cluster() -> None:
+    async def story(world: World) -> None:
+        await divided_one_to_two(world)
+        await without_room(world, "member2")
+        await world.member("member1").stop()
+        await world.until(lambda: tasks(world) == ["member1"])
+        await world.member("member1").start()
+        await world.until(lambda: tasks(world) == [], 120)
+        await with_room(world, "member2")
+        await world.client.patch(DEPLOYMENTS, "nginx", {"spec": {"replicas": 6}}, "default")
+        await world.until(lambda: world.assigned(NGINX) == {"member1": 2, "member2": 4}, 60)
+
+    play(story)
+
+
+def test_fault_5_a_control_plane_that_is_cut_off_evicts_nothing() -> None:
+    async def story(world: World) -> None:
+        await divided_one_to_two(world)
+        for name in FOUR:
+            world.member(name).pause()
+        await world.sleep(1_800)
+        assert world.assigned(NGINX) == {"member1": 1, "member2": 2}
+        assert not any("NoExecute" in taint for name in FOUR for taint in world.taints(name))
+
+    play(story, FOUR)
+
+
+@pytest.mark.parametrize("field", ["zone", "provider"])
+def test_fault_6_spread_by_zone_and_by_provider_is_scheduled(field: str) -> None:
+    def of(name: str, group: str) -> Cluster:
+        return cluster(name, zones=(group,), provider=group)
+
+    by_field = SpreadConstraint(spread_by_field=field, min_groups=2, max_groups=2)  # type: ignore[arg-type]
+    by_cluster = SpreadConstraint(spread_by_field="cluster", min_groups=2, max_groups=2)
+    placement: Placement = msgspec.structs.replace(duplicated("a", "b", "c"), spread_constraints=(by_field, by_cluster))
+    members = fleet(of("a", "one"), of("b", "one"), of("c", "two"))
+    decision = decide_placement(binding(placement, 2), Surroundings(members), at(0))
+    assert isinstance(decision.result, Placed)
+    assert len(decision.clusters) == 2
+    assert {members[target.name].spec.provider for target in decision.clusters} == {"one", "two"}
+
+
+def test_fault_7_a_scale_up_with_failover_off_does_not_empty_the_unhealthy_cluster() -> None:
+    before = targets(a=2, b=2)
+    scaled_up = binding(divided({"a": 1, "b": 1}), 6, before)
+    around = Surroundings(fleet(dead("a"), cluster("b")))
+    decision = decide_placement(scaled_up, around, at(4_000), PlacementSettings(evict=False))
+    assert {target.name: target.replicas for target in decision.clusters} == {"a": 3, "b": 3}
+
+
+def test_fault_8_what_is_lost_is_spread_over_all_survivors() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 8), policy("web", by_weight(dict.fromkeys(FOUR, 1))))
+        await world.until(lambda: world.assigned("web-deployment") == dict.fromkeys(FOUR, 2), 60)
+        await world.member("member1").stop()
+        await world.until(lambda: "member1" not in world.assigned("web-deployment"))
+        assert sorted(world.assigned("web-deployment").values()) == [2, 3, 3]
+
+    play(story, FOUR)
+
+
+def test_fault_9_a_restart_with_an_unreachable_member_deletes_nothing() -> None:
+    async def story(world: World) -> None:
+        await divided_one_to_two(world)
+        before = await pod_names(world, "member1")
+        world.member("member1").pause()
+        await world.stop_controllers()
+        await world.sleep(5)
+        world.start_controllers()
+        await world.sleep(120)
+        assert world.assigned(NGINX) == {"member1": 1, "member2": 2}
+        work = world.work("member1", WORK)
+        assert work is not None
+        assert work.metadata.deletion_timestamp is None
+        world.member("member1").resume()
+        await world.sleep(120)
+        assert await pod_names(world, "member1") == before
+
+    play(story)
+
+
+def test_fault_10_a_member_that_hangs_delays_no_other() -> None:
+    async def story(world: World) -> None:
+        world.member("member1").pause()
+        await apply(world.client, deployment("web", 3), policy("web", by_weight(dict.fromkeys(FOUR, 1))))
+        await world.until(lambda: len(world.assigned("web-deployment")) == 3, 60)
+        await world.sleep(10)
+        for name in world.assigned("web-deployment").keys() - {"member1"}:
+            assert await ready_replicas(world, name, "web") == 1
+        await world.sleep_to_whole(10, offset=1)
+        await world.member("member2").stop()
+        await world.until(lambda: not world.is_ready("member2"), 39.5)
+
+    play(story, FOUR)
+
+
+def test_fault_10_a_kind_that_cannot_be_followed_in_a_member_stops_no_other_kind_there() -> None:
+    async def story(world: World) -> None:
+        definition = custom_definition()
+        member = world.member("member1").client
+        for client in (world.client, member):
+            await client.create(DEFINITIONS, definition)
+        await world.sleep(30)
+        await world.client.create(CRON_TABS, {"metadata": {"name": "nightly"}, "spec": {"at": "02:00"}}, "default")
+        here = {"clusterAffinity": {"clusterNames": ["member1"]}}
+        nightly = policy("nightly", here, kind="CronTab", api_version=CRON_TABS.api_version)
+        await apply(world.client, nightly)
+        await world.until(lambda: "member1" in world.assigned("nightly-crontab"), 60)
+        await world.sleep(10)
+        assert (await member.get(CRON_TABS, "nightly", "default"))["spec"] == {"at": "02:00"}
+
+        await member.delete(DEFINITIONS, definition["metadata"]["name"])
+        await world.sleep(60)
+        await apply(world.client, deployment("web", 2), policy("web", here))
+        await world.until(lambda: world.assigned("web-deployment") == {"member1": 2}, 60)
+        await world.sleep(10)
+        assert await ready_replicas(world, "member1", "web") == 2
+        await member.delete(DEPLOYMENTS, "web", "default")
+        await world.sleep(10)
+        assert await ready_replicas(world, "member1", "web") == 2, "drift is seen and mended"
+
+    play(story)
+
+
+def custom_definition() -> Manifest:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "crontabs", "singular": "crontab", "kind": "CronTab"}
+    spec = {"group": "stable.example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    return {"metadata": {"name": "crontabs.stable.example.com"}, "spec": spec}
+
+
+def test_fault_11_health_from_before_the_replica_was_added_ends_no_task() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, *scenario("divided.yaml"))
+        await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
+        await world.sleep(120)
+        await world.member("member1").stop()
+        await world.until(lambda: tasks(world) == ["member1"])
+        placed = world.seconds
+        await world.until(lambda: tasks(world) == [])
+        assert world.seconds - placed >= 60, "the new replica takes a minute to become ready"
+        assert await ready_replicas(world, "member2", "nginx") == 3
+
+    play(story, timing=with_fields(Timing.karmada(), pod_startup_seconds=60))
+
+
+def test_fault_12_what_was_left_behind_is_removed_as_soon_as_the_cluster_is_ready() -> None:
+    async def story(world: World) -> None:
+        await divided_one_to_two(world)
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned(NGINX) == {"member2": 3})
+        await world.sleep(1_200)
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        ready = world.seconds
+        await world.until(lambda: world.work("member1", WORK) is None, 60)
+        assert world.seconds - ready < 1, "not after a back-off"
+        with pytest.raises(NotFound):
+            await world.member("member1").client.get(DEPLOYMENTS, "nginx", "default")
+
+    play(story)
+
+
+class SkewedClock:
+    """A clock that is wrong by the same time always."""
+
+    def __init__(self, clock: Clock, skew: timedelta) -> None:
+        self._clock = clock
+        self._skew = skew
+
+    def now(self) -> datetime:
+        return self._clock.now() + self._skew
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_fault_13_a_lease_is_judged_by_when_it_was_seen_and_not_by_the_members_clock(hours: int) -> None:
+    async def story(world: World) -> None:
+        member = world.member("member3")
+        await member.stop_agent()
+        supervisor = Supervisor("agent with a wrong clock")
+        client = Client(LinkedTransport(world.place, ADMIN, member.agent_link))
+        plane = with_fields(world.plane(client, supervisor), clock=SkewedClock(world.clock, timedelta(hours=hours)))
+        server = Server.of(
+            Client(LinkedTransport(member.place, ADMIN, member.agent_link)), world.randomness, supervisor
+        )
+        supervisor.start(Agent(plane, Member("member3", server, supervisor), world.timing).start(), "agent")
+        await world.sleep(900)
+        assert world.is_ready("member3")
+        assert world.taints("member3") == set()
+        await supervisor.close()
+        await world.until(lambda: not world.is_ready("member3"), 40.5)
+
+    play(story)
