@@ -3,7 +3,7 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo test crash oracle check format bench lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -16,6 +16,12 @@ demo: setup  ## a cluster dies and its applications move, live in this terminal 
 
 test: setup  ## all tests (virtual time, and a handful on real processes)
 	@$(BIN)/pytest -n auto --dist worksteal
+
+oracle: setup  ## replay recorded answers: make oracle DIR=path (default: those of the tests)
+	@$(BIN)/python tests/oracle.py $(or $(DIR),tests/data/oracle)
+
+crash: setup  ## kill a real server N times while clients write, and account for every write (N=50)
+	@LEEWARD_CRASHES=$(or $(N),50) $(BIN)/pytest -s -p no:cacheprovider tests/crash
 
 check: setup  ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check $(CODE)

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("walkthrough",)
+BENCHMARKS = ("walkthrough", "scheduling", "apiserver")
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, cast
 
 from leeward.app.local.layout import Layout
 
@@ -47,7 +47,17 @@ class JsonServer:
             self.finalized.discard(path)
             del self.objects[path]
         else:
-            self.objects[path] = self.objects[path] | patch
+            self.objects[path] = merged(self.objects[path], patch)
+
+
+def merged(old: Any, patch: Any) -> Any:
+    """A JSON merge patch (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return patch
+    changes = cast(dict[str, Any], patch)
+    result = dict(cast(dict[str, Any], old)) if isinstance(old, dict) else {}
+    result |= {key: merged(result.get(key), value) for key, value in changes.items()}
+    return {key: value for key, value in result.items() if changes.get(key, "") is not None}
 
 
 @contextmanager

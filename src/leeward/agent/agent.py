@@ -8,14 +8,16 @@ from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.meta import ObjectMeta
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.client import AlreadyExists, Client, NotFound, WorldError
+from leeward.client import AlreadyExists, Client, Forbidden, NotFound, WorldError
 from leeward.manager.member_side import start_member_side
 from leeward.manager.timing import Timing
 from leeward.runtime.plane import ControlPlane, Member
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS = 0.5
+RETRY_SECONDS = 1.0
+ACCESS_SECONDS = 0.1
+PATIENT_TRIES = 50
 
 
 class Agent:
@@ -32,17 +34,28 @@ class Agent:
         while True:
             try:
                 await register(self._plane.client, self._member.name, self._plane.randomness.uid())
-                await self._check_access()
                 break
             except WorldError as error:
                 log.warning("cluster %s cannot be registered yet: %s", self._member.name, error)
                 await asyncio.sleep(RETRY_SECONDS)
+        await self._wait_for_access()
         LeaseController(self._plane, self._member, self._timing).start()
         start_member_side(self._plane, self._member, self._timing, execution_space(self._member.name))
 
-    async def _check_access(self) -> None:
-        """The control plane gives an agent its rights when its cluster has joined. Raises: Forbidden until then."""
-        await self._plane.client.list(WORKS, execution_space(self._member.name), limit=1)
+    async def _wait_for_access(self) -> None:
+        """The control plane gives an agent its rights a moment after its cluster has joined."""
+        refused = 0
+        while True:
+            try:
+                await self._plane.client.list(WORKS, execution_space(self._member.name), limit=1)
+                return
+            except Forbidden as error:
+                refused += 1
+                if refused == PATIENT_TRIES:
+                    log.warning("cluster %s has joined, but its agent has no rights yet: %s", self._member.name, error)
+                await asyncio.sleep(ACCESS_SECONDS)
+            except WorldError:
+                await asyncio.sleep(RETRY_SECONDS)
 
 
 async def register(client: Client, name: str, cluster_id: str) -> Cluster:

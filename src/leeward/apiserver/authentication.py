@@ -1,4 +1,4 @@
-"""Who asks: a verified client certificate, or a bearer token from a table.
+"""Who asks: a verified client certificate, or a bearer token: from a table, or one that an issuer knows.
 
 A certificate's common name is the user and its organizations are the groups. Tokens are kept as digests, so that no
 lookup takes longer for a better guess, and so that none can appear in a `repr`, a log or an error.
@@ -8,9 +8,9 @@ Never verifies a certificate: TLS has done that, with the client CA of the serve
 
 import csv
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from leeward.apiserver.handler import ANONYMOUS, User
 from leeward.client.transport import Request
@@ -22,11 +22,18 @@ class BadCredential(Exception):
     """A credential was shown, and it is nobody's."""
 
 
-class Authenticator:
-    """Knows users by certificate, or by token."""
+class TokenIssuer(Protocol):
+    def authenticate(self, token: str) -> User | None:
+        """Whose token it is; None when it is not one of this issuer's, or no longer good."""
+        ...
 
-    def __init__(self, tokens: Mapping[str, User] | None = None) -> None:
+
+class Authenticator:
+    """Knows users by certificate, or by token; `issuers` are asked in turn for tokens that `tokens` has not."""
+
+    def __init__(self, tokens: Mapping[str, User] | None = None, issuers: Sequence[TokenIssuer] = ()) -> None:
         self._users = {_digest(token): _authenticated(user) for token, user in (tokens or {}).items()}
+        self._issuers = issuers
 
     def authenticate(self, request: Request, certificate: Mapping[str, Any] | None) -> User:
         """The user of a request; `certificate` is the verified one of the peer, as `ssl.SSLSocket.getpeercert` has it.
@@ -40,10 +47,17 @@ class Authenticator:
         return self._user_of_token(token) if token else ANONYMOUS
 
     def _user_of_token(self, token: str) -> User:
-        user = self._users.get(_digest(token))
+        user = self.known_user(token)
         if user is None:
             raise BadCredential("the bearer token is unknown")
         return user
+
+    def known_user(self, token: str) -> User | None:
+        """Whose token it is; None when it is nobody's."""
+        user = self._users.get(_digest(token))
+        if user is not None:
+            return user
+        return next((found for issuer in self._issuers if (found := issuer.authenticate(token)) is not None), None)
 
 
 def load_token_file(path: Path) -> dict[str, User]:

@@ -1,4 +1,4 @@
-"""What an API server has before the first request: its namespaces, and the definitions that it is started with.
+"""What an API server has before the first request: namespaces, roles, and the definitions that it is started with.
 
 Idempotent over restarts: what is there already stays, and a definition is only written when it differs.
 """
@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from leeward.api.meta import Manifest
+from leeward.apiserver.authorization.bootstrap import bootstrap_bindings, bootstrap_roles
+from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.refusals import Refused
 from leeward.apiserver.registry.decoding import decode_object
 from leeward.apiserver.registry.writing import Change, Writer
 
@@ -22,12 +23,20 @@ SERVER = User("system:apiserver", (ADMIN_GROUP,))
 
 async def create_namespaces(writer: Writer, kind: Kind) -> None:
     for name in NAMESPACES:
-        manifest: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        try:
-            await writer.create(kind, "", manifest, SERVER, dry_run=False)
-        except Refused as refusal:
-            if refusal.status.reason != "AlreadyExists":
-                raise
+        await _create_missing(writer, kind, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+async def create_roles(writer: Writer, catalog: Catalog) -> None:
+    """The roles and bindings without which nobody but the administrators could do anything."""
+    for manifest in (*bootstrap_roles(), *bootstrap_bindings()):
+        kind = catalog.find_kind(manifest["apiVersion"], manifest["kind"])
+        assert kind is not None
+        await _create_missing(writer, kind, manifest)
+
+
+async def _create_missing(writer: Writer, kind: Kind, manifest: Manifest) -> None:
+    if writer.store.head(kind.key("", manifest["metadata"]["name"])) is None:
+        await writer.create(kind, "", manifest, SERVER, dry_run=False)
 
 
 async def install_definitions(writer: Writer, kind: Kind, definitions: Definitions, wanted: Sequence[Manifest]) -> None:

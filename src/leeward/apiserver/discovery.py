@@ -15,6 +15,28 @@ from leeward.client.transport import Response
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _SUBRESOURCE_VERBS = ("get", "patch", "update")
+_OWN_KINDS = {
+    "attach": ("", "v1", "PodAttachOptions"),
+    "binding": ("", "v1", "Binding"),
+    "eviction": ("policy", "v1", "Eviction"),
+    "exec": ("", "v1", "PodExecOptions"),
+    "portforward": ("", "v1", "PodPortForwardOptions"),
+    "proxy": ("", "v1", "PodProxyOptions"),
+    "scale": ("autoscaling", "v1", "Scale"),
+    "token": ("authentication.k8s.io", "v1", "TokenRequest"),
+}
+"""Group, version and kind of what is sent to a subresource, where that is not the object itself."""
+_OWN_VERBS = {
+    "attach": ("create", "get"),
+    "binding": ("create",),
+    "eviction": ("create",),
+    "exec": ("create", "get"),
+    "finalize": ("update",),
+    "log": ("get",),
+    "portforward": ("create", "get"),
+    "proxy": ("create", "delete", "get", "patch", "update"),
+    "token": ("create",),
+}
 _AGGREGATED = "APIGroupDiscoveryList"
 
 
@@ -95,17 +117,14 @@ def _resources(kind: Kind) -> list[dict[str, Any]]:
 
 def _subresource(kind: Kind, name: str) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": f"{kind.plural}/{name}", "singularName": "", "namespaced": kind.namespaced}
-    if name == "scale":
-        entry |= {"group": "autoscaling", "version": "v1"}
-    return {**entry, "kind": _kind_of_subresource(kind, name), "verbs": list(_verbs_of_subresource(name))}
-
-
-def _kind_of_subresource(kind: Kind, name: str) -> str:
-    return "Scale" if name == "scale" else kind.kind
+    own = _OWN_KINDS.get(name)
+    if own is not None and own[0] != kind.group:
+        entry |= {"group": own[0], "version": own[1]}
+    return {**entry, "kind": own[2] if own else kind.kind, "verbs": list(_verbs_of_subresource(name))}
 
 
 def _verbs_of_subresource(name: str) -> Sequence[str]:
-    return ("update",) if name == "finalize" else _SUBRESOURCE_VERBS
+    return _OWN_VERBS.get(name, _SUBRESOURCE_VERBS)
 
 
 def _storage_hash(kind: Kind) -> str:
@@ -165,8 +184,9 @@ def _aggregated_resource(kind: Kind) -> dict[str, Any]:
 
 def _response_kind(kind: Kind, subresource: str) -> dict[str, str]:
     """Built-in kinds leave out group and version where they are those of the list."""
-    if subresource == "scale":
-        return {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+    if subresource in _OWN_KINDS:
+        group, version, name = _OWN_KINDS[subresource]
+        return {"group": group, "version": version if group else "", "kind": name}
     if kind.custom:
         return {"group": kind.group, "version": kind.version, "kind": kind.kind}
     return {"group": "", "version": "", "kind": kind.kind}

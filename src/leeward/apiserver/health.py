@@ -45,6 +45,7 @@ class Health:
     def _checks(self, probe: str) -> dict[str, str]:
         """The failure of each check; empty where it is fine."""
         checks = dict.fromkeys(_CHECKS if probe == "readyz" else _CHECKS[:2], "")
+        checks["etcd"] = self.store.failure
         if probe == "readyz" and not self.ready:
             checks["ready"] = self.reason
         return checks

@@ -9,29 +9,33 @@ Never looks into a body, and decides nothing but who asks.
 import asyncio
 import gzip
 import logging
+import re
 import ssl
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, cast
 
 from aiohttp import web
+from multidict import CIMultiDict
 
-from leeward.api import codec
 from leeward.api.status import Status
 from leeward.apiserver.authentication import Authenticator, BadCredential
 from leeward.apiserver.handler import Handler, StreamResponse, User
+from leeward.apiserver.limits import MAX_BODY_BYTES
+from leeward.apiserver.refusals import status_response
 from leeward.client.transport import Request, Response
 from leeward.loop.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
-MAX_BODY_BYTES = 3 * 1024 * 1024
 READ_TIMEOUT_SECONDS = 30.0
 REQUEST_TIMEOUT_SECONDS = 60.0
 WRITE_TIMEOUT_SECONDS = 60.0
 STOP_TIMEOUT_SECONDS = 0.5
 STREAM_BUFFER_BYTES = 1024 * 1024
 GZIP_FROM_BYTES = 128 * 1024
+_WARNINGS = re.compile(r", (?=299 - )")
+"""Between the values of one `Warning` header; over HTTP each is a header of its own."""
 
 
 class HttpFront:
@@ -180,8 +184,17 @@ async def _read_request(incoming: web.BaseRequest) -> Request:
         body = await incoming.read() if incoming.body_exists else b""
     if len(body) > MAX_BODY_BYTES:
         raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, len(body))
-    headers = {key.lower(): value for key, value in incoming.headers.items()}
-    return Request(incoming.method, incoming.path, query, headers, body)
+    return Request(incoming.method, incoming.path, query, _headers(incoming), body)
+
+
+def _headers(incoming: web.BaseRequest) -> dict[str, str]:
+    """Repeated ones become one: as lines where each value stands for itself (`Impersonate-Group`), else as a list."""
+    headers: dict[str, str] = {}
+    for key, value in incoming.headers.items():
+        name = key.lower()
+        between = "\n" if name.startswith("impersonate-") else ", "
+        headers[name] = f"{headers[name]}{between}{value}" if name in headers else value
+    return headers
 
 
 def _peer_certificate(incoming: web.BaseRequest) -> dict[str, Any] | None:
@@ -189,16 +202,19 @@ def _peer_certificate(incoming: web.BaseRequest) -> dict[str, Any] | None:
 
 
 async def _render(incoming: web.BaseRequest, answer: Response) -> web.Response:
-    headers = {"content-type": "application/json", **answer.headers}
+    headers = CIMultiDict({"content-type": "application/json"} if answer.body else {})
+    headers.update(answer.headers)
+    if "warning" in headers:
+        headers.extend([("warning", warning) for warning in _WARNINGS.split(headers.pop("warning"))])
     body = answer.body
     if len(body) >= GZIP_FROM_BYTES and "gzip" in incoming.headers.get("accept-encoding", ""):
         body = await asyncio.to_thread(gzip.compress, body, 1)
-        headers |= {"content-encoding": "gzip", "vary": "Accept-Encoding"}
+        headers.update({"content-encoding": "gzip", "vary": "Accept-Encoding"})
     return web.Response(status=answer.code, body=body, headers=headers)
 
 
 def _refusal(code: int, reason: str, message: str) -> Response:
-    return Response(code, codec.encode(Status(message=message, reason=reason, code=code)))
+    return status_response(Status(message=message, reason=reason, code=code))
 
 
 def _abort(incoming: web.BaseRequest) -> None:

@@ -42,13 +42,14 @@ def parse_accept(header: str) -> list[MediaType]:
     return sorted(elements, key=lambda element: -_quality(element))
 
 
-def negotiate(header: str) -> Form:
+def negotiate(header: str, *, custom: bool = False) -> Form:
     """The first acceptable form that can be made. Raises: Refused (406)."""
-    for element in parse_accept(header):
+    elements = parse_accept(header)
+    for element in elements:
         form = _form_of(element)
         if form is not None:
             return form
-    raise not_acceptable(_SAID)
+    raise not_acceptable(_SAID, known=custom or any(element.name in _SAID for element in elements))
 
 
 def _form_of(element: MediaType) -> Form | None:

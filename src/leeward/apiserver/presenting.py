@@ -1,6 +1,5 @@
 """Stored bytes as the client wants to see them: objects, tables, or metadata; in JSON or YAML."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,9 +10,11 @@ from leeward.api import codec
 from leeward.apiserver import table
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.negotiation import YAML, Form
+from leeward.apiserver.refusals import warning_header
 from leeward.apiserver.registry.objects import body_of, decode_stored, item_of
 from leeward.apiserver.registry.reading import Page
 from leeward.apiserver.registry.watching import Render
+from leeward.apiserver.yaml import dump_yaml
 from leeward.client.transport import Response
 
 
@@ -62,7 +63,7 @@ class Presenter:
 
     def respond(self, body: bytes, code: int = 200) -> Response:
         if self.form.media_type == YAML:
-            body = codec.render_yaml(codec.decode_manifest(body)).encode()
+            body = dump_yaml(codec.decode_manifest(body))
         return Response(code, body, {"content-type": self.form.media_type})
 
     def _one_body(self, value: bytes) -> bytes:
@@ -126,10 +127,4 @@ def with_warnings(response: Response, warnings: list[str]) -> Response:
     """Adds `Warning` headers, as one header of several values."""
     if not warnings:
         return response
-    values: Mapping[str, str] = {"warning": ", ".join(f"299 - {_quoted(warning)}" for warning in warnings)}
-    return Response(response.code, response.body, {**response.headers, **values})
-
-
-def _quoted(warning: str) -> str:
-    escaped = warning.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return Response(response.code, response.body, {**response.headers, **warning_header(warnings)})

@@ -129,6 +129,12 @@ _ACCESS_SPEC: Message = {
     1: _sub("resourceAttributes", _RESOURCE_ATTRIBUTES),
     2: _sub("nonResourceAttributes", _texts(path=1, verb=2)),
 }
+_TOKEN_SPEC: Message = {
+    1: Field("audiences", repeated=True),
+    3: _sub("boundObjectRef", _texts(kind=1, apiVersion=2, name=3, uid=4)),
+    4: Field("expirationSeconds", "int", optional=True),
+}
+_TOKEN_STATUS: Message = _texts(token=1) | {2: Field("expirationTimestamp", "time")}
 
 _KINDS: Mapping[tuple[str, str], Message] = {
     ("v1", "Namespace"): {1: _METADATA, 2: _sub("spec", {1: Field("finalizers", repeated=True)})},
@@ -155,6 +161,12 @@ _KINDS: Mapping[tuple[str, str], Message] = {
     ("rbac.authorization.k8s.io/v1", "RoleBinding"): _BINDING,
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): _BINDING,
     ("authentication.k8s.io/v1", "SelfSubjectReview"): {1: _METADATA},
+    ("authentication.k8s.io/v1", "TokenRequest"): {
+        1: _METADATA,
+        2: _sub("spec", _TOKEN_SPEC),
+        3: _sub("status", _TOKEN_STATUS),
+    },
+    ("authorization.k8s.io/v1", "SelfSubjectRulesReview"): {1: _METADATA, 2: _sub("spec", _texts(namespace=1))},
     ("authorization.k8s.io/v1", "SelfSubjectAccessReview"): {1: _METADATA, 2: _sub("spec", _ACCESS_SPEC)},
 }
 

@@ -8,10 +8,12 @@ from typing import Any
 
 from leeward.api import codec
 from leeward.api.status import Problem, Status, StatusCause, StatusDetails
+from leeward.apiserver.yaml import dump_yaml
 from leeward.client.transport import Response
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
+YAML = "application/yaml"
 
 _GENERIC = StatusDetails()
 
@@ -25,15 +27,32 @@ class Refused(Exception):
         self.headers = headers or {}
 
 
+def refused_with_warnings(refused: Refused, warnings: Sequence[str]) -> Refused:
+    return Refused(refused.status, {**refused.headers, **warning_header(warnings)}) if warnings else refused
+
+
+def warning_header(warnings: Sequence[str]) -> dict[str, str]:
+    """One header of several values."""
+    return {"warning": ", ".join(f"299 - {_quoted(warning)}" for warning in warnings)}
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def render_status(status: Status) -> dict[str, Any]:
     """The Status as it goes over the wire; empty fields are left out, but `metadata` stays."""
     wire = codec.to_wire(status)
     return {key: value for key, value in wire.items() if value not in ("", None)}
 
 
-def status_response(status: Status, headers: Mapping[str, str] | None = None) -> Response:
-    body = codec.encode(render_status(status))
-    return Response(status.code, body, {"content-type": JSON, **(headers or {})})
+def status_response(status: Status, headers: Mapping[str, str] | None = None, accept: str = "") -> Response:
+    """In YAML, where the client asked for nothing but that."""
+    wire = render_status(status)
+    if accept.partition(";")[0].strip() == YAML:
+        return Response(status.code, dump_yaml(wire), {"content-type": YAML, **(headers or {})})
+    return Response(status.code, codec.encode(wire), {"content-type": JSON, **(headers or {})})
 
 
 def page_not_found() -> Response:
@@ -62,12 +81,21 @@ def not_found(group: str, plural: str, name: str) -> Refused:
     return _refused(404, "NotFound", message, StatusDetails(name=name, group=group, kind=plural))
 
 
+def verb_not_supported(group: str, plural: str, verb: str) -> Refused:
+    message = f'{verb} is not supported on resources of kind "{_group_resource(group, plural)}"'
+    return _refused(405, "MethodNotAllowed", message, StatusDetails(group=group, kind=plural))
+
+
 def method_not_allowed() -> Refused:
     message = "the server does not allow this method on the requested resource"
     return _refused(405, "MethodNotAllowed", message, _GENERIC)
 
 
-def not_acceptable(accepted: Iterable[str]) -> Refused:
+def not_acceptable(accepted: Iterable[str], *, known: bool = True) -> Refused:
+    """`known`: the media type is one that is spoken, but not in the form that was asked for."""
+    if not known:
+        said = f"406: Not Acceptable\n\nAvailable representations: {', '.join(accepted)}"
+        return _refused(406, "NotAcceptable", said, _GENERIC)
     return _refused(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
 
 
@@ -85,6 +113,10 @@ def conflict(group: str, plural: str, name: str, why: str = "") -> Refused:
 
 def expired(message: str) -> Refused:
     return _refused(410, "Expired", message)
+
+
+def too_large(message: str) -> Refused:
+    return _refused(413, "RequestEntityTooLarge", message)
 
 
 def unsupported_media_type(accepted: Sequence[str] = ()) -> Refused:
@@ -110,6 +142,11 @@ def rejected_patch() -> Refused:
 
 def internal_error(message: str) -> Refused:
     return _refused(500, "InternalError", f"Internal error occurred: {message}")
+
+
+def plain_error(message: str, code: int = 500) -> Refused:
+    """An answer without a reason."""
+    return _refused(code, "", message)
 
 
 def broken_version(text: str, field: str = "") -> Refused:

@@ -1,25 +1,28 @@
 """The API server: everything put together, and one method that answers any request.
 
-health ▸ who asks? ▸ which path? ▸ discovery, OpenAPI, or the verbs of a kind ▸ answer, or a Status
+as whom, and may they? ▸ health ▸ which path? ▸ discovery, OpenAPI, or the verbs of a kind ▸ answer, or a Status
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import REGISTRY, CollectorRegistry
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.apiserver import bootstrap, discovery, refusals
+from leeward.apiserver.access import Access
 from leeward.apiserver.admission import Admission
+from leeward.apiserver.authentication import Authenticator
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
 from leeward.apiserver.garbage import GarbageCollector
-from leeward.apiserver.handler import ANONYMOUS, StreamResponse, User
-from leeward.apiserver.health import OPEN_PATHS, Health
+from leeward.apiserver.handler import StreamResponse, User
+from leeward.apiserver.health import Health
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.limits import check_body
 from leeward.apiserver.namespaces import NamespaceController
 from leeward.apiserver.openapi import OpenApi
 from leeward.apiserver.registry.deleting import Deleter
@@ -27,6 +30,8 @@ from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.routing import GroupPath, Target, Unknown, route
 from leeward.apiserver.services import ServiceAddresses
 from leeward.apiserver.store import Overloaded, Store, StoreFailed
+from leeward.apiserver.tokens import SigningKey
+from leeward.apiserver.tokens.certificates import CertificateSigner
 from leeward.apiserver.verbs import Verbs
 from leeward.client.transport import Request, Response
 from leeward.loop.clock import Clock
@@ -41,11 +46,13 @@ SERVICE_CIDR = "10.96.0.0/16"
 class ApiServer:
     """An API server over one store. Use `ApiServer.start`."""
 
-    def __init__(self, writer: Writer, catalog: Catalog, health: Health) -> None:
+    def __init__(self, writer: Writer, catalog: Catalog, health: Health, access: Access) -> None:
         self.health = health
         self._catalog = catalog
         self._openapi = OpenApi(catalog)
-        self._verbs = Verbs(writer, Deleter(writer), writer.clock)
+        self._access = access
+        self._writer = writer
+        self._verbs = Verbs(writer, Deleter(writer), writer.clock, access)
 
     @classmethod
     async def start(
@@ -58,30 +65,48 @@ class ApiServer:
         crds: Sequence[Manifest] = (),
         service_cidr: str = SERVICE_CIDR,
         metrics: CollectorRegistry = REGISTRY,
+        tokens: Mapping[str, User] | None = None,
+        signing_key: SigningKey | None = None,
+        collectors: bool = True,
     ) -> "ApiServer":
-        """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`."""
+        """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
+
+        `collectors`: whether to empty namespaces that end and to collect dependents; kube-apiserver alone does not.
+        """
         catalog = Catalog(BUILT_IN)
         namespaces, definition = _kind(catalog, "", "namespaces"), _kind(catalog, *_DEFINITION)
         definitions = Definitions(store, catalog, definition)
         services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
         hooks = {DEFINITIONS: definitions, "//services/": services}
-        writer = Writer(store, clock, randomness, tuple(admission), hooks)
-        server = cls(writer, catalog, Health(store, metrics))
+        access = Access(store, clock, randomness, tokens, signing_key)
+        writer = Writer(store, clock, randomness, (*admission, *access.admission), hooks)
+        server = cls(writer, catalog, Health(store, metrics), access)
         definitions.serve_stored()
         await bootstrap.create_namespaces(writer, namespaces)
+        await bootstrap.create_roles(writer, catalog)
         await bootstrap.install_definitions(writer, definition, definitions, crds)
         deleter = Deleter(writer)
         supervisor.start(definitions.run(writer, deleter), "definitions")
-        supervisor.start(NamespaceController(store, catalog, namespaces).run(writer, deleter), "namespaces")
-        supervisor.start(GarbageCollector(store, catalog, writer, deleter).run(), "garbage-collector")
+        if collectors:
+            supervisor.start(NamespaceController(store, catalog, namespaces).run(writer, deleter), "namespaces")
+            supervisor.start(GarbageCollector(store, catalog, writer, deleter).run(), "garbage-collector")
         return server
+
+    @property
+    def authenticator(self) -> Authenticator:
+        """Knows the users of this server: the static tokens, and those that it gave out itself."""
+        return self._access.authenticator
+
+    def certificate_signer(self, certificate: bytes, key: bytes) -> CertificateSigner:
+        """Run it where this server may sign with the client CA. Raises: ValueError."""
+        return CertificateSigner(self._writer, _kind(self._catalog, *_SIGNING_REQUEST), certificate, key)
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         """Answers one request; errors are answers, too."""
         try:
             return await self._answer(request, user)
         except refusals.Refused as refusal:
-            return refusals.status_response(refusal.status, refusal.headers)
+            return refusals.status_response(refusal.status, refusal.headers, request.headers.get("accept", ""))
         except Overloaded as error:
             return _refuse(refusals.unavailable(str(error)))
         except StoreFailed as error:
@@ -92,9 +117,8 @@ class ApiServer:
             return _refuse(refusals.internal_error(f"{type(error).__name__}: {error}"))
 
     async def _answer(self, request: Request, user: User) -> Response | StreamResponse:
-        open_path = request.path.startswith(OPEN_PATHS)
-        if user.name == ANONYMOUS.name and not open_path:
-            raise refusals.unauthorized()
+        user = self._access.gate.admit(request, user)
+        check_body(request.body)
         answered = self.health.answer(request)
         if answered is None and request.path == "/":
             answered = _paths(discovery.root_paths(self._catalog))
@@ -119,6 +143,7 @@ class ApiServer:
 
 
 _DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")
+_SIGNING_REQUEST = ("certificates.k8s.io", "certificatesigningrequests")
 
 
 def _kind(catalog: Catalog, group: str, plural: str) -> Kind:

@@ -1,4 +1,4 @@
-"""Cluster IPs: each Service gets an address of the range, and keeps it as long as it lives.
+"""Cluster IPs and node ports: each Service gets an address of the range, and ports where it is reached from outside.
 
 What is taken is rebuilt from the store at start; afterwards writes reserve and deletions release.
 """
@@ -10,6 +10,7 @@ from typing import cast
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
+from leeward.apiserver.node_ports import NodePorts
 from leeward.apiserver.refusals import internal_error, invalid
 from leeward.apiserver.values import grown, section
 
@@ -21,8 +22,10 @@ class ServiceAddresses:
 
     def __init__(self, cidr: str, stored: Iterable[bytes]) -> None:
         self._network = ipaddress.ip_network(cidr)
-        self._taken = {address for value in stored for address in _addresses(codec.decode_manifest(value))}
+        values = [codec.decode_manifest(value) for value in stored]
+        self._taken = {address for value in values for address in _addresses(value)}
         self._next = 1
+        self._ports = NodePorts(values)
 
     def before_write(self, new: Manifest, old: ReadOnlyManifest | None) -> None:
         """Raises: Refused when an address is asked for that cannot be had."""
@@ -30,7 +33,9 @@ class ServiceAddresses:
         if spec.get("type") == "ExternalName":
             spec.pop("clusterIP", None)
             spec.pop("clusterIPs", None)
+            self._ports.take(new, old)
             return
+        self._ports.check(new, old)
         held = _addresses(old) if old is not None else ()
         if held and not spec.get("clusterIP"):
             spec["clusterIP"] = held[0]
@@ -39,18 +44,22 @@ class ServiceAddresses:
             spec["clusterIP"] = self._claim(new, asked) if asked else self._pick()
             self._taken.add(spec["clusterIP"])
         spec["clusterIPs"] = [spec["clusterIP"]]
+        self._ports.take(new, old)
 
     def not_written(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
         held = _addresses(old) if old is not None else ()
         self._taken.difference_update(address for address in _addresses(new) if address not in held)
+        self._ports.give_back(new, old)
 
     def after_write(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
         if old is not None:
             kept = _addresses(new)
             self._taken.difference_update(address for address in _addresses(old) if address not in kept)
+            self._ports.give_back(old, new)
 
     def after_delete(self, old: ReadOnlyManifest) -> None:
         self._taken.difference_update(_addresses(old))
+        self._ports.give_back(old, None)
 
     def _claim(self, service: ReadOnlyManifest, address: str) -> str:
         name = service["metadata"]["name"]

@@ -59,6 +59,7 @@ class Structure:
 
 
 ANY = Structure("any")
+_EMPTY: Mapping[str, Any] = {"string": "", "bool": False, "int32": 0, "int64": 0}
 
 
 def complete(structure: Structure, value: Any) -> None:
@@ -81,7 +82,7 @@ def empty(structure: Structure) -> Any:
     """What is written for a field that is always there and was not given."""
     if structure.form == "struct":
         return {name: empty(structure.fields[name]) for name in structure.always}
-    return "" if structure.type == "string" else None
+    return _EMPTY.get(structure.type)
 
 
 def element_name(structure: Structure, item: Any) -> str:

@@ -20,7 +20,8 @@ def check_include(include: str) -> None:
 
 
 def columns_of(kind: Kind) -> tuple[Column, ...]:
-    return (NAME, *(kind.columns or ((DATE_AGE,) if kind.custom else (AGE,))))
+    columns = kind.columns or ((DATE_AGE,) if kind.custom else (AGE,))
+    return columns if any(column.name == NAME.name for column in columns) else (NAME, *columns)
 
 
 def render_columns(kind: Kind) -> list[dict[str, Any]]:

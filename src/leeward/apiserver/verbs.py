@@ -1,61 +1,43 @@
 """The verbs on a target: which method means what, and from a request to the registry and back to an answer."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
-from leeward.api.status import Problem, Status, StatusDetails
+from leeward.api.status import Status, StatusDetails
 from leeward.apiserver import refusals, reviews
+from leeward.apiserver.access import Access
+from leeward.apiserver.call import Call
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.negotiation import negotiate
+from leeward.apiserver.pods import ACTIONS, PodActions
 from leeward.apiserver.presenting import Presenter, with_warnings
 from leeward.apiserver.registry.decoding import (
-    Decoded,
-    Unfit,
-    cannot_handle,
     check_type,
-    decode_object,
     parse_body,
 )
 from leeward.apiserver.registry.deleting import Deleter, delete_options
-from leeward.apiserver.registry.objects import decode_stored, encode_unstored, metadata_of
-from leeward.apiserver.registry.options import ListOptions, list_options, parse_version, write_options
-from leeward.apiserver.registry.patching import parse_patch, unfit_patch
+from leeward.apiserver.registry.objects import decode_stored
+from leeward.apiserver.registry.options import (
+    ListOptions,
+    list_options,
+    parse_version,
+)
 from leeward.apiserver.registry.reading import read_one, read_page
-from leeward.apiserver.registry.scaling import render_scale, scaled
+from leeward.apiserver.registry.scaling import render_scale
 from leeward.apiserver.registry.selection import parse_selection
 from leeward.apiserver.registry.watching import WatchRequest, open_watch
-from leeward.apiserver.registry.writing import Writer, Written
+from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.routing import Target
+from leeward.apiserver.write_verbs import WriteVerbs
 from leeward.client.transport import Request, Response
 from leeward.loop.clock import Clock
 
 Answer = Response | StreamResponse
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One request, with what is known about it."""
-
-    request: Request
-    user: User
-    target: Target
-    presenter: Presenter
-
-    @property
-    def kind(self) -> Kind:
-        return self.target.kind
-
-    @property
-    def query(self) -> Mapping[str, str]:
-        return self.request.query
-
-    @property
-    def content_type(self) -> str:
-        return self.request.headers.get("content-type", "")
+_UNSUPPORTED = {"DELETE": "delete", "POST": "create"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +47,11 @@ class Verbs:
     writer: Writer
     deleter: Deleter
     clock: Clock
+    access: Access
 
     async def answer(self, request: Request, user: User, target: Target) -> Answer:
         """Raises: Refused."""
-        form = negotiate(request.headers.get("accept", ""))
+        form = negotiate(request.headers.get("accept", ""), custom=target.kind.custom)
         presenter = Presenter(target.kind, form, request.query.get("includeObject", ""), self.clock.now())
         presenter.check()
         call = Call(request, user, target, presenter)
@@ -90,7 +73,7 @@ class Verbs:
         if target.kind.namespaced and not target.namespace:
             return _nowhere(target.kind)
         if method == "POST":
-            return await self._create(call)
+            return await self._writes.create(call)
         if method == "DELETE":
             return await self._delete_collection(call)
         raise refusals.method_not_allowed()
@@ -100,9 +83,9 @@ class Verbs:
             case "GET":
                 return self._get(call)
             case "PUT":
-                return await self._update(call)
+                return await self._writes.update(call)
             case "PATCH":
-                return await self._patch(call)
+                return await self._writes.patch(call)
             case "DELETE":
                 return await self._delete(call)
             case _:
@@ -111,20 +94,39 @@ class Verbs:
     async def _answer_subresource(self, call: Call) -> Answer:
         method, subresource = call.request.method, call.target.subresource
         if subresource == "finalize":
-            return await self._update(call) if method == "PUT" else self._no(call)
+            return await self._writes.update(call) if method == "PUT" else self._no(call)
+        if call.kind.prefix == "//pods/" and subresource in ACTIONS:
+            body = call.request.body
+            manifest = parse_body(call.kind, body, call.content_type) if body else None
+            actions = PodActions(self.writer, self.deleter)
+            return await actions.answer(
+                call.kind, call.target.namespace, call.target.name, subresource, method, manifest, call.user
+            )
+        if subresource == "token":
+            return self._issue_token(call)
         if subresource == "scale":
             return await self._answer_scale(call)
         match method:
             case "GET":
                 return self._get(call)
             case "PUT":
-                return await self._update(call)
+                return await self._writes.update(call)
             case "PATCH":
-                return await self._patch(call)
+                return await self._writes.patch(call)
             case _:
                 return self._no(call)
 
+    def _issue_token(self, call: Call) -> Response:
+        if call.request.method != "POST":
+            raise refusals.method_not_allowed()
+        manifest = parse_body(call.kind, call.request.body, call.content_type)
+        issued = self.access.issue_token(call.target.namespace, call.target.name, manifest)
+        return call.presenter.respond(codec.encode(issued), 201)
+
     def _no(self, call: Call) -> Response:
+        kind, method = call.kind, call.request.method
+        if kind.custom and method in _UNSUPPORTED:
+            raise refusals.verb_not_supported(kind.group, kind.plural, _UNSUPPORTED[method])
         raise refusals.method_not_allowed()
 
     def _review(self, call: Call) -> Response:
@@ -132,8 +134,22 @@ class Verbs:
             raise refusals.method_not_allowed()
         manifest = parse_body(call.kind, call.request.body, call.content_type)
         check_type(call.kind, manifest)
-        answer = reviews.answer(call.kind, manifest, call.user, self.clock.now())
+        answer = reviews.answer(call.kind, manifest, call.user, self.clock.now(), self.access, call.target.namespace)
         return call.presenter.respond(codec.encode(answer), 201)
+
+    async def _answer_scale(self, call: Call) -> Response:
+        match call.request.method:
+            case "GET":
+                stored = decode_stored(call.kind, self._read(call))
+                return call.presenter.respond(codec.encode(render_scale(call.kind, stored)))
+            case "PUT" | "PATCH":
+                return await self._writes.scale(call)
+            case _:
+                raise refusals.method_not_allowed()
+
+    @property
+    def _writes(self) -> WriteVerbs:
+        return WriteVerbs(self.writer, self.clock)
 
     def _get(self, call: Call) -> Response:
         return call.presenter.one(self._read(call))
@@ -156,83 +172,13 @@ class Verbs:
             return StreamResponse(open_watch(store, self.clock, request), call.presenter.form.media_type)
         return call.presenter.page(read_page(store, call.kind, namespace, selection, options))
 
-    async def _create(self, call: Call) -> Response:
-        kind, target = call.kind, call.target
-        options = write_options(call.query, "CreateOptions")
-        manifest = parse_body(kind, call.request.body, call.content_type)
-        check_type(kind, manifest)
-        decoded = _fit(kind, manifest, options.field_validation)
-        _check_namespace(target, decoded.manifest)
-        if kind.terminating:
-            name = metadata_of(manifest).get("name", "")
-            why = "create not allowed while custom resource definition is terminating"
-            raise refusals.forbidden(kind.group, kind.plural, name, why)
-        written = await self.writer.create(kind, target.namespace, decoded.manifest, call.user, options.dry_run)
-        return with_warnings(_shown(call, written, 201), decoded.warnings)
-
-    async def _update(self, call: Call) -> Response:
-        kind, target = call.kind, call.target
-        options = write_options(call.query, "UpdateOptions")
-        manifest = parse_body(kind, call.request.body, call.content_type)
-        check_type(kind, manifest)
-        decoded = _fit(kind, manifest, options.field_validation)
-        wanted = decoded.manifest
-        _check_name(target, wanted)
-        _check_conditional(kind, target.name, wanted)
-        written = await self._change(call, lambda current: dict(wanted), options.dry_run)
-        return with_warnings(_shown(call, written), decoded.warnings)
-
-    async def _patch(self, call: Call) -> Response:
-        kind = call.kind
-        options = write_options(call.query, "PatchOptions")
-        apply = parse_patch(kind, call.request.body, call.content_type)
-        warnings: list[str] = []
-
-        def change(current: Manifest) -> Manifest:
-            decoded = _fit_patched(kind, apply(current), options.field_validation)
-            _check_name(call.target, decoded.manifest)
-            warnings[:] = decoded.warnings
-            return decoded.manifest
-
-        written = await self._change(call, change, options.dry_run)
-        return with_warnings(_shown(call, written), warnings)
-
-    async def _change(self, call: Call, change: Callable[[Manifest], Manifest], dry_run: bool) -> Written:
-        target = call.target
-        return await self.writer.change(
-            target.kind, target.namespace, target.name, change, call.user, dry_run, target.subresource
-        )
-
-    async def _answer_scale(self, call: Call) -> Response:
-        kind, target, method = call.kind, call.target, call.request.method
-        if method == "GET":
-            stored = decode_stored(kind, self._read(call))
-            return call.presenter.respond(codec.encode(render_scale(kind, stored)))
-        if method == "PUT":
-            wanted = parse_body(kind, call.request.body, call.content_type)
-            apply: Callable[[Manifest], Manifest] = lambda current: wanted  # noqa: E731
-        elif method == "PATCH":
-            apply = parse_patch(kind, call.request.body, call.content_type)
-        else:
-            raise refusals.method_not_allowed()
-        dry_run = write_options(call.query, "UpdateOptions").dry_run
-        written = await self.writer.change(
-            kind,
-            target.namespace,
-            target.name,
-            lambda current: scaled(kind, current, apply(render_scale(kind, current))),
-            call.user,
-            dry_run,
-        )
-        return call.presenter.respond(codec.encode(render_scale(kind, written.manifest)))
-
     async def _delete(self, call: Call) -> Response:
         target = call.target
         options = delete_options(call.request.body, dict(call.query), call.content_type)
         written = await self.deleter.delete(target.kind, target.namespace, target.name, options, call.user)
         if written.deleted and not target.kind.returns_deleted:
             return call.presenter.respond(codec.encode(_deleted_status(target.kind, written.manifest)))
-        return _shown(call, written)
+        return call.shown(written)
 
     async def _delete_collection(self, call: Call) -> Response:
         """Deletes what is selected, one by one; objects that went meanwhile are passed over."""
@@ -257,70 +203,6 @@ def _nowhere(kind: Kind) -> Response:
     if kind.custom:
         return refusals.page_not_found()
     raise refusals.method_not_allowed()
-
-
-def _fit(kind: Kind, manifest: Manifest, field_validation: str) -> Decoded:
-    try:
-        return decode_object(kind, manifest, field_validation)
-    except Unfit as unfit:
-        raise cannot_handle(kind, unfit) from unfit
-
-
-def _fit_patched(kind: Kind, manifest: Manifest, field_validation: str) -> Decoded:
-    _check_patched_type(kind, manifest)
-    try:
-        return decode_object(kind, manifest, field_validation)
-    except Unfit as unfit:
-        raise unfit_patch(str(unfit)) from unfit
-
-
-def _check_patched_type(kind: Kind, manifest: Manifest) -> None:
-    said_version, said_kind = manifest.get("apiVersion"), manifest.get("kind")
-    if (said_version, said_kind) == (kind.api_version, kind.kind):
-        return
-    if not kind.custom:
-        raise unfit_patch(f'no kind "{said_kind}" is registered for version "{said_version}"')
-    problems: list[Problem] = []
-    if said_kind != kind.kind:
-        problems.append(Problem.invalid("kind", said_kind, f"must be {kind.kind}"))
-    if said_version != kind.api_version:
-        problems.append(Problem.invalid("apiVersion", said_version, f"must be {kind.api_version}"))
-    group = str(said_version or "").rpartition("/")[0]
-    raise refusals.invalid(group, str(said_kind), str(metadata_of(manifest).get("name", "")), problems)
-
-
-def _check_namespace(target: Target, manifest: Manifest) -> None:
-    said = metadata_of(manifest).get("namespace", "")
-    if target.kind.namespaced and said not in ("", target.namespace):
-        raise refusals.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-
-
-def _check_name(target: Target, manifest: Manifest) -> None:
-    said = metadata_of(manifest).get("name", "")
-    if not said:
-        raise refusals.bad_request(
-            f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
-        )
-    if said != target.name:
-        raise refusals.bad_request(
-            f"the name of the object ({said}) does not match the name on the URL ({target.name})"
-        )
-    _check_namespace(target, manifest)
-
-
-def _check_conditional(kind: Kind, name: str, manifest: Manifest) -> None:
-    """Some kinds are only replaced by those who know what they replace."""
-    if not kind.unconditional_update and metadata_of(manifest).get("resourceVersion", "") in ("", "0"):
-        problem = Problem.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-        raise refusals.invalid(kind.group, kind.plural, name, [problem])
-
-
-def _shown(call: Call, written: Written, code: int = 200) -> Response:
-    if written.record is not None and not written.deleted:
-        return call.presenter.one(written.record.value, code)
-    return call.presenter.one(encode_unstored(call.kind, written.manifest), code)
 
 
 def _deleted_status(kind: Kind, manifest: Manifest) -> dict[str, Any]:

@@ -10,6 +10,13 @@ from pathlib import Path
 
 from leeward.manager.timing import Timing
 
+SIGNING_KEY_FILE = "service-account.key"
+"""In `data_dir`: what signs the service account tokens of a cluster."""
+AUDIT_FILE = "audit.log"
+"""In `data_dir`: who asked the control plane for what."""
+MEMBER_ACCESS = "system:karmada:member-access"
+"""In a member: the group that the control plane or the agent is in, and the ClusterRole that it is bound to."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneConfig:
@@ -20,6 +27,7 @@ class ControlPlaneConfig:
     tls_cert_file: Path
     tls_private_key_file: Path
     client_ca_file: Path
+    client_ca_key_file: Path
     token_file: Path
     timing: Timing
     ready: Callable[[], None]

@@ -3,13 +3,16 @@
 import asyncio
 
 from leeward.api.schema import custom_resource_definitions
-from leeward.apiserver.authentication import Authenticator, load_token_file
+from leeward.apiserver.audit import Audit, AuditFile
+from leeward.apiserver.authentication import load_token_file
+from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.app.config import ControlPlaneConfig
+from leeward.apiserver.tokens import load_signing_key
+from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connect
 from leeward.app.tls import server_context
 from leeward.client import Client
@@ -29,7 +32,9 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
     clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
     config.data_dir.mkdir(parents=True, exist_ok=True)
     tls = server_context(config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
-    authenticator = Authenticator(load_token_file(config.token_file))
+    tokens = load_token_file(config.token_file)
+    signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
+    audit_file = AuditFile(config.data_dir / AUDIT_FILE)
     async with Supervisor("api server") as serving, Supervisor("controllers") as controlling:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), serving)
         try:
@@ -41,6 +46,8 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 admission=(KarmadaAdmission(clock, randomness, config.timing),),
                 crds=custom_resource_definitions(),
                 metrics=metrics.registry,
+                tokens=tokens,
+                signing_key=signing_key,
             )
             client = Client(InProcessTransport(api_server), "leeward")
             await ensure_namespaces(client)
@@ -48,7 +55,10 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             events = EventRecorder(client, clock, randomness)
             plane = ControlPlane(server, clock, randomness, metrics, events, controlling)
             manager = ControllerManager(plane, connect, ManagerSettings(timing=config.timing))
-            front = HttpFront(api_server, authenticator, tls, port=config.port)
+            authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
+            serving.start(api_server.certificate_signer(*authority).run(), "certificate-signer")
+            audited = Audit(Fairness(api_server), audit_file, clock, randomness)
+            front = HttpFront(audited, api_server.authenticator, tls, port=config.port)
             await front.start()
             try:
                 manager.start()
@@ -60,3 +70,4 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 await controlling.close()
         finally:
             await store.close()
+            audit_file.close()

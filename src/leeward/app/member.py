@@ -3,13 +3,16 @@
 import asyncio
 import logging
 
-from leeward.apiserver.authentication import Authenticator, load_token_file
+from leeward.apiserver.authentication import load_token_file
+from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.app.config import MemberConfig
+from leeward.apiserver.tokens import load_signing_key
+from leeward.app.access import grant_member_access
+from leeward.app.config import SIGNING_KEY_FILE, MemberConfig
 from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
 from leeward.app.tls import server_context
@@ -31,17 +34,30 @@ async def run_member(config: MemberConfig) -> None:
     clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
     config.data_dir.mkdir(parents=True, exist_ok=True)
     tls = server_context(config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
-    authenticator = Authenticator(load_token_file(config.token_file))
+    tokens = load_token_file(config.token_file)
+    signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
     async with Supervisor(config.name) as supervisor:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
         try:
-            api_server = await ApiServer.start(store, clock, randomness, supervisor, metrics=metrics.registry)
+            api_server = await ApiServer.start(
+                store,
+                clock,
+                randomness,
+                supervisor,
+                metrics=metrics.registry,
+                tokens=tokens,
+                signing_key=signing_key,
+            )
             faulty = FaultyServer(config, api_server)
             supervisor.start(faulty.follow(), "faults")
-            server = Server.of(Client(InProcessTransport(api_server), "leeward-member"), randomness, supervisor)
+            client = Client(InProcessTransport(api_server), "leeward-member")
+            await grant_member_access(client)
+            server = Server.of(client, randomness, supervisor)
             settings = WorkloadSettings(pod_startup_seconds=config.timing.pod_startup_seconds)
             await Workloads(server, clock, randomness, metrics, supervisor, settings).start()
-            front = HttpFront(api_server, authenticator, tls, port=config.port, delay=faulty.delay_seconds)
+            front = HttpFront(
+                Fairness(api_server), api_server.authenticator, tls, port=config.port, delay=faulty.delay_seconds
+            )
             await front.start()
             try:
                 config.ready()

@@ -37,7 +37,9 @@ class LiveAudience:
 
     def conclude(self) -> None:
         """The table of what was expected and what was seen; after the screen was given back."""
-        table = Table("chapter", "time", "step", "expected", "seen", "", box=box.SIMPLE_HEAD)
+        table = Table(box=box.SIMPLE_HEAD)
+        for title in ("chapter", "time", "step", "expected", "seen", ""):
+            table.add_column(title, overflow="fold")
         for *cells, verdict in verdicts(self._story):
             table.add_row(*cells, Text(verdict, "green" if verdict == "ok" else "bold red"))
         self._console.print(table)

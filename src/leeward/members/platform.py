@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from leeward.api.codec import encode
 from leeward.api.diff import merge_patch
 from leeward.api.meta import Manifest, ReadOnlyManifest, annotations_of
 from leeward.api.resource import Resource
 from leeward.client import Client, NotFound
+from leeward.client.errors import error_of
 from leeward.core.interpreter.fields import mapping_at
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
@@ -100,6 +102,20 @@ class Platform:
         except NotFound:
             return
         self.informer(resource).remember(patched)
+
+    async def bind(self, pod: ReadOnlyManifest, node: str) -> None:
+        """Gives a Pod its node. Raises: Conflict when it has one."""
+        key = key_of(pod)
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": key.name}, "target": target}
+        path = PODS.path(key.namespace, key.name, "binding")
+        async with self._writes:
+            answer = await self._client.raw("POST", path, body=encode(binding))
+        if answer.code == 404:
+            return
+        if answer.code >= 400:
+            raise error_of(answer.code, answer.body)
+        self.informer(PODS).remember(await self._client.get(PODS, key.name, key.namespace))
 
     async def report(
         self,

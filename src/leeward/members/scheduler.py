@@ -42,7 +42,7 @@ class SchedulerController:
         if isinstance(choice, Unschedulable):
             await self._report(pod, choice)
         else:
-            await self._platform.patch(PODS, pod, {"spec": {"nodeName": choice}})
+            await self._platform.bind(pod, choice)
         return None
 
     async def _report(self, pod: Manifest, refusal: Unschedulable) -> None:

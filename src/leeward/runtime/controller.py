@@ -32,9 +32,10 @@ class Controller(Generic[K]):
         randomness: Randomness,
         metrics: Metrics,
         workers: int = 8,
+        rank: Callable[[K], int] = lambda key: 0,
     ) -> None:
         self.name = name
-        self.queue = WorkQueue[K](clock, randomness)
+        self.queue = WorkQueue[K](clock, randomness, rank)
         self._clock = clock
         self._reconcile = reconcile
         self._metrics = metrics

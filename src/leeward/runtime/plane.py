@@ -57,10 +57,21 @@ class ControlPlane:
         return Recorder(self.events, component)
 
     def controller(
-        self, name: str, reconcile: Callable[[K], Awaitable[datetime | None]], workers: int = 8
+        self,
+        name: str,
+        reconcile: Callable[[K], Awaitable[datetime | None]],
+        workers: int = 8,
+        rank: Callable[[K], int] = lambda key: 0,
     ) -> Controller[K]:
+        """`rank`: the keys with the lowest come first."""
         return Controller(
-            name, reconcile, clock=self.clock, randomness=self.randomness, metrics=self.metrics, workers=workers
+            name,
+            reconcile,
+            clock=self.clock,
+            randomness=self.randomness,
+            metrics=self.metrics,
+            workers=workers,
+            rank=rank,
         )
 
 

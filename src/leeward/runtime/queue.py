@@ -2,12 +2,13 @@
 
 A key waits at most once, however often it is added, and is never worked on twice at the same time; so the queue is
 bounded by the number of objects. A key can be added for later; the earliest time wins. Failures wait longer and
-longer.
+longer. Keys come out by rank, the lowest first, and those of one rank in the order in which they were added.
 """
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from datetime import datetime
+from itertools import count
 from typing import Generic, TypeVar
 
 from leeward.loop.clock import Clock
@@ -20,10 +21,12 @@ LAST_RETRY_SECONDS = 30.0
 
 
 class WorkQueue(Generic[K]):
-    def __init__(self, clock: Clock, randomness: Randomness) -> None:
+    def __init__(self, clock: Clock, randomness: Randomness, rank: Callable[[K], int] = lambda key: 0) -> None:
         self._clock = clock
         self._randomness = randomness
-        self._ready: asyncio.Queue[K] = asyncio.Queue()
+        self._rank = rank
+        self._turns = count()
+        self._ready: asyncio.PriorityQueue[tuple[int, int, K]] = asyncio.PriorityQueue()
         self._waiting: set[K] = set()
         self._running: set[K] = set()
         self._timers: dict[K, tuple[float, asyncio.TimerHandle]] = {}
@@ -37,7 +40,7 @@ class WorkQueue(Generic[K]):
             return
         self._waiting.add(key)
         if key not in self._running:
-            self._ready.put_nowait(key)
+            self._make_ready(key)
 
     def add_at(self, key: K, instant: datetime) -> None:
         """Has `key` reconciled at `instant`, or earlier if it is added for an earlier one."""
@@ -55,7 +58,7 @@ class WorkQueue(Generic[K]):
 
     async def get(self) -> K:
         """The next key; tell `done` when its reconciliation has ended."""
-        key = await self._ready.get()
+        _, _, key = await self._ready.get()
         self._waiting.discard(key)
         self._running.add(key)
         return key
@@ -63,7 +66,7 @@ class WorkQueue(Generic[K]):
     def done(self, key: K) -> None:
         self._running.discard(key)
         if key in self._waiting:
-            self._ready.put_nowait(key)
+            self._make_ready(key)
 
     def close(self) -> None:
         """Cancels what was added for later, and takes nothing more."""
@@ -73,6 +76,9 @@ class WorkQueue(Generic[K]):
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    def _make_ready(self, key: K) -> None:
+        self._ready.put_nowait((self._rank(key), next(self._turns), key))
 
     def _add_after(self, key: K, seconds: float) -> None:
         if seconds <= 0:

@@ -16,10 +16,11 @@ from leeward.agent.agent import Agent
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.core import Secret
 from leeward.api.meta import ObjectMeta
-from leeward.api.names import execution_space
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
+from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
@@ -106,7 +107,8 @@ class SimulatedMember:
     async def start_agent(self) -> None:
         world = self._world
         self._agent = Supervisor(f"agent of {self.name}")
-        client = Client(LinkedTransport(world.place, ADMIN, self.agent_link))
+        user = User(AGENT_USER_PREFIX + self.name, (AGENT_GROUP, "system:authenticated"))
+        client = Client(LinkedTransport(world.place, user, self.agent_link))
         member_client = Client(LinkedTransport(self.place, ADMIN, self.agent_link))
         plane = world.plane(client, self._agent)
         member = Member(self.name, Server.of(member_client, world.randomness, self._agent), self._agent)

@@ -84,10 +84,11 @@ def test_open_api_is_new_when_a_definition_is():
     tell(story)
 
 
-def test_open_api_as_protobuf_is_not_acceptable():
+def test_open_api_as_protobuf_names_no_kinds():
     async def story(world: ApiWorld) -> None:
         wanted = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-        assert (await world.call("GET", "/openapi/v2", accept=wanted)).code == 406
+        assert (await world.call("GET", "/openapi/v2", accept=wanted)).code == 200
+        assert (await world.call("GET", "/openapi/v2", accept="text/html")).code == 406
         assert (await world.get("/openapi/v2")).body["swagger"] == "2.0"
 
     tell(story)

@@ -70,7 +70,7 @@ def test_a_push_member_has_no_agent_credentials(layout: Layout) -> None:
 def test_tokens_are_in_the_form_of_kube_apiserver(layout: Layout) -> None:
     with layout.tokens("member1").open() as file:
         ((token, user, uid, groups),) = csv.reader(file)
-    assert (user, groups) == ("karmada-controller-manager", "system:masters")
+    assert (user, groups) == ("karmada-controller-manager", "system:karmada:member-access")
     assert len(token) == 32
     assert uid
 

@@ -34,7 +34,20 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
     listed = [verb.name for verb in VERBS if f"  {verb.name} " in out]
-    assert listed == ["up", "down", "status", "logs", "member", "demo", "version"]
+    administration = ["cordon", "uncordon", "taint", "drain", "brake"]
+    assert listed == [
+        "up",
+        "down",
+        "status",
+        "logs",
+        *administration,
+        "member",
+        "demo",
+        "backup",
+        "restore",
+        "apiserver",
+        "version",
+    ]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
@@ -47,6 +60,11 @@ def test_the_list_of_verbs_says_what_the_verbs_say_of_themselves(verb: object) -
 
 @pytest.mark.parametrize("verb", ["up", "down", "status", "logs", "demo", "version", "run"])
 def test_every_verb_takes_the_common_options_once(run: Run, verb: str) -> None:
+    assert run(verb, "--help")[1].count("--data-dir") == 1
+
+
+@pytest.mark.parametrize("verb", ["cordon", "uncordon", "taint", "drain"])
+def test_every_verb_about_a_cluster_takes_the_common_options_once(run: Run, verb: str) -> None:
     assert run(verb, "--help")[1].count("--data-dir") == 1
 
 

@@ -5,13 +5,10 @@ sees to it that they are their own. What is there already is guarded by rules th
 """
 
 from leeward.api.meta import Manifest
-from leeward.api.names import CLUSTER_NAMESPACE, execution_space
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.values import section
-
-AGENT_GROUP = "system:karmada:agents"
-AGENT_PREFIX = "system:karmada:agent:"
 
 
 class AgentRestriction:
@@ -39,4 +36,4 @@ class AgentRestriction:
 
 def cluster_of(user: User) -> str:
     """The cluster that the user is the agent of; empty when it is none."""
-    return user.name.removeprefix(AGENT_PREFIX) if user.name.startswith(AGENT_PREFIX) else ""
+    return user.name.removeprefix(AGENT_USER_PREFIX) if user.name.startswith(AGENT_USER_PREFIX) else ""

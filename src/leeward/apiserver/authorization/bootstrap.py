@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.authorization.agents import AGENT_GROUP
-from leeward.apiserver.authorization.rbac import GROUP
+from leeward.api.names import AGENT_GROUP
 from leeward.apiserver.authorization.gate import AUTHENTICATED, UNAUTHENTICATED
+from leeward.apiserver.authorization.rbac import GROUP
 from leeward.apiserver.handler import ADMIN_GROUP
 
 API_VERSION = f"{GROUP}/v1"
@@ -71,7 +71,13 @@ def path_rule(verbs: Iterable[str], paths: Iterable[str]) -> Manifest:
 
 
 def cluster_role(name: str, rules: Sequence[Manifest], **fields: Any) -> Manifest:
-    return {"apiVersion": API_VERSION, "kind": "ClusterRole", "metadata": {"name": name}, **fields, "rules": list(rules)}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        **fields,
+        "rules": list(rules),
+    }
 
 
 def cluster_binding(name: str, role: str, subjects: Iterable[tuple[str, str]]) -> Manifest:

@@ -37,10 +37,14 @@ def _asked(spec: Manifest) -> Attributes:
     if resource is not None and path is not None:
         shown = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
         raise _wrong(_PATH, shown, "cannot be specified in combination with resourceAttributes")
-    if path is not None:
-        return Attributes(path.get("verb", ""), path=path.get("path", "") or "/")
+    if resource is None:
+        return Attributes(section(spec, "nonResourceAttributes").get("verb", ""), path=_path(spec))
     fields = ("verb", "group", "resource", "subresource", "namespace", "name")
     return Attributes(*(resource.get(key, "") for key in fields))
+
+
+def _path(spec: Manifest) -> str:
+    return section(spec, "nonResourceAttributes").get("path", "") or "/"
 
 
 def _subject(spec: Manifest) -> User:

@@ -69,9 +69,7 @@ def _resource_matches(resources: Sequence[str], asked: str, subresource: str) ->
 
 
 def _path_matches(urls: Sequence[str], path: str) -> bool:
-    return any(
-        url == ALL or url == path or (url.endswith(ALL) and path.startswith(url.rstrip(ALL))) for url in urls
-    )
+    return any(url == path or (url.endswith(ALL) and path.startswith(url.rstrip(ALL))) for url in urls)
 
 
 def _broken_down(rule: Rule) -> Iterator[Rule]:
@@ -93,7 +91,11 @@ def _covers(owned: Rule, part: Rule) -> bool:
     resource = part.resources[0]
     subresource = resource.partition("/")[2]
     named = not owned.resource_names or (bool(part.resource_names) and part.resource_names[0] in owned.resource_names)
-    return _has(owned.api_groups, part.api_groups[0]) and _resource_matches(owned.resources, resource, subresource) and named
+    return (
+        _has(owned.api_groups, part.api_groups[0])
+        and _resource_matches(owned.resources, resource, subresource)
+        and named
+    )
 
 
 def _compact(parts: Iterable[Rule]) -> list[Rule]:

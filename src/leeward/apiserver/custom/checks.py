@@ -114,6 +114,7 @@ def _string(raw: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
     longest, shortest, pattern = raw.get("maxLength"), raw.get("minLength"), raw.get("pattern")
     if longest is not None and len(value) > longest:
         yield Problem(path, "FieldValueTooLong", f"Too long: may not be more than {longest} bytes")
+        return
     if shortest is not None and len(value) < shortest:
         yield Problem.invalid(path, value, f"{_in_body(path)} should be at least {shortest} chars long")
     if pattern and not _pattern(pattern).search(value):

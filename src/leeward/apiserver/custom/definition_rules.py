@@ -8,6 +8,7 @@ from leeward.api.meta import Manifest
 from leeward.api.status import Problem
 from leeward.apiserver.custom.definitions import first_status
 from leeward.apiserver.custom.jsonpath import compile_path
+from leeward.apiserver.custom.rules import Unwritable, compile_program
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain
 from leeward.apiserver.values import entries, section
 
@@ -91,6 +92,7 @@ def _schema_problems(schema: Mapping[str, Any], path: str, *, root: bool = False
         problems.append(Problem.not_supported(f"{path}.type", kind, _TYPES))
     elif root and kind != "object":
         problems.append(Problem.invalid(f"{path}.type", kind, "must be object at the root"))
+    problems += _rule_problems(schema, path)
     try:
         re.compile(schema.get("pattern", ""))
     except re.error as error:
@@ -101,6 +103,21 @@ def _schema_problems(schema: Mapping[str, Any], path: str, *, root: bool = False
     for part in ("items", "additionalProperties"):
         if isinstance(schema.get(part), dict):
             problems += _schema_problems(schema[part], f"{path}.{part}")
+    return problems
+
+
+def _rule_problems(schema: Mapping[str, Any], path: str) -> list[Problem]:
+    """A rule that cannot be compiled could not be held, and is not taken."""
+    problems: list[Problem] = []
+    for index, rule in enumerate(entries(schema, "x-kubernetes-validations")):
+        where = f"{path}.x-kubernetes-validations[{index}].rule"
+        if not rule.get("rule"):
+            problems.append(Problem.required(where, "rule is not specified"))
+            continue
+        try:
+            compile_program(rule["rule"])
+        except Unwritable as error:
+            problems.append(Problem.invalid(where, rule["rule"], f"compilation failed: {error}"))
     return problems
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver.catalog import version_rank
 from leeward.apiserver.custom.jsonpath import Find, compile_path
+from leeward.apiserver.custom.scale_rules import scale_validator
 from leeward.apiserver.custom.schema import StructuralSchema
 from leeward.apiserver.kinds.columns import age
 from leeward.apiserver.kinds.kind import Cell, Column, Kind, Scale, content_changed, spec_changed
@@ -81,6 +82,8 @@ def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any]) -> Kind:
         status=has_status,
         scale=_scale(subresources.get("scale")),
         default=schema.default,
+        validate=scale_validator(subresources.get("scale")),
+        validate_status=scale_validator(subresources.get("scale"), status=True),
         name_rule=dns_subdomain,
         generation=spec_changed if has_status else content_changed,
         unconditional_update=False,

@@ -24,6 +24,8 @@ class Node:
     any_of: tuple["Node", ...] = ()
     one_of: tuple["Node", ...] = ()
     negated: "Node | None" = None
+    rules: tuple[object, ...] | None = None
+    """The compiled rules, once somebody has asked for them."""
 
     @property
     def has_default(self) -> bool:

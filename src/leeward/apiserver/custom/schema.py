@@ -6,15 +6,25 @@ embedded resource keep their apiVersion, kind and metadata.
 """
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
 from leeward.apiserver.custom.checks import check
 from leeward.apiserver.custom.node import Node, compile_schema
+from leeward.apiserver.custom.rules import ABSENT, check_rules, has_rules
+from leeward.apiserver.custom.structure import structure_of_schema
+from leeward.apiserver.structure import Structure
 
 _TYPE_FIELDS = ("apiVersion", "kind", "metadata")
+_BLOCKING = frozenset(f"FieldValue{kind}" for kind in ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"))
+_UNASKED = Problem.invalid(
+    "<nil>",
+    None,
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation",
+)
 
 
 class StructuralSchema:
@@ -22,6 +32,7 @@ class StructuralSchema:
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self._root = compile_schema(raw)
+        self._has_rules = has_rules(self._root)
 
     def unknown_fields(self, manifest: ReadOnlyManifest) -> list[str]:
         found = list(_prune_object(self._root, cast(Manifest, manifest), "", root=True, drop=False))
@@ -35,12 +46,36 @@ class StructuralSchema:
         _default_object(self._root, manifest, root=True)
 
     def validate(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]:
-        del old
-        content = {key: value for key, value in manifest.items() if key not in _TYPE_FIELDS}
-        return check(self._root, content)
+        return check(self._root, _content(manifest))
+
+    def judge(
+        self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None, found: Sequence[Problem]
+    ) -> list[Problem]:
+        """What the rules say; only that they were not asked where what was `found` does not let them be."""
+        if not self._has_rules:
+            return []
+        if any(problem.kind in _BLOCKING for problem in found):
+            return [_UNASKED]
+        before = ABSENT if old is None else _content(old)
+        return list(check_rules(self._root, _content(manifest), before))
+
+    def validate_status(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]:
+        """Messages name fields from the status on, as kube-apiserver's do."""
+        node = self._root.properties.get("status")
+        if node is None or "status" not in manifest:
+            return []
+        found = check(node, manifest["status"])
+        return [Problem(f"status.{p.field}" if p.field else "status", p.kind, p.message) for p in found]
 
     def wire(self) -> Mapping[str, Any]:
         return self._root.raw
+
+    def structure(self, kind: str) -> Structure:
+        return structure_of_schema(self._root, kind)
+
+
+def _content(manifest: ReadOnlyManifest) -> Manifest:
+    return {key: value for key, value in manifest.items() if key not in _TYPE_FIELDS}
 
 
 def _prune(node: Node, value: Any, path: str, drop: bool) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Defaults and rules of the core kinds without pods: namespaces, services, configuration, volumes, nodes."""
 
 import base64
+import ipaddress
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
 from leeward.apiserver.kinds.metadata import too_long
-from leeward.apiserver.kinds.names import dns_label
+from leeward.apiserver.kinds.names import dns_label, label_value, qualified_name
 from leeward.apiserver.kinds.pods import PROTOCOLS, default_pod_spec, duplicate, port_number
 from leeward.apiserver.values import entries, grown, section
 
@@ -27,6 +28,12 @@ _REQUIRED_SECRET_KEYS: Mapping[str, Sequence[str]] = {
 
 
 def default_namespace(manifest: Manifest) -> None:
+    metadata = manifest["metadata"]
+    if metadata.get("name") and not metadata.get("generateName"):
+        metadata["labels"] = {**section(metadata, "labels"), NAMESPACE_LABEL: metadata["name"]}
+
+
+def complete_namespace(manifest: Manifest) -> None:
     spec = grown(manifest, "spec")
     metadata = manifest["metadata"]
     if "deletionTimestamp" not in metadata:
@@ -47,6 +54,13 @@ def default_service(manifest: Manifest) -> None:
     manifest.setdefault("status", {}).setdefault("loadBalancer", {})
 
 
+def complete_service(manifest: Manifest) -> None:
+    spec = grown(manifest, "spec")
+    if spec.get("type") != "ExternalName":
+        spec.setdefault("ipFamilies", ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
+
+
 def _default_traffic(spec: dict[str, Any], kind: str) -> None:
     """An ExternalName has no addresses, and only services that are reached from outside have an outer policy."""
     if kind == "ExternalName":
@@ -54,8 +68,6 @@ def _default_traffic(spec: dict[str, Any], kind: str) -> None:
             spec.pop(field, None)
         return
     spec.setdefault("internalTrafficPolicy", "Cluster")
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
     if kind in ("NodePort", "LoadBalancer"):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     else:
@@ -109,7 +121,11 @@ def default_pod_template_object(manifest: Manifest) -> None:
 def validate_service(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     spec = section(manifest, "spec")
     ports = entries(spec, "ports")
-    problems = list(_ports_problems(ports))
+    problems = [*_ports_problems(ports), *_address_problems(spec)]
+    if spec["type"] == "ClusterIP":
+        said = "may not be used when `type` is 'ClusterIP'"
+        used = (index for index, port in enumerate(ports) if port.get("nodePort"))
+        problems += [Problem.forbidden(f"spec.ports[{index}].nodePort", said) for index in used]
     if not ports and spec["type"] != "ExternalName" and spec.get("clusterIP") != "None":
         problems.append(Problem.required("spec.ports"))
     if spec["type"] not in SERVICE_TYPES:
@@ -122,6 +138,24 @@ def validate_service(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     if before and spec["type"] != "ExternalName" and spec.get("clusterIP") != before:
         problems.append(Problem.invalid("spec.clusterIPs[0]", [spec.get("clusterIP")], "may not change once set"))
     return problems
+
+
+def _address_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    for key, value in section(spec, "selector").items():
+        yield from (Problem.invalid("spec.selector", key, said) for said in qualified_name(key))
+        yield from (Problem.invalid("spec.selector", value, said) for said in label_value(value))
+    for index, address in enumerate(spec.get("externalIPs") or ()):
+        if not is_address(address):
+            said = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+            yield Problem.invalid(f"spec.externalIPs[{index}]", address, said)
+
+
+def is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _ports_problems(ports: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
@@ -147,6 +181,15 @@ def _target_problems(target: int | str, path: str) -> Iterator[Problem]:
     elif not _PORT_NAME.fullmatch(target):
         said = "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
         yield Problem.invalid(path, target, said)
+
+
+def validate_service_status(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    del old
+    ingress = section(section(manifest, "status"), "loadBalancer").get("ingress")
+    if ingress and section(manifest, "spec").get("type") != "LoadBalancer":
+        said = "may only be used when `spec.type` is 'LoadBalancer'"
+        return [Problem.forbidden("status.loadBalancer.ingress", said)]
+    return []
 
 
 def validate_config_map(manifest: Manifest, old: Manifest | None) -> list[Problem]:

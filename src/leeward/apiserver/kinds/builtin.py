@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
-from leeward.apiserver.kinds import basics, others, pods, printing, shapes, workloads
+from leeward.apiserver.kinds import basics, others, pods, printing, workloads
 from leeward.apiserver.kinds.columns import CREATED_AT, at
 from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, spec_changed
 from leeward.apiserver.kinds.names import dns_label, path_segment
@@ -41,93 +41,101 @@ _REPLICAS = Scale()
 
 CORE = (
     Kind("", "v1", "Namespace", "namespaces", False, ("ns",), columns=printing.NAMESPACES, status=True,
-         subresources=("finalize",), shape=shapes.Namespace, default=basics.default_namespace, name_rule=dns_label,
+         subresources=("finalize",), default=basics.default_namespace, complete=basics.complete_namespace,
+         name_rule=dns_label,
          fields=_fields("status.phase"), returns_deleted=True),
-    Kind("", "v1", "Pod", "pods", True, ("po",), _ALL, columns=printing.PODS, status=True, shape=shapes.Pod,
-         default=pods.default_pod, validate=pods.validate_pod, generation=spec_changed, returns_deleted=True,
+    Kind("", "v1", "Pod", "pods", True, ("po",), _ALL, columns=printing.PODS, status=True,
+         subresources=("attach", "binding", "ephemeralcontainers", "eviction", "exec", "log", "portforward", "proxy",
+                       "resize"),
+         default=pods.default_pod, complete=pods.complete_pod, validate=pods.validate_pod, generation=spec_changed,
+         returns_deleted=True,
          fields=_fields("spec.nodeName", "status.phase", "spec.restartPolicy", "spec.schedulerName",
                         "spec.serviceAccountName", "status.podIP", "status.nominatedNodeName")),
     Kind("", "v1", "Service", "services", True, ("svc",), _ALL, columns=printing.SERVICES, status=True,
-         shape=shapes.Service, default=basics.default_service, validate=basics.validate_service, name_rule=dns_label,
+         default=basics.default_service, complete=basics.complete_service,
+         validate=basics.validate_service, name_rule=dns_label,
+         validate_status=basics.validate_service_status,
          fields=_fields("spec.type", "spec.clusterIP"), returns_deleted=True),
-    Kind("", "v1", "ConfigMap", "configmaps", True, ("cm",), columns=printing.CONFIG_MAPS, shape=shapes.ConfigMap,
+    Kind("", "v1", "ConfigMap", "configmaps", True, ("cm",), columns=printing.CONFIG_MAPS,
          default=basics.default_config_map, validate=basics.validate_config_map),
-    Kind("", "v1", "Secret", "secrets", True, columns=printing.SECRETS, shape=shapes.Secret,
+    Kind("", "v1", "Secret", "secrets", True, columns=printing.SECRETS,
          default=basics.default_secret, validate=basics.validate_secret, fields=_fields("type")),
     Kind("", "v1", "Node", "nodes", False, ("no",), columns=printing.NODES, status=True, creates_status=True,
-         shape=shapes.Anything, default=basics.default_node, fields=_fields("spec.unschedulable")),
-    Kind("", "v1", "Event", "events", True, ("ev",), columns=printing.EVENTS, shape=shapes.Event,
+         default=basics.default_node, fields=_fields("spec.unschedulable")),
+    Kind("", "v1", "Event", "events", True, ("ev",), columns=printing.EVENTS,
          validate=others.validate_event, fields=_fields(*_EVENT_FIELDS)),
     Kind("", "v1", "ServiceAccount", "serviceaccounts", True, ("sa",), columns=printing.SERVICE_ACCOUNTS,
-         returns_deleted=True),
+         subresources=("token",), returns_deleted=True),
     Kind("", "v1", "PersistentVolume", "persistentvolumes", False, ("pv",), columns=printing.VOLUMES, status=True,
-         shape=shapes.Anything, default=basics.default_volume, returns_deleted=True),
+         default=basics.default_volume, returns_deleted=True),
     Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, ("pvc",), columns=printing.CLAIMS,
-         status=True, shape=shapes.Anything, default=basics.default_claim, returns_deleted=True),
+         status=True, default=basics.default_claim, returns_deleted=True),
     Kind("", "v1", "Endpoints", "endpoints", True, ("ep",), columns=printing.ENDPOINTS),
     Kind("", "v1", "ReplicationController", "replicationcontrollers", True, ("rc",), _ALL,
-         columns=printing.REPLICA_SETS, status=True, scale=_REPLICAS, shape=shapes.ReplicationController,
+         columns=printing.REPLICA_SETS, status=True, scale=_REPLICAS,
          default=workloads.default_replication_controller, validate=workloads.validate_replication_controller,
          generation=spec_changed, fields=_fields("status.replicas")),
-    Kind("", "v1", "ResourceQuota", "resourcequotas", True, ("quota",), status=True, shape=shapes.Anything,
+    Kind("", "v1", "ResourceQuota", "resourcequotas", True, ("quota",), status=True,
          default=others.default_with_status, returns_deleted=True),
     Kind("", "v1", "LimitRange", "limitranges", True, ("limits",), columns=(CREATED_AT,)),
-    Kind("", "v1", "PodTemplate", "podtemplates", True, shape=shapes.PodTemplateObject,
+    Kind("", "v1", "PodTemplate", "podtemplates", True,
          default=basics.default_pod_template_object, returns_deleted=True),
 )  # fmt: skip
 
 APPS = (
     Kind("apps", "v1", "Deployment", "deployments", True, ("deploy",), _ALL, columns=printing.DEPLOYMENTS, status=True,
-         scale=_REPLICAS, shape=shapes.Workload, default=workloads.default_deployment,
-         validate=workloads.validator("deployment"), generation=workload_changed),
+         scale=_REPLICAS, default=workloads.default_deployment,
+         validate=workloads.validator("deployment"), validate_status=workloads.validate_deployment_status,
+         generation=workload_changed),
     Kind("apps", "v1", "ReplicaSet", "replicasets", True, ("rs",), _ALL, columns=printing.REPLICA_SETS, status=True,
-         scale=_REPLICAS, shape=shapes.Workload, default=workloads.default_replica_set,
+         scale=_REPLICAS, default=workloads.default_replica_set,
          validate=workloads.validator("replicaset"), generation=spec_changed, fields=_fields("status.replicas")),
     Kind("apps", "v1", "StatefulSet", "statefulsets", True, ("sts",), _ALL, columns=printing.STATEFUL_SETS, status=True,
-         scale=_REPLICAS, shape=shapes.Workload, default=workloads.default_stateful_set,
+         scale=_REPLICAS, default=workloads.default_stateful_set,
          validate=workloads.validator("statefulset"), generation=spec_changed),
     Kind("apps", "v1", "DaemonSet", "daemonsets", True, ("ds",), _ALL, columns=printing.DAEMON_SETS, status=True,
-         shape=shapes.Workload, default=workloads.default_daemon_set, validate=workloads.validator("daemonset"),
+         default=workloads.default_daemon_set, validate=workloads.validator("daemonset"),
          generation=spec_changed),
     Kind("apps", "v1", "ControllerRevision", "controllerrevisions", True),
 )  # fmt: skip
 
 BATCH = (
-    Kind("batch", "v1", "Job", "jobs", True, (), _ALL, columns=printing.JOBS, status=True, shape=shapes.Job,
-         default=workloads.default_job, validate=workloads.validate_job, generation=spec_changed,
+    Kind("batch", "v1", "Job", "jobs", True, (), _ALL, columns=printing.JOBS, status=True,
+         default=workloads.default_job, complete=workloads.complete_job, validate=workloads.validate_job,
+         generation=spec_changed,
          fields=_fields("status.successful")),
     Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), _ALL, columns=printing.CRON_JOBS, status=True,
-         shape=shapes.CronJob, default=workloads.default_cron_job, validate=workloads.validate_cron_job,
+         default=workloads.default_cron_job, validate=workloads.validate_cron_job,
          generation=spec_changed),
 )  # fmt: skip
 
 NETWORKING = (
     Kind("networking.k8s.io", "v1", "Ingress", "ingresses", True, ("ing",), columns=printing.INGRESSES, status=True,
-         shape=shapes.Anything, default=others.default_ingress, generation=spec_changed),
-    Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", False, shape=shapes.Anything,
+         default=others.default_ingress, generation=spec_changed),
+    Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", False,
          generation=spec_changed),
     Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", True, ("netpol",), columns=printing.POLICIES,
-         shape=shapes.Anything, default=others.default_policy, generation=spec_changed),
+         default=others.default_policy, generation=spec_changed),
     Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", True, columns=printing.ENDPOINT_SLICES,
          generation=content_changed),
 )  # fmt: skip
 
 RBAC = (
-    Kind(others.RBAC_GROUP, "v1", "Role", "roles", True, columns=(CREATED_AT,), shape=shapes.Role,
+    Kind(others.RBAC_GROUP, "v1", "Role", "roles", True, columns=(CREATED_AT,),
          validate=others.validate_role, name_rule=path_segment),
-    Kind(others.RBAC_GROUP, "v1", "ClusterRole", "clusterroles", False, columns=(CREATED_AT,), shape=shapes.Role,
+    Kind(others.RBAC_GROUP, "v1", "ClusterRole", "clusterroles", False, columns=(CREATED_AT,),
          validate=others.validate_role, name_rule=path_segment),
     Kind(others.RBAC_GROUP, "v1", "RoleBinding", "rolebindings", True, columns=printing.BINDINGS,
-         shape=shapes.RoleBinding, default=others.default_binding, validate=others.validate_binding,
+         default=others.default_binding, validate=others.validate_binding,
          name_rule=path_segment),
     Kind(others.RBAC_GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings", False, columns=printing.BINDINGS,
-         shape=shapes.RoleBinding, default=others.default_binding, validate=others.validate_binding,
+         default=others.default_binding, validate=others.validate_binding,
          name_rule=path_segment),
 )  # fmt: skip
 
 EXTENSIONS = (
     Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", False,
-         ("crd", "crds"), _EXT, columns=(CREATED_AT,), status=True, shape=shapes.Definition,
+         ("crd", "crds"), _EXT, columns=(CREATED_AT,), status=True,
          default=default_definition, validate=validate_definition, generation=spec_changed, unconditional_update=False,
          returns_deleted=True),
     Kind("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False,
@@ -138,27 +146,36 @@ EXTENSIONS = (
 
 OTHERS = (
     Kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", True, ("hpa",), _ALL,
-         columns=printing.AUTOSCALERS, status=True, shape=shapes.Anything, default=others.default_autoscaler,
+         columns=printing.AUTOSCALERS, status=True, default=others.default_autoscaler,
          validate=others.validate_autoscaler),
     Kind("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", True, ("hpa",), _ALL,
-         storage_version="v2", view=FirstAutoscaler(), columns=printing.AUTOSCALERS, status=True, shape=shapes.Anything,
+         storage_version="v2", view=FirstAutoscaler(), columns=printing.AUTOSCALERS, status=True,
          default=others.default_first_autoscaler, validate=others.validate_autoscaler),
     Kind("events.k8s.io", "v1", "Event", "events", True, ("ev",), storage_group="", view=NewEvent(),
-         columns=printing.EVENTS, shape=shapes.Event, validate=others.validate_new_event, fields=_NEW_EVENT_FIELDS),
+         columns=printing.EVENTS, validate=others.validate_new_event, fields=_NEW_EVENT_FIELDS, problems_group=""),
     Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", True, ("pdb",), columns=printing.BUDGETS,
-         status=True, shape=shapes.Anything, default=others.default_disruption_budget, generation=spec_changed),
-    Kind("coordination.k8s.io", "v1", "Lease", "leases", True, columns=printing.LEASES, shape=shapes.Lease,
+         status=True, default=others.default_disruption_budget, generation=spec_changed),
+    Kind("coordination.k8s.io", "v1", "Lease", "leases", True, columns=printing.LEASES,
          default=others.default_lease, validate=others.validate_lease, unconditional_update=False),
     Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", False, ("sc",), columns=printing.STORAGE_CLASSES,
          default=others.default_storage_class, returns_deleted=True),
     Kind("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", False, ("pc",),
          columns=printing.PRIORITY_CLASSES, default=others.default_priority_class, generation=content_changed),
     Kind("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", False, ("csr",),
-         columns=printing.SIGNING_REQUESTS, status=True, shape=shapes.Anything, default=others.default_with_status,
+         columns=printing.SIGNING_REQUESTS, status=True, subresources=("approval",), default=others.default_with_status,
          fields=_fields("spec.signerName")),
     Kind("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", False, ephemeral=True),
     Kind("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", False, ephemeral=True),
     Kind("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, ephemeral=True),
+    Kind("authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", False, ephemeral=True),
+    Kind("authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", False, ephemeral=True),
+    Kind("authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", ephemeral=True),
 )  # fmt: skip
 
 BUILT_IN = (*CORE, *APPS, *BATCH, *NETWORKING, *RBAC, *EXTENSIONS, *OTHERS)
+
+_SERVED = frozenset((kind.api_version, kind.kind) for kind in BUILT_IN)
+
+
+def is_served(api_version: str, kind_name: str) -> bool:
+    return (api_version, kind_name) in _SERVED

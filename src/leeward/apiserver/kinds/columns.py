@@ -1,7 +1,10 @@
 """Helpers for the columns of tables: reading nested fields, ages, and the columns that every kind has."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
+from functools import cache
+from importlib import resources
 from typing import Any, cast
 
 from leeward.api.meta import ReadOnlyManifest, parse_time
@@ -22,6 +25,19 @@ _AGE_DESCRIPTION = (
     "in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: "
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
 )
+
+
+def described(table: str, *columns: Column) -> tuple[Column, ...]:
+    """The columns of a table, with Kubernetes' own descriptions."""
+    texts = _descriptions()
+    return tuple(replace(c, description=texts.get(f"{table} {c.name}", c.description)) for c in columns)
+
+
+@cache
+def _descriptions() -> Mapping[str, str]:
+    lines = resources.files("leeward.apiserver.kinds").joinpath("types", "columns.txt").read_text().splitlines()
+    pairs = (line.partition(": ") for line in lines)
+    return {column: text.replace("\\n", "\n") for column, _, text in pairs}
 
 
 def at(manifest: ReadOnlyManifest, path: str, default: Any = None) -> Any:

@@ -4,7 +4,7 @@ Built-in kinds are rows of tables in this package; custom kinds are made from th
 registry treats both alike: whatever differs between two kinds is a field here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -14,6 +14,8 @@ from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.resource import Resource
 from leeward.api.status import Problem
 from leeward.apiserver.kinds.names import NameRule, dns_subdomain
+from leeward.apiserver.kinds.structures import structure_of_kind
+from leeward.apiserver.structure import ANY, Structure
 
 Cell = Callable[[ReadOnlyManifest, datetime], Any]
 Default = Callable[[Manifest], None]
@@ -55,9 +57,19 @@ class Schema(Protocol):
 
     def validate(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]: ...
 
+    def judge(
+        self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None, found: Sequence[Problem]
+    ) -> list[Problem]:
+        """What the schema's rules say, after `found` was found."""
+        ...
+
+    def validate_status(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]: ...
+
     def wire(self) -> Mapping[str, Any]:
         """The OpenAPI v3 form."""
         ...
+
+    def structure(self, kind: str) -> Structure: ...
 
 
 class View(Protocol):
@@ -108,10 +120,14 @@ class Kind:
     status: bool = False
     scale: Scale | None = None
     subresources: tuple[str, ...] = ()
-    shape: Any = Any
-    """What msgspec must be able to read the object as: the types of the fields that our code relies on."""
     default: Default = nothing_to_default
+    complete: Default = nothing_to_default
+    """What the server adds that nobody asked for and that nobody owns."""
     validate: Validate = nothing_to_check
+    validate_status: Validate = nothing_to_check
+    """What a write to the status may not say."""
+    problems_group: str | None = None
+    """The group that refusals name, where it is not that of the kind."""
     name_rule: NameRule = dns_subdomain
     fields: Mapping[str, Callable[[ReadOnlyManifest], str]] = field(
         default_factory=dict[str, Callable[[ReadOnlyManifest], str]]
@@ -136,6 +152,17 @@ class Kind:
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @cached_property
+    def structure(self) -> Structure:
+        """What server-side apply walks along."""
+        if self.schema is not None:
+            return self.schema.structure(self.kind)
+        return structure_of_kind(self.group, self.version, self.kind) or ANY
+
+    @property
+    def reported_group(self) -> str:
+        return self.group if self.problems_group is None else self.problems_group
 
     @property
     def stored_group(self) -> str:

@@ -10,7 +10,7 @@ from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.values import entries, section, texts
 
 MAX_ANNOTATION_BYTES = 256 * 1024
-_DELETION_FIELDS = ("deletionTimestamp", "deletionGracePeriodSeconds")
+_IMMUTABLE_FIELDS = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 
 
@@ -26,14 +26,17 @@ def validate_metadata(kind: Kind, manifest: ReadOnlyManifest) -> list[Problem]:
 
 
 def validate_metadata_update(old: ReadOnlyManifest, new: ReadOnlyManifest) -> list[Problem]:
-    """What an update must not do to the metadata; to be asked before the system's fields are put back."""
+    """What an update must not do to the metadata; to be asked before the system's fields are put back.
+
+    A changed field is reported twice, as kube-apiserver does, which asks in two places.
+    """
     before: Mapping[str, Any] = old["metadata"]
     after: Mapping[str, Any] = new["metadata"]
     problems = [
         Problem.invalid(f"metadata.{field}", after[field], "field is immutable")
-        for field in _DELETION_FIELDS
+        for field in _IMMUTABLE_FIELDS
         if field in after and after[field] != before.get(field)
-    ]
+    ] * 2
     if before.get("deletionTimestamp"):
         added = sorted(set(texts(after, "finalizers")) - set(texts(before, "finalizers")))
         if added:
@@ -88,6 +91,16 @@ def _finalizer_problems(finalizers: Sequence[str], *, qualified: bool) -> list[P
         message = "finalizer orphan and foregroundDeletion cannot be both set"
         problems.append(Problem.invalid("metadata.finalizers", list(finalizers), message))
     return problems
+
+
+def finalizer_warnings(kind: Kind, manifest: ReadOnlyManifest) -> list[str]:
+    """Custom kinds may have finalizers without a domain, but should not."""
+    return [
+        f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name to avoid accidental conflicts '
+        "with other finalizer writers"
+        for finalizer in (texts(manifest["metadata"], "finalizers") if kind.custom else ())
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
+    ]
 
 
 def _owner_problems(owners: Sequence[Mapping[str, Any]]) -> list[Problem]:

@@ -37,7 +37,8 @@ def validate_binding(manifest: Manifest, old: Manifest | None) -> list[Problem]:
         if not subject.get("name"):
             problems.append(Problem.required(f"subjects[{index}].name"))
     if old is not None and role != old.get("roleRef"):
-        problems.append(Problem.invalid("roleRef", role, "cannot change roleRef"))
+        shown = {"APIGroup": role.get("apiGroup", ""), "Kind": role.get("kind", ""), "Name": role.get("name", "")}
+        problems.append(Problem.invalid("roleRef", shown, "cannot change roleRef"))
     return problems
 
 
@@ -122,7 +123,24 @@ def validate_new_event(manifest: Manifest, old: Manifest | None) -> list[Problem
         problems += [Problem.required(field) for field in needed if not manifest.get(field)]
         if manifest.get("type") not in ("Normal", "Warning"):
             problems.append(Problem.invalid("type", "", f"has invalid value: {manifest.get('type', '')}"))
+    else:
+        problems += _changed_event(manifest, old)
     return problems
+
+
+_STORED_NAMES = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+}
+_FROZEN_IN_EVENTS = ("regarding", "reason", "note", "type", "eventTime", "action", "related", "reportingController")
+
+
+def _changed_event(new: Manifest, old: Manifest) -> Iterator[Problem]:
+    """Only the series of an event goes on."""
+    for field in _FROZEN_IN_EVENTS:
+        if new.get(field) != old.get(field):
+            yield Problem.invalid(_STORED_NAMES.get(field, field), new.get(field), "field is immutable")
 
 
 def default_first_autoscaler(manifest: Manifest) -> None:

@@ -41,8 +41,6 @@ def default_pod(manifest: Manifest) -> None:
         _requests_from_limits(container)
     default_pod_spec(spec)
     spec.setdefault("enableServiceLinks", True)
-    spec.setdefault("priority", 0)
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     status = grown(manifest, "status")
     status.setdefault("phase", "Pending")
     status.setdefault("qosClass", quality_of_service(spec))
@@ -64,6 +62,17 @@ def validate_pod_spec(spec: Mapping[str, Any], path: str, restart: Sequence[str]
     return list(_pod_problems(spec, path, restart))
 
 
+def complete_pod(manifest: Manifest) -> None:
+    """Its priority, and the addresses that begin with its address."""
+    spec = grown(manifest, "spec")
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    status = section(manifest, "status")
+    address = status.get("podIP")
+    if address and not status.get("podIPs"):
+        status["podIPs"] = [{"ip": address}]
+
+
 def validate_pod(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     problems = validate_pod_spec(manifest.get("spec") or {}, "spec")
     if old is not None and not problems:
@@ -72,8 +81,8 @@ def validate_pod(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 
 
 def _pod_update_problems(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[Problem]:
-    """Of a Pod that exists only its images, deadline and further tolerations change; its node is set once."""
-    if _frozen_part(new) == _frozen_part(old) and old.get("nodeName") in (None, "", new.get("nodeName")):
+    """Of a Pod that exists only its images, deadline and further tolerations change; its node is set by binding it."""
+    if _frozen_part(new) == _frozen_part(old):
         return []
     said = (
         "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -84,7 +93,7 @@ def _pod_update_problems(new: Mapping[str, Any], old: Mapping[str, Any]) -> list
 
 
 def _frozen_part(spec: Mapping[str, Any]) -> dict[str, Any]:
-    free = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "nodeName", "schedulingGates")
+    free = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
     frozen = {key: value for key, value in spec.items() if key not in free}
     for key in ("containers", "initContainers"):
         images = ("image", "imagePullPolicy")

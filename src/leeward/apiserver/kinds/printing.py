@@ -13,6 +13,7 @@ from leeward.apiserver.kinds.columns import (
     at,
     containers,
     count,
+    described,
     duration,
     field,
     label_selector,
@@ -169,7 +170,8 @@ _TEMPLATE = (
 )  # fmt: skip
 _SELECTOR = Column("Selector", text(lambda m: label_selector(at(m, "spec.selector"))), priority=1)
 
-PODS = (
+PODS = described(
+    "PODS",
     Column("Ready", text(_pod_ready), description="The aggregate readiness state of this pod for accepting traffic."),
     Column("Status", text(_pod_status), description="The aggregate status of the containers in this pod."),
     Column("Restarts", _pod_restarts, description="The number of times the containers in this pod were restarted."),
@@ -179,7 +181,8 @@ PODS = (
     Column("Nominated Node", field("status.nominatedNodeName"), priority=1),
     Column("Readiness Gates", field("spec.readinessGates"), priority=1),
 )
-DEPLOYMENTS = (
+DEPLOYMENTS = described(
+    "DEPLOYMENTS",
     Column("Ready", _ready_of("status.readyReplicas", "spec.replicas"),
            description="Number of the pod with ready state"),
     Column("Up-to-date", field("status.updatedReplicas", 0)),
@@ -188,7 +191,8 @@ DEPLOYMENTS = (
     *_TEMPLATE,
     _SELECTOR,
 )  # fmt: skip
-REPLICA_SETS = (
+REPLICA_SETS = described(
+    "REPLICA_SETS",
     Column("Desired", field("spec.replicas", 0), "integer"),
     Column("Current", field("status.replicas", 0), "integer"),
     Column("Ready", field("status.readyReplicas", 0), "integer"),
@@ -196,8 +200,11 @@ REPLICA_SETS = (
     *_TEMPLATE,
     _SELECTOR,
 )
-STATEFUL_SETS = (Column("Ready", _ready_of("status.readyReplicas", "spec.replicas")), AGE, *_TEMPLATE)
-DAEMON_SETS = (
+STATEFUL_SETS = described(
+    "STATEFUL_SETS", Column("Ready", _ready_of("status.readyReplicas", "spec.replicas")), AGE, *_TEMPLATE
+)
+DAEMON_SETS = described(
+    "DAEMON_SETS",
     Column("Desired", field("status.desiredNumberScheduled", 0), "integer"),
     Column("Current", field("status.currentNumberScheduled", 0), "integer"),
     Column("Ready", field("status.numberReady", 0), "integer"),
@@ -208,7 +215,8 @@ DAEMON_SETS = (
     *_TEMPLATE,
     _SELECTOR,
 )
-JOBS = (
+JOBS = described(
+    "JOBS",
     Column("Status", text(_job_status)),
     Column("Completions", text(_job_completions)),
     Column("Duration", _job_duration),
@@ -216,7 +224,8 @@ JOBS = (
     *_TEMPLATE,
     _SELECTOR,
 )
-CRON_JOBS = (
+CRON_JOBS = described(
+    "CRON_JOBS",
     Column("Schedule", field("spec.schedule")),
     Column("Timezone", field("spec.timeZone")),
     Column("Suspend", text(lambda m: str(at(m, "spec.suspend", False)))),
@@ -224,7 +233,8 @@ CRON_JOBS = (
     Column("Last Schedule", since("status.lastScheduleTime", NONE)),
     AGE,
 )
-SERVICES = (
+SERVICES = described(
+    "SERVICES",
     Column("Type", field("spec.type")),
     Column("Cluster-IP", field("spec.clusterIP")),
     Column("External-IP", text(_external_ip)),
@@ -232,10 +242,15 @@ SERVICES = (
     AGE,
     Column("Selector", text(lambda m: labels(at(m, "spec.selector"))), priority=1),
 )
-NAMESPACES = (Column("Status", field("status.phase"), description="The status of the namespace"), AGE)
-CONFIG_MAPS = (Column("Data", text(lambda m: len(at(m, "data", ())) + len(at(m, "binaryData", ())))), AGE)
-SECRETS = (Column("Type", field("type")), Column("Data", count("data")), AGE)
-NODES = (
+NAMESPACES = described(
+    "NAMESPACES", Column("Status", field("status.phase"), description="The status of the namespace"), AGE
+)
+CONFIG_MAPS = described(
+    "CONFIG_MAPS", Column("Data", text(lambda m: len(at(m, "data", ())) + len(at(m, "binaryData", ())))), AGE
+)
+SECRETS = described("SECRETS", Column("Type", field("type")), Column("Data", count("data")), AGE)
+NODES = described(
+    "NODES",
     Column("Status", text(_node_status)),
     Column("Roles", text(_node_roles)),
     AGE,
@@ -246,7 +261,8 @@ NODES = (
     Column("Kernel-Version", field("status.nodeInfo.kernelVersion", UNKNOWN), priority=1),
     Column("Container-Runtime", field("status.nodeInfo.containerRuntimeVersion", UNKNOWN), priority=1),
 )
-EVENTS = (
+EVENTS = described(
+    "EVENTS",
     Column("Last Seen", _event_seen),
     Column("Type", field("type", "")),
     Column("Reason", field("reason", "")),
@@ -258,16 +274,18 @@ EVENTS = (
     Column("Count", text(lambda m: str(at(m, "count") or at(m, "deprecatedCount") or 1)), priority=1),
     Column("Name", field("metadata.name"), priority=1),
 )
-ENDPOINTS = (Column("Endpoints", text(_addresses)), AGE)
-ENDPOINT_SLICES = (
+ENDPOINTS = described("ENDPOINTS", Column("Endpoints", text(_addresses)), AGE)
+ENDPOINT_SLICES = described(
+    "ENDPOINT_SLICES",
     Column("AddressType", field("addressType")),
     Column("Ports", text(lambda m: ",".join(str(p.get("port", "*")) for p in at(m, "ports", ())) or "<unset>")),
     Column("Endpoints", text(_slice_addresses)),
     AGE,
 )
-LEASES = (Column("Holder", field("spec.holderIdentity", "")), AGE)
-SERVICE_ACCOUNTS = (Column("Secrets", count("secrets")), AGE)
-VOLUMES = (
+LEASES = described("LEASES", Column("Holder", field("spec.holderIdentity", "")), AGE)
+SERVICE_ACCOUNTS = described("SERVICE_ACCOUNTS", Column("Secrets", count("secrets")), AGE)
+VOLUMES = described(
+    "VOLUMES",
     Column("Capacity", field("spec.capacity.storage", "")),
     Column("Access Modes", text(lambda m: ",".join(at(m, "spec.accessModes", ())))),
     Column("Reclaim Policy", field("spec.persistentVolumeReclaimPolicy", "")),
@@ -279,7 +297,8 @@ VOLUMES = (
     Column("Reason", field("status.reason", "")),
     AGE,
 )
-CLAIMS = (
+CLAIMS = described(
+    "CLAIMS",
     Column("Status", field("status.phase", "")),
     Column("Volume", field("spec.volumeName", "")),
     Column("Capacity", field("status.capacity.storage", "")),
@@ -287,42 +306,49 @@ CLAIMS = (
     Column("StorageClass", field("spec.storageClassName", "")),
     AGE,
 )
-AUTOSCALERS = (
+AUTOSCALERS = described(
+    "AUTOSCALERS",
     Column("Reference", text(lambda m: "/".join(at(m, f"spec.scaleTargetRef.{k}", "") for k in ("kind", "name")))),
     Column("MinPods", text(lambda m: str(at(m, "spec.minReplicas", "<unset>")))),
     Column("MaxPods", field("spec.maxReplicas", 0)),
     Column("Replicas", field("status.currentReplicas", 0)),
     AGE,
 )
-INGRESSES = (
+INGRESSES = described(
+    "INGRESSES",
     Column("Class", field("spec.ingressClassName")),
     Column("Hosts", text(_ingress_hosts)),
     Column("Ports", text(lambda m: "80, 443" if at(m, "spec.tls") else "80")),
     AGE,
 )
-BUDGETS = (
+BUDGETS = described(
+    "BUDGETS",
     Column("Min Available", text(lambda m: str(at(m, "spec.minAvailable", "N/A")))),
     Column("Max Unavailable", text(lambda m: str(at(m, "spec.maxUnavailable", "N/A")))),
     Column("Allowed Disruptions", field("status.disruptionsAllowed", 0), "integer"),
     AGE,
 )
-BINDINGS = (
+BINDINGS = described(
+    "BINDINGS",
     Column("Role", text(lambda m: f"{at(m, 'roleRef.kind', '')}/{at(m, 'roleRef.name', '')}")),
     AGE,
 )
-STORAGE_CLASSES = (
+STORAGE_CLASSES = described(
+    "STORAGE_CLASSES",
     Column("Provisioner", field("provisioner", "")),
     Column("ReclaimPolicy", field("reclaimPolicy", "")),
     Column("VolumeBindingMode", field("volumeBindingMode", "")),
     AGE,
 )
-PRIORITY_CLASSES = (
+PRIORITY_CLASSES = described(
+    "PRIORITY_CLASSES",
     Column("Value", field("value", 0)),
     Column("Global-Default", text(lambda m: str(at(m, "globalDefault", False)).lower())),
     AGE,
 )
-POLICIES = (Column("Pod-Selector", text(lambda m: label_selector(at(m, "spec.podSelector")))), AGE)
-SIGNING_REQUESTS = (
+POLICIES = described("POLICIES", Column("Pod-Selector", text(lambda m: label_selector(at(m, "spec.podSelector")))), AGE)
+SIGNING_REQUESTS = described(
+    "SIGNING_REQUESTS",
     AGE,
     Column("SignerName", field("spec.signerName", "")),
     Column("Requestor", field("spec.username", "")),

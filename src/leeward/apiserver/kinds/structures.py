@@ -17,9 +17,7 @@ from leeward.apiserver.structure import ANY, Structure
 
 _TABLES = ("meta", "core", "pods", "volumes", "workloads", "network", "others")
 _FIELD = re.compile(r"(\w+)(=?) (\[[^\]]*\]|\{\{?[^}]*\}\}?!?|\w+)(?:, |$)")
-_SCALARS = frozenset(
-    ("string", "int32", "int64", "bool", "double", "time", "microtime", "bytes", "quantity", "intstr")
-)
+_SCALARS = frozenset(("string", "int32", "int64", "bool", "double", "time", "microtime", "bytes", "quantity", "intstr"))
 _DEFAULTS = {("ContainerPort", "protocol"): "TCP", ("ServicePort", "protocol"): "TCP"}
 
 
@@ -53,7 +51,9 @@ def _parse(written: str, default: str | None = None) -> Structure:
         element, _, keys = written[1:-1].partition(" by ")
         is_set = element.endswith(" set")
         of = _parse(element.removesuffix(" set"))
-        return Structure("list", element=of, atomic=not keys and not is_set, keys=tuple(k for k in keys.split(",") if k))
+        return Structure(
+            "list", element=of, atomic=not keys and not is_set, keys=tuple(k for k in keys.split(",") if k)
+        )
     if written.startswith("{"):
         return Structure("map", element=_parse(written.removesuffix("!")[1:-1]), atomic=written.endswith("!"))
     if written in _SCALARS:

@@ -85,6 +85,12 @@ def default_daemon_set(manifest: Manifest) -> None:
 def default_job(manifest: Manifest) -> None:
     spec = _spec(manifest)
     _default_job_spec(spec)
+    manifest.setdefault("status", {})
+
+
+def complete_job(manifest: Manifest) -> None:
+    """A Job selects its own Pods."""
+    spec = _spec(manifest)
     uid, name = manifest["metadata"].get("uid", ""), manifest["metadata"].get("name", "")
     if not spec.get("manualSelector") and not spec.get("selector"):
         own = {"batch.kubernetes.io/controller-uid": uid}
@@ -92,7 +98,6 @@ def default_job(manifest: Manifest) -> None:
         labels = {"controller-uid": uid, "job-name": name, "batch.kubernetes.io/job-name": name, **own}
         template = spec["template"]["metadata"]
         template["labels"] = {**section(template, "labels"), **labels}
-    manifest.setdefault("status", {})
 
 
 def _default_job_spec(spec: dict[str, Any]) -> None:
@@ -133,6 +138,22 @@ def validator(kind: str, restart: Sequence[str] = ("Always",)) -> Validate:
         return problems
 
     return validate
+
+
+def validate_deployment_status(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    del old
+    status = section(manifest, "status")
+    counts = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
+    problems = list(_not_negative(status, counts, "status"))
+    replicas = status.get("replicas", 0)
+    for field in ("updatedReplicas", "readyReplicas", "availableReplicas"):
+        if status.get(field, 0) > replicas:
+            said = "cannot be greater than status.replicas"
+            problems.append(Problem.invalid(f"status.{field}", status.get(field, 0), said))
+    if status.get("availableReplicas", 0) > status.get("readyReplicas", 0):
+        said = "cannot be greater than readyReplicas"
+        problems.append(Problem.invalid("status.availableReplicas", status["availableReplicas"], said))
+    return problems
 
 
 def validate_replication_controller(manifest: Manifest, old: Manifest | None) -> list[Problem]:

@@ -137,7 +137,8 @@ def _take_out(target: Any, path: list[str]) -> Any:
 
 
 def _replace(target: Any, operation: _Operation) -> Any:
-    find(target, operation.path)
+    """A field that is not there is added, as kube-apiserver does; RFC 6902 would have it refused."""
+    find(target, operation.path[:-1])
     value = operation.value
     return _edit(target, operation.path, lambda c, token: _replaced(c, token, value)) if operation.path else value
 

@@ -25,6 +25,10 @@ Object = dict[str, Any]
 Identity = Callable[[Any], Any]
 
 
+class Unmergeable(ValueError):
+    """An element cannot be merged, for a reason that kube-apiserver takes for its own fault (500)."""
+
+
 def apply(target: Mapping[str, Any], patch: Any, api_version: str, kind: str) -> Object:
     """`target`, an object of this built-in kind, with `patch` merged into it. Raises: ValueError with the path."""
     try:
@@ -182,14 +186,14 @@ def _itself(value: Any) -> Any:
 def _key_of(item: Object, rule: Keyed, path: str) -> Any:
     key = item.get(rule.key)
     if key is None or isinstance(key, (dict, list)):
-        raise ValueError(f"{path}: an element has no {rule.key}, which is the merge key of this list")
+        raise Unmergeable(f"map: {_go(item)} does not contain declared merge key: {rule.key}")
     return key
 
 
 def _directive(item: Object, path: str) -> str:
     directive = item[DIRECTIVE]
     if directive not in ("replace", "delete"):
-        raise ValueError(f"{path}: unknown {DIRECTIVE} directive {directive!r}; known are replace, delete")
+        raise Unmergeable(f"unknown patch type: {directive} in map: {_go(item)}")
     return directive
 
 
@@ -215,3 +219,17 @@ def _list_or_empty(value: Any) -> list[Any]:
 
 def _at(path: str, field: str) -> str:
     return f"{path}.{field}" if path else field
+
+
+def _go(value: Any) -> str:
+    """A value as Go prints it."""
+    match value:
+        case dict():
+            fields = cast(Object, value)
+            return "map[" + " ".join(f"{key}:{_go(fields[key])}" for key in sorted(fields)) + "]"
+        case list():
+            return "[" + " ".join(_go(item) for item in cast(list[Any], value)) + "]"
+        case bool():
+            return str(value).lower()
+        case _:
+            return "<nil>" if value is None else str(value)

@@ -3,6 +3,8 @@
 Unknown fields of custom kinds are pruned here, and reported as `fieldValidation` asks for.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -11,55 +13,26 @@ import msgspec
 from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
-from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.kinds.builtin import is_served
+from leeward.apiserver.kinds.kind import Kind, Schema
+from leeward.apiserver.kinds.structures import structure_of, structure_of_kind
 from leeward.apiserver.protobuf import MEDIA_TYPE, UnknownMessage, parse_protobuf
-from leeward.apiserver.refusals import Refused, bad_request, invalid, unsupported_media_type
-from leeward.apiserver.values import section
-
-_METADATA_FIELDS = frozenset(
-    (
-        "name",
-        "generateName",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "labels",
-        "annotations",
-        "finalizers",
-        "ownerReferences",
-    )
+from leeward.apiserver.refusals import (
+    Refused,
+    bad_request,
+    invalid,
+    refused_with_warnings,
+    unsupported_media_type,
 )
-_METADATA_DROPPED = frozenset(("managedFields", "selfLink"))
+from leeward.apiserver.registry.fitting import Misfit, fit, json_name
+from leeward.apiserver.structure import complete
+from leeward.apiserver.values import section
+from leeward.apiserver.yaml import load_yaml
+
+_SHOWN_BYTES = 30
+_TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 _EMPTY: tuple[object, ...] = ({}, [], "", None)
-
-
-class _OwnerShape(msgspec.Struct, rename="camel", gc=False):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
-    block_owner_deletion: bool | None = None
-
-
-class _MetadataShape(msgspec.Struct, rename="camel", gc=False):
-    name: str | None = None
-    generate_name: str | None = None
-    namespace: str | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-    generation: int | None = None
-    creation_timestamp: str | None = None
-    deletion_timestamp: str | None = None
-    deletion_grace_period_seconds: int | None = None
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-    finalizers: list[str] | None = None
-    owner_references: list[_OwnerShape] | None = None
 
 
 _READ = ("application/json", "application/yaml")
@@ -84,14 +57,45 @@ def parse_body(kind: Kind, body: bytes, content_type: str) -> Manifest:
     except UnknownMessage as error:
         raise unsupported_media_type(_READ) from error
     except (codec.DecodeError, ValueError) as error:
-        shown = body[:100].decode(errors="replace") or "<empty>"
-        reason = "json parse error: unexpected end of JSON input" if _is_cut(error) else str(error)
-        said = f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get version/kind; {reason}"
-        raise bad_request(f"{said} ({shown})") from error
+        raise _unrecognized(kind, _why_unreadable(error, body), body) from error
     if not isinstance(parsed, dict):
-        said = f"the object provided is unrecognized (must be of type {kind.kind}): it is a {type(parsed).__name__}"
-        raise bad_request(f"{said}, not an object")
+        why = f"json: cannot unmarshal {json_name(parsed)} into Go value of type {_TYPE_META}"
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", body)
+    if kind.custom and not cast(Manifest, parsed).get("kind"):
+        raise _unrecognized(kind, f"Object 'Kind' is missing in '{body.decode(errors='replace')}'", body)
     return cast(Manifest, parsed)
+
+
+def _unrecognized(kind: Kind, why: str, body: bytes) -> Refused:
+    said = f"the object provided is unrecognized (must be of type {kind.kind})"
+    return bad_request(f"{said}: {why} ({summary(body)})")
+
+
+def _why_unreadable(error: Exception, body: bytes) -> str:
+    said = str(error)
+    return (
+        said if said.startswith("yaml: ") else f"couldn't get version/kind; json parse error: {json_fault(error, body)}"
+    )
+
+
+def json_fault(error: Exception, body: bytes) -> str:
+    """What is wrong with a JSON text, in the words of Go's parser."""
+    if "truncated" in str(error):
+        return "unexpected end of JSON input"
+    found = re.search(r"\(byte (\d+)\)", str(error))
+    text = body.decode(errors="replace")
+    place = int(found[1]) if found else 0
+    return f"invalid character {text[place : place + 1]!r} looking for beginning of value"
+
+
+def summary(body: bytes) -> str:
+    """The beginning of a body, as far as it can be shown."""
+    if not body:
+        return "<empty>"
+    shown = body.decode(errors="replace") if body[:1] == b"{" else body.hex()
+    return (
+        shown if len(body) <= _SHOWN_BYTES else f"{shown[: _SHOWN_BYTES if body[:1] == b'{' else 2 * _SHOWN_BYTES]} ..."
+    )
 
 
 def check_type(kind: Kind, manifest: Manifest) -> None:
@@ -99,58 +103,83 @@ def check_type(kind: Kind, manifest: Manifest) -> None:
     if kind.custom:
         _check_custom_type(kind, manifest)
         return
-    said_version = manifest.get("apiVersion") or kind.api_version
-    said_kind = manifest.get("kind") or kind.kind
+    said_version = str(manifest.get("apiVersion") or kind.api_version)
+    said_kind = str(manifest.get("kind") or kind.kind)
     if (said_version, said_kind) != (kind.api_version, kind.kind):
-        raise bad_request(
-            f'{said_kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
-            f'no kind "{said_kind}" is registered for version "{said_version}"'
-        )
+        group, _, version = said_version.rpartition("/")
+        why = _why_not(group, version, said_version, said_kind, kind, manifest)
+        raise bad_request(f'{said_kind} in version "{version}" cannot be handled as a {kind.kind}: {why}')
 
 
-def decode_object(kind: Kind, manifest: Manifest, field_validation: str) -> Decoded:
-    """Checks types, prunes what is unknown, and cleans the metadata. Changes `manifest`. Raises: Unfit."""
-    decoded = Decoded(manifest)
+def unregistered(api_version: str, kind_name: str) -> str:
+    """What Kubernetes says about a kind that it does not know."""
+    return f'no kind "{kind_name}" is registered for version "{api_version}" in scheme "{SCHEME}"'
+
+
+def _why_not(group: str, version: str, said_version: str, said_kind: str, kind: Kind, manifest: Manifest) -> str:
+    """What is wrong with an object of another kind: it is read as that one first."""
+    structure = structure_of_kind(group, version, said_kind) if is_served(said_version, said_kind) else None
+    if structure is None:
+        return unregistered(said_version, said_kind)
+    try:
+        fit(structure, manifest)
+    except Misfit as misfit:
+        return str(misfit)
+    return f"converting (v1.{said_kind}) to (core.{kind.kind}): unknown conversion"
+
+
+def decode_object(kind: Kind, manifest: Manifest, field_validation: str, repeated: Sequence[str] = ()) -> Decoded:
+    """Checks types, prunes what is unknown, and cleans the metadata. Changes `manifest`. Raises: Unfit.
+
+    `repeated` are the fields that the text of the object had twice.
+    """
     manifest["apiVersion"], manifest["kind"] = kind.api_version, kind.kind
-    unknown = _clean_metadata(manifest)
-    if kind.schema is not None:
-        unknown += kind.schema.unknown_fields(manifest)
-        kind.schema.prune(manifest)
-    else:
-        _drop_nulls(manifest)
-        _check_shape(manifest, kind.shape)
-    if unknown and field_validation == "Strict":
-        said = ", ".join(f'unknown field "{path}"' for path in unknown)
-        raise Unfit(f"strict decoding error: {said}")
-    if field_validation == "Warn":
-        decoded.warnings += [f'unknown field "{path}"' for path in unknown]
-    return decoded
+    try:
+        unknown = _fit_custom(kind.schema, manifest) if kind.schema is not None else _fit_builtin(kind, manifest)
+    except Misfit as misfit:
+        raise Unfit(str(misfit)) from misfit
+    said = [f'duplicate field "{path}"' for path in repeated] + [f'unknown field "{path}"' for path in unknown]
+    if said and field_validation == "Strict":
+        raise Unfit(f"strict decoding error: {', '.join(said)}")
+    return Decoded(manifest, said if field_validation == "Warn" else [])
+
+
+def _fit_builtin(kind: Kind, manifest: Manifest) -> list[str]:
+    """For built-in kinds null is the same as absent."""
+    unknown = fit(kind.structure, manifest)
+    _drop_nulls(manifest)
+    _clean_metadata(manifest)
+    complete(kind.structure, manifest)
+    return unknown
+
+
+def _fit_custom(schema: Schema, manifest: Manifest) -> list[str]:
+    metadata = structure_of("ObjectMeta")
+    assert metadata is not None
+    unknown = [f"metadata.{path}" for path in fit(metadata, section(manifest, "metadata"))]
+    _drop_nulls(section(manifest, "metadata"))
+    _clean_metadata(manifest)
+    unknown += schema.unknown_fields(manifest)
+    schema.prune(manifest)
+    return unknown
 
 
 def _load(body: bytes, content_type: str) -> Any:
     if content_type.startswith(MEDIA_TYPE):
         return parse_protobuf(body)
     if "yaml" in content_type:
-        documents = list(codec.parse_yaml(body))
-        if len(documents) != 1:
-            raise ValueError("the body must be exactly one YAML document")
-        return documents[0]
+        return load_yaml(body)
     return msgspec.json.decode(body)
 
 
-def _is_cut(error: Exception) -> bool:
-    return "truncated" in str(error)
-
-
 def _check_custom_type(kind: Kind, manifest: Manifest) -> None:
-    if not manifest.get("kind"):
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {kind.kind}): Object 'Kind' is missing"
-        )
     if manifest.get("apiVersion", "") != kind.api_version:
-        raise bad_request(
+        refused = bad_request(
             f"the API version in the data ({manifest.get('apiVersion', '')}) does not match "
             f"the expected API version ({kind.api_version})"
+        )
+        raise (
+            refused_with_warnings(refused, _unknown_in_no_version(manifest)) if manifest.get("apiVersion") else refused
         )
     if manifest["kind"] != kind.kind:
         problem = Problem.invalid("kind", manifest["kind"], f"must be {kind.kind}")
@@ -162,32 +191,11 @@ def _name_of(manifest: Manifest) -> str:
     return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""  # pyright: ignore
 
 
-def _clean_metadata(manifest: Manifest) -> list[str]:
-    """Leaves only fields of `metav1.ObjectMeta` that say something; returns the unknown ones."""
-    metadata = section(manifest, "metadata")
-    try:
-        msgspec.convert(metadata, _MetadataShape)
-    except msgspec.ValidationError as error:
-        raise Unfit(_where(str(error), "metadata")) from error
-    manifest["metadata"] = {k: v for k, v in metadata.items() if k in _METADATA_FIELDS and v not in _EMPTY}
-    return [f"metadata.{k}" for k in metadata if k not in _METADATA_FIELDS and k not in _METADATA_DROPPED]
-
-
-def _check_shape(manifest: Manifest, shape: Any) -> None:
-    try:
-        msgspec.convert(manifest, shape)
-    except msgspec.ValidationError as error:
-        raise Unfit(_where(str(error), "")) from error
-
-
-def _where(message: str, root: str) -> str:
-    """msgspec's `Expected X, got Y - at `$.a.b`` as `json: cannot unmarshal Y into field a.b of type X`."""
-    said, _, path = message.partition(" - at ")
-    path = ".".join(part for part in (root, path.strip("`").removeprefix("$").removeprefix(".")) if part)
-    wanted, got = said.removeprefix("Expected ").split(", got ") if ", got " in said else (said, "")
-    if not got:
-        return f"{path}: {said}"
-    return f"json: cannot unmarshal {got.strip('`')} into field {path} of type {wanted.replace('`', '')}"
+def _clean_metadata(manifest: Manifest) -> None:
+    """Leaves only fields that say something. An empty list of owners does: they are to be forgotten."""
+    kept = {k: v for k, v in section(manifest, "metadata").items() if v not in _EMPTY or k == "managedFields"}
+    kept.pop("selfLink", None)
+    manifest["metadata"] = kept
 
 
 def cannot_handle(kind: Kind, unfit: Unfit) -> Refused:
@@ -206,3 +214,8 @@ def _drop_nulls(value: Any) -> None:
     elif isinstance(value, list):
         for item in cast(list[Any], value):
             _drop_nulls(item)
+
+
+def _unknown_in_no_version(manifest: Manifest) -> list[str]:
+    """A version without a schema has only what all objects have."""
+    return [f'unknown field "{name}"' for name in sorted(manifest) if name not in ("apiVersion", "kind", "metadata")]

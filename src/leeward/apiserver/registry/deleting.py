@@ -19,6 +19,7 @@ from leeward.apiserver.custom.definitions import ending_status
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry import lifecycle
+from leeward.apiserver.registry.decoding import json_fault
 from leeward.apiserver.registry.objects import decode_stored
 from leeward.apiserver.registry.writing import MAX_RACES, Writer, Written
 from leeward.apiserver.store import Raced, Record
@@ -28,6 +29,7 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 DEFINITION_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _POLICIES = ("Foreground", "Background", "Orphan")
 _GROUP, _KIND = "meta.k8s.io", "DeleteOptions"
+_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _PODS = "//pods/"
 _NAMESPACES = "//namespaces/"
 
@@ -80,9 +82,10 @@ def _read_body(body: bytes, content_type: str) -> _Body:
         parsed = list(codec.parse_yaml(body)) if "yaml" in content_type else [codec.decode_manifest(body)]
         read = msgspec.convert(parsed[0] if parsed else {}, _Body)
     except (codec.DecodeError, ValueError) as error:
-        raise refusals.bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+        raise refusals.bad_request(f"couldn't get version/kind; json parse error: {json_fault(error, body)}") from error
     if read.kind not in ("", _KIND):
-        raise refusals.bad_request(f'no kind "{read.kind}" is registered for version "{read.api_version}"')
+        said = f'no kind "{read.kind}" is registered for version "{read.api_version}" in scheme "{_SCHEME}"'
+        raise refusals.bad_request(said)
     return read
 
 

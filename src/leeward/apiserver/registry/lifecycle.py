@@ -63,9 +63,24 @@ def only_status(kind: Kind, old: ReadOnlyManifest, new: ReadOnlyManifest) -> Man
         asked = metadata_of(dict(new))
         metadata = {key: value for key, value in metadata.items() if key not in _STATUS_WRITES_METADATA}
         metadata |= {key: asked[key] for key in _STATUS_WRITES_METADATA if key in asked}
+    owners = metadata_of(dict(new)).get("managedFields")
+    if owners is not None:
+        metadata["managedFields"] = owners
     rest = {key: value for key, value in old.items() if key not in ("metadata", "status")}
     changed = {**rest, "metadata": metadata}
     return {**changed, "status": new["status"]} if new.get("status") is not None else changed
+
+
+def only_fields(old: ReadOnlyManifest, new: ReadOnlyManifest, subresource: str) -> Manifest:
+    """What a write to one of a Pod's smaller subresources may change."""
+    spec, wanted = dict(section(old, "spec")), section(new, "spec")
+    if subresource == "ephemeralcontainers":
+        spec.pop("ephemeralContainers", None)
+        added = {key: wanted[key] for key in ("ephemeralContainers",) if key in wanted}
+        return {**old, "spec": {**spec, **added}}
+    resources = {c.get("name"): c.get("resources", {}) for c in wanted.get("containers") or ()}
+    resized = [{**c, "resources": resources.get(c["name"], c.get("resources", {}))} for c in spec["containers"]]
+    return {**old, "spec": {**spec, "containers": resized}}
 
 
 def stamp_deleted(old: ReadOnlyManifest, now: datetime, grace_seconds: int, finalizers: list[str]) -> Manifest:

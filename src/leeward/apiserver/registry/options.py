@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from leeward.api.status import Problem
+from leeward.apiserver.kinds.metadata import too_long
 from leeward.apiserver.refusals import Refused, bad_request, broken_version, invalid
 
 _GROUP = "meta.k8s.io"
+_MAX_MANAGER_BYTES = 128
 _MATCH = "resourceVersionMatch"
 
 
@@ -16,6 +18,7 @@ class WriteOptions:
 
     dry_run: bool = False
     field_validation: str = "Warn"
+    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,8 @@ class ListOptions:
     send_initial_events: bool | None = None
 
 
-def write_options(query: Mapping[str, str], kind: str) -> WriteOptions:
-    """Raises: Refused for values that do not exist."""
+def write_options(query: Mapping[str, str], kind: str, *, apply: bool = False) -> WriteOptions:
+    """Raises: Refused for values that do not exist, or do not go together."""
     dry_run = query.get("dryRun", "")
     if dry_run not in ("", "All"):
         raise invalid(_GROUP, kind, "", [Problem.not_supported("dryRun", [dry_run], ["All"])])
@@ -43,7 +46,27 @@ def write_options(query: Mapping[str, str], kind: str) -> WriteOptions:
     if validation not in ("Strict", "Warn", "Ignore"):
         supported = ["", "Ignore", "Strict", "Warn"]
         raise invalid(_GROUP, kind, "", [Problem.not_supported("fieldValidation", validation, supported)])
-    return WriteOptions(dry_run == "All", validation)
+    problems = _manager_problems(query, kind, apply)
+    if problems:
+        raise invalid(_GROUP, kind, "", problems)
+    return WriteOptions(dry_run == "All", validation, _flag(query.get("force", "")))
+
+
+def _manager_problems(query: Mapping[str, str], kind: str, apply: bool) -> list[Problem]:
+    manager = query.get("fieldManager", "")
+    problems: list[Problem] = []
+    if apply and not manager:
+        problems.append(Problem.required("fieldManager", "is required for apply patch"))
+    if kind == "PatchOptions" and not apply and query.get("force"):
+        problems.append(Problem.forbidden("force", "may not be specified for non-apply patch"))
+    if len(manager.encode()) > _MAX_MANAGER_BYTES:
+        problems.append(too_long("fieldManager", _MAX_MANAGER_BYTES))
+    for position, character in enumerate(manager):
+        if not character.isprintable():
+            said = f"invalid character U+{ord(character):04X} (at position {position})"
+            problems.append(Problem.invalid("fieldManager", manager, said))
+            break
+    return problems
 
 
 def list_options(query: Mapping[str, str]) -> ListOptions:

@@ -9,6 +9,7 @@ from leeward.apiserver.kinds.kind import Kind, Scale
 from leeward.apiserver.refusals import invalid
 from leeward.apiserver.values import section
 
+SCALE = ("autoscaling", "v1", "Scale")
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -40,6 +41,12 @@ def scaled(kind: Kind, manifest: Manifest, scale: ReadOnlyManifest) -> Manifest:
     asked = section(scale, "metadata")
     manifest["metadata"] |= {key: asked[key] for key in ("uid", "resourceVersion") if asked.get(key)}
     return manifest
+
+
+def applied_scale(kind: Kind, name: str, config: ReadOnlyManifest) -> Manifest:
+    """What an applied Scale says about the object itself. Raises: Refused."""
+    manifest: Manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
+    return scaled(kind, manifest, config)
 
 
 def _paths(kind: Kind) -> Scale:

@@ -11,6 +11,7 @@ import msgspec
 from leeward.api import codec, selectors
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import bad_request
+from leeward.apiserver.registry.labels import parse_labels
 
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 
@@ -74,7 +75,7 @@ class Selection:
 def parse_selection(kind: Kind, label_selector: str, field_selector: str) -> Selection:
     """Raises: Refused (400)."""
     try:
-        labels = selectors.parse_selector(label_selector)
+        labels = parse_labels(label_selector)
     except ValueError as error:
         raise bad_request(str(error)) from error
     tests = _parse_fields(field_selector)

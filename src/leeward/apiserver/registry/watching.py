@@ -89,8 +89,10 @@ async def _live(clock: Clock, request: WatchRequest, watcher: Watcher, deadline:
     while True:
         wait_until = min(bookmark_at, deadline)
         try:
-            async with asyncio.timeout_at(wait_until):
-                record = await watcher.next()
+            record = watcher.next_ready()
+            if record is None:
+                async with asyncio.timeout_at(wait_until):
+                    record = await watcher.next()
         except TimeoutError:
             if wait_until == deadline:
                 return

@@ -16,14 +16,15 @@ from dataclasses import dataclass, field
 import msgspec
 
 from leeward.api import codec
-from leeward.api.meta import Manifest
+from leeward.api.meta import Manifest, format_time
 from leeward.api.status import Problem, StatusCause
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import Admission, AdmissionReview, Rejected
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.kinds.metadata import validate_metadata, validate_metadata_update
-from leeward.apiserver.registry import lifecycle
+from leeward.apiserver.limits import check_stored
+from leeward.apiserver.registry import lifecycle, managing
 from leeward.apiserver.registry.hooks import Hook, NoHook
 from leeward.apiserver.registry.objects import decode_stored, encode_stored, metadata_of
 from leeward.apiserver.registry.options import parse_version
@@ -40,6 +41,8 @@ Change = Callable[[Manifest], Manifest]
 """From a private copy of the stored object to the wanted one. Raises: Refused."""
 
 _NO_HOOK = NoHook()
+_WHOLE = ("", "scale")
+"""What is written with all of an object's rules."""
 
 
 class _NamespaceMeta(msgspec.Struct, rename="camel", gc=False):
@@ -69,14 +72,19 @@ class Writer:
     admission: Sequence[Admission] = ()
     hooks: Mapping[str, Hook] = field(default_factory=dict[str, Hook])
 
-    async def create(self, kind: Kind, namespace: str, manifest: Manifest, user: User, dry_run: bool) -> Written:
-        """Stores a new object. Raises: Refused."""
+    async def create(
+        self, kind: Kind, namespace: str, manifest: Manifest, user: User, dry_run: bool, manager: str = ""
+    ) -> Written:
+        """Stores a new object, owned by `manager`. Raises: Refused."""
         if metadata_of(manifest).get("resourceVersion"):
             raise refusals.version_at_birth()
         self._check_namespace(kind, namespace, manifest)
         now, uid, suffix = self.clock.now(), self.randomness.uid(), self.randomness.suffix()
         lifecycle.stamp_new(kind, namespace, manifest, now, uid, suffix)
         kind.default(manifest)
+        if manager:
+            managing.track_create(kind, manifest, manager, format_time(now))
+        kind.complete(manifest)
         manifest = self._admit(kind, "CREATE", namespace, manifest, None, user, dry_run)
         name = metadata_of(manifest).get("name", "")
         key = kind.key(namespace if kind.namespaced else "", name)
@@ -86,29 +94,49 @@ class Writer:
         return await self._put(kind, key, None, manifest, None, dry_run)
 
     async def change(
-        self, kind: Kind, namespace: str, name: str, change: Change, user: User, dry_run: bool, subresource: str = ""
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        change: Change,
+        user: User,
+        dry_run: bool,
+        subresource: str = "",
+        manager: str = "",
     ) -> Written:
-        """Replaces the stored object by what `change` makes of it. Raises: Refused."""
+        """Replaces the stored object by what `change` makes of it, for `manager`. Raises: Refused."""
         key = kind.key(namespace if kind.namespaced else "", name)
         for _ in range(MAX_RACES):
             record = self.store.head(key)
             if record is None:
                 raise refusals.not_found(kind.group, kind.plural, name)
             try:
-                return await self._change_once(kind, key, record, change, user, dry_run, subresource)
+                return await self._change_once(kind, key, record, change, user, dry_run, subresource, manager)
             except Raced:
                 continue
         raise refusals.conflict(kind.group, kind.plural, name)
 
     async def _change_once(
-        self, kind: Kind, key: str, record: Record, change: Change, user: User, dry_run: bool, subresource: str
+        self,
+        kind: Kind,
+        key: str,
+        record: Record,
+        change: Change,
+        user: User,
+        dry_run: bool,
+        subresource: str,
+        manager: str,
     ) -> Written:
         old = decode_stored(kind, record.value)
         new = self._changed(kind, old, change(decode_stored(kind, record.value)), subresource)
-        if not subresource:
+        if manager:
+            managing.track_change(kind, old, new, manager, subresource, format_time(self.clock.now()))
+        kind.complete(new)
+        lifecycle.stamp_changed(kind, old, new, counts=subresource not in ("status", "approval", "binding"))
+        if subresource in _WHOLE:
             namespace = old["metadata"].get("namespace", "")
             new = self._admit(kind, "UPDATE", namespace, new, old, user, dry_run)
-        self._prepare(kind, new, old, dry_run)
+        self._prepare(kind, new, old, dry_run, subresource)
         if new == old:
             await self._until_durable(record)
             return Written(old, record)
@@ -119,23 +147,23 @@ class Writer:
     def _changed(self, kind: Kind, old: Manifest, wanted: Manifest, subresource: str) -> Manifest:
         """The new object, with everything put back that this kind of update may not touch."""
         self._check_identity(kind, old, wanted)
-        if subresource == "status":
+        if subresource in ("status", "approval"):
             new = lifecycle.only_status(kind, old, wanted)
         elif subresource == "finalize":
-            new = {**old, "spec": section(wanted, "spec")}
+            new = {**old, "spec": {key: value for key, value in section(wanted, "spec").items() if value}}
+        elif subresource in ("ephemeralcontainers", "resize"):
+            new = lifecycle.only_fields(old, wanted, subresource)
+        elif subresource == "binding":
+            new = wanted
         else:
             self._check_update(kind, old, wanted)
             new = lifecycle.only_spec(kind, old, wanted)
         kind.default(new)
-        lifecycle.stamp_changed(kind, old, new, counts=subresource != "status")
         return new
 
     def _check_identity(self, kind: Kind, old: Manifest, wanted: Manifest) -> None:
-        """The resourceVersion and uid that the writer expects must be the stored ones, where it names them."""
+        """The resourceVersion that the writer expects must be the stored one, where it names one."""
         name, before, after = old["metadata"]["name"], old["metadata"], metadata_of(wanted)
-        if after.get("uid") and after["uid"] != before["uid"]:
-            said = f"Precondition failed: UID in precondition: {after['uid']}, UID in object meta: {before['uid']}"
-            raise refusals.conflict(kind.group, kind.plural, name, said)
         try:
             version = parse_version(after.get("resourceVersion", ""))
         except ValueError as error:
@@ -181,27 +209,33 @@ class Writer:
             except Rejected as rejection:
                 raise _refusal_of(kind, manifest["metadata"]["name"], rejection) from rejection
 
-    def _prepare(self, kind: Kind, new: Manifest, old: Manifest | None, dry_run: bool) -> None:
+    def _prepare(self, kind: Kind, new: Manifest, old: Manifest | None, dry_run: bool, subresource: str = "") -> None:
         """Lets the hook complete the object, then checks all of it. Raises: Refused."""
         hook = self.hook_of(kind)
         hook.before_write(new, old)
-        problems = [*validate_metadata(kind, new), *self._content_problems(kind, new, old)]
+        problems = [*validate_metadata(kind, new), *self._content_problems(kind, new, old, subresource)]
+        if kind.schema is not None:
+            problems += kind.schema.judge(new, old, problems)
         if problems or dry_run:
             hook.not_written(new, old)
         if problems:
-            raise refusals.invalid(kind.group, kind.kind, metadata_of(new).get("name", ""), problems)
+            raise refusals.invalid(kind.reported_group, kind.kind, metadata_of(new).get("name", ""), problems)
 
-    def _content_problems(self, kind: Kind, new: Manifest, old: Manifest | None) -> list[Problem]:
-        if kind.schema is not None:
-            return kind.schema.validate(new, old)
-        return kind.validate(new, old)
+    def _content_problems(self, kind: Kind, new: Manifest, old: Manifest | None, subresource: str) -> list[Problem]:
+        if subresource == "status":
+            checked = kind.schema.validate_status(new, old) if kind.schema is not None else []
+            return [*checked, *kind.validate_status(new, old)]
+        if subresource in ("binding", "ephemeralcontainers", "resize"):
+            return []
+        checked = kind.schema.validate(new, old) if kind.schema is not None else []
+        return [*checked, *kind.validate(new, old)]
 
     async def _put(
         self, kind: Kind, key: str, record: Record | None, new: Manifest, old: Manifest | None, dry_run: bool
     ) -> Written:
         if dry_run:
             return Written(new)
-        stored = await self.store.put(key, record, lambda revision: encode_stored(kind, new, revision))
+        stored = await self.store.put(key, record, lambda revision: _limited(kind, new, revision))
         self.hook_of(kind).after_write(new, old)
         new["metadata"]["resourceVersion"] = str(stored.revision)
         return Written(new, stored)
@@ -251,6 +285,13 @@ class Writer:
             metadata = metadata_of(manifest)
             name = metadata.get("name") or metadata.get("generateName", "")
             raise _terminating(kind, namespace, name)
+
+
+def _limited(kind: Kind, manifest: Manifest, revision: int) -> bytes:
+    """The value to store. Raises: Refused when it is too large or too deep."""
+    value = encode_stored(kind, manifest, revision)
+    check_stored(value, leaving="deletionTimestamp" in manifest["metadata"])
+    return value
 
 
 def _terminating(kind: Kind, namespace: str, name: str) -> refusals.Refused:

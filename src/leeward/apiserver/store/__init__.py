@@ -12,7 +12,7 @@ Never looks into a value, and never removes a live record.
 Start reading at `store.py`, then `watch.py`.
 """
 
-from leeward.apiserver.store.medium import Batch, Loaded, Medium, MediumFailed
+from leeward.apiserver.store.medium import Batch, Loaded, Medium, MediumFailed, MediumFull
 from leeward.apiserver.store.record import (
     Compacted,
     FutureRevision,
@@ -33,6 +33,7 @@ __all__ = [
     "Loaded",
     "Medium",
     "MediumFailed",
+    "MediumFull",
     "Overloaded",
     "Raced",
     "Record",

@@ -11,6 +11,10 @@ class MediumFailed(Exception):
     """The medium cannot be read, is not ours, or did not take a batch. The message names the file and the way out."""
 
 
+class MediumFull(MediumFailed):
+    """There is no room for a batch: nothing of it is kept, and later ones may be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """What one commit does, all of it or nothing: new records, revisions to forget, the new compacted revision."""
@@ -34,7 +38,10 @@ class Medium(Protocol):
         ...
 
     async def commit(self, batch: Batch) -> None:
-        """Returns when `batch` survives a power cut. Never called while another commit runs. Raises: MediumFailed."""
+        """Returns when `batch` survives a power cut. Never called while another commit runs.
+
+        Raises: MediumFull; MediumFailed, after which it is unknown what was kept.
+        """
         ...
 
     async def close(self) -> None:

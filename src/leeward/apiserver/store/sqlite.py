@@ -14,12 +14,13 @@ import fcntl
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from leeward.apiserver.store.medium import Batch, Loaded, MediumFailed
+from leeward.apiserver.store.medium import Batch, Loaded, MediumFailed, MediumFull
 from leeward.apiserver.store.record import Record
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ T = TypeVar("T")
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x4C454557
 BUSY_SECONDS = 5.0
+JOURNAL_BYTES = 64 * 1024 * 1024
 RESTORE = "; restore it from a backup, or begin with an empty data directory"
 
 _SCHEMA = f"""
@@ -49,8 +51,9 @@ COMMIT;
 class SqliteMedium:
     """Keeps records in the file `path`, which is made (mode 0600) when it is not there; its directory must be."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, connection_type: type[sqlite3.Connection] = sqlite3.Connection) -> None:
         self._path = path
+        self._connection_type = connection_type
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._connection: sqlite3.Connection | None = None
         self._lock: int | None = None
@@ -69,6 +72,8 @@ class SqliteMedium:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except (sqlite3.Error, OSError) as error:
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+                raise MediumFull(f"{self._path}: {error}; make room on the disk") from error
             raise MediumFailed(f"{self._path}: {error}{_way_out(error)}") from error
 
     def _load(self) -> Loaded:
@@ -80,45 +85,30 @@ class SqliteMedium:
 
     def _open_and_read(self) -> Loaded:
         self._lock = _lock(self._path)
-        connection = self._connection = _connect(self._path)
-        self._check_identity(connection)
-        for (finding,) in connection.execute("PRAGMA quick_check(1)"):
-            if finding != "ok":
-                raise MediumFailed(f"{self._path} is damaged: {finding}{RESTORE}")
+        connection = self._connection = _connect(self._path, self._connection_type)
+        if _is_empty(connection):
+            connection.executescript(_SCHEMA)
+        loaded = _read(connection, self._path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        (compacted,) = connection.execute("SELECT revision FROM compaction").fetchone()
-        rows = connection.execute("SELECT revision, key, deleted, value, checksum FROM records ORDER BY revision")
-        return Loaded([self._record_of(*row) for row in rows], compacted)
-
-    def _check_identity(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if not (version or application or tables):
-            connection.executescript(_SCHEMA)
-        elif application != APPLICATION_ID:
-            raise MediumFailed(f"{self._path} is a database of another program; give a path of its own to the store")
-        elif version != SCHEMA_VERSION:
-            raise MediumFailed(
-                f"{self._path} has schema version {version}, and this program reads version {SCHEMA_VERSION}; "
-                "run the version of leeward that wrote it, or begin with an empty data directory"
-            )
-
-    def _record_of(self, revision: int, key: str, deleted: int, value: bytes, checksum: int) -> Record:
-        if checksum != _checksum(revision, key, deleted, value):
-            raise MediumFailed(f"{self._path} is damaged: checksum of revision {revision} ({key}){RESTORE}")
-        return Record(key, revision, value, bool(deleted))
+        connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
+        return loaded
 
     def _commit(self, batch: Batch) -> None:
-        if self._connection is None:
+        connection = self._connection
+        if connection is None:
             raise MediumFailed(f"{self._path} is not open")
-        with self._connection as connection:
+        try:
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", map(_row, batch.records))
             if batch.forgotten:
                 connection.executemany("DELETE FROM records WHERE revision = ?", [(r,) for r in batch.forgotten])
                 connection.execute("UPDATE compaction SET revision = ?", (batch.compacted,))
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.rollback()
+            raise
 
     def _close(self) -> None:
         if self._connection is not None:
@@ -129,9 +119,66 @@ class SqliteMedium:
             self._lock = None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def check_file(path: Path, name: Path) -> Loaded:
+    """Everything in a file that is not in use, called `name` in errors. Raises: MediumFailed, sqlite3.Error."""
+    with closing(sqlite3.connect(path)) as connection:
+        return _read(connection, name)
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Keeps every process out of the store in `path`. Raises: MediumFailed when one is in it."""
+    descriptor = _lock(path)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _read(connection: sqlite3.Connection, path: Path) -> Loaded:
+    """Checks that the file is ours and whole, and reads it. Raises: MediumFailed."""
+    _check_identity(connection, path)
+    for (finding,) in connection.execute("PRAGMA quick_check(1)"):
+        if finding != "ok":
+            raise MediumFailed(f"{path} is damaged: {finding}{RESTORE}")
+    (compacted,) = connection.execute("SELECT revision FROM compaction").fetchone()
+    rows = connection.execute("SELECT revision, key, deleted, value, checksum FROM records ORDER BY revision")
+    return Loaded([_record_of(path, *row) for row in rows], compacted)
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    return not (tables or any(_identity(connection)))
+
+
+def _identity(connection: sqlite3.Connection) -> tuple[int, int]:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return application, version
+
+
+def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
+    application, version = _identity(connection)
+    if application != APPLICATION_ID:
+        raise MediumFailed(f"{path} is a database of another program; give a path of its own to the store")
+    if version != SCHEMA_VERSION:
+        raise MediumFailed(
+            f"{path} has schema version {version}, and this program reads version {SCHEMA_VERSION}; "
+            "run the version of leeward that wrote it, or begin with an empty data directory"
+        )
+
+
+def _record_of(path: Path, revision: int, key: str, deleted: int, value: bytes, checksum: int) -> Record:
+    if checksum != _checksum(revision, key, deleted, value):
+        raise MediumFailed(f"{path} is damaged: checksum of revision {revision} ({key}){RESTORE}")
+    return Record(key, revision, value, bool(deleted))
+
+
+def _connect(path: Path, connection_type: type[sqlite3.Connection]) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=connection_type
+    )
 
 
 def _lock(path: Path) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from leeward.apiserver.store.keyspace import Keyspace
-from leeward.apiserver.store.medium import Batch, Loaded, Medium, MediumFailed
+from leeward.apiserver.store.medium import Batch, Loaded, Medium, MediumFailed, MediumFull
 from leeward.apiserver.store.record import (
     Compacted,
     FutureRevision,
@@ -55,6 +55,7 @@ class Store:
         self._assigned = newest
         self._heads: dict[str, Record] = {}
         self._queue: list[_Write] = []
+        self._forgotten: list[int] = []
         self._under_way = 0
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
@@ -205,8 +206,14 @@ class Store:
                 await self._wake.wait()
                 self._wake.clear()
                 writes, self._queue = self._queue, []
-                await self._commit(self._batch_of(writes))
-                self._publish(writes)
+                try:
+                    await self._commit(self._batch_of(writes))
+                except MediumFull as error:
+                    log.error("store: %d writes are refused: %s", len(writes) + len(self._queue), error)
+                    self._refuse(writes, str(error))
+                else:
+                    self._forgotten = []
+                    self._publish(writes)
                 writes = []
         except MediumFailed as error:
             log.critical("store: takes no more writes: %s", error)
@@ -226,10 +233,14 @@ class Store:
             await asyncio.sleep(0)
 
     def _batch_of(self, writes: Sequence[_Write]) -> Batch:
-        """The next commit: the writes, and one step of forgetting in proportion to them. Holds: D6."""
+        """The next commit: the writes, and one step of forgetting in proportion to them. Holds: D6.
+
+        What a commit that failed was to forget is forgotten by the next one: a deletion must never go before the
+        records that it hides.
+        """
         settled = self._history.pop_compacted(max(COMPACTION_STEP, 2 * len(writes)))
-        forgotten = [revision for record in settled for revision in self._keyspace.settle(record)]
-        return Batch([write.record for write in writes], forgotten, self._history.compacted)
+        self._forgotten += [revision for record in settled for revision in self._keyspace.settle(record)]
+        return Batch([write.record for write in writes], self._forgotten, self._history.compacted)
 
     def _publish(self, writes: Sequence[_Write]) -> None:
         """Shows what has become durable to readers and watchers, then tells the writers."""
@@ -262,6 +273,10 @@ class Store:
 
     def _fail(self, writes: Sequence[_Write], reason: str) -> None:
         self._failure = self._failure or reason
+        self._refuse(writes, reason)
+
+    def _refuse(self, writes: Sequence[_Write], reason: str) -> None:
+        """Fails the writes, and those in the queue, which may have been made on top of them."""
         for _, done in (*writes, *self._queue):
             if not done.done():
                 done.set_exception(StoreFailed(reason))

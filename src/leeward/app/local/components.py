@@ -28,13 +28,14 @@ def command_of(layout: Layout, component: str) -> list[str]:
 
 
 def control_plane_config(layout: Layout, fleet: Fleet) -> ControlPlaneConfig:
-    pair = Pair.in_directory(layout.pki, CONTROL_PLANE)
+    pair, authority = Pair.in_directory(layout.pki, CONTROL_PLANE), Pair.in_directory(layout.pki, "ca")
     return ControlPlaneConfig(
         data_dir=layout.control_plane,
         port=fleet.control_plane_port,
         tls_cert_file=pair.certificate,
         tls_private_key_file=pair.key,
-        client_ca_file=Pair.in_directory(layout.pki, "ca").certificate,
+        client_ca_file=authority.certificate,
+        client_ca_key_file=authority.key,
         token_file=layout.control_plane_tokens,
         timing=fleet.timing_values,
         ready=_report_ready(layout, CONTROL_PLANE),

@@ -1,7 +1,8 @@
 """Who may speak to whom in a fleet: the pairs of `certificates`, the tokens, and the kubeconfigs made of them.
 
 The administrator is in `system:masters` everywhere. A member has one token, which the control plane (Push) or the agent
-(Pull) shows it. An agent has a client certificate for the control plane under Karmada's name for it.
+(Pull) shows it; the member lets it do everything by a ClusterRole of its own. An agent has a client certificate for the
+control plane under Karmada's name for it, which may touch only what belongs to its cluster.
 """
 
 import base64
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from leeward.api.codec import render_yaml
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
+from leeward.app.config import MEMBER_ACCESS
 from leeward.app.local.certificates import Authority, Pair
 from leeward.app.local.files import write_file
 from leeward.app.local.fleet import Fleet, Member
@@ -20,7 +23,6 @@ from leeward.loop.randomness import Randomness
 
 ADMIN = "admin"
 ADMIN_GROUP = "system:masters"
-AGENT_GROUP = "system:karmada:agents"
 
 
 def issue_credentials(layout: Layout, fleet: Fleet, randomness: Randomness) -> None:
@@ -32,7 +34,7 @@ def issue_credentials(layout: Layout, fleet: Fleet, randomness: Randomness) -> N
     for member in fleet.members:
         authority.server(member.name)
         user = "karmada-agent" if member.mode == "pull" else "karmada-controller-manager"
-        ensure_token(layout.tokens(member.name), user, ADMIN_GROUP, randomness)
+        ensure_token(layout.tokens(member.name), user, MEMBER_ACCESS, randomness)
         if member.mode == "pull":
             _issue_agent(layout, fleet, member, authority)
     write_kubeconfig(layout, fleet)
@@ -52,7 +54,7 @@ def delete_credentials(layout: Layout, member: str) -> None:
 
 def _issue_agent(layout: Layout, fleet: Fleet, member: Member, authority: Authority) -> None:
     agent = agent_of(member.name)
-    pair = authority.client(agent, f"system:karmada:agent:{member.name}", (AGENT_GROUP,))
+    pair = authority.client(agent, AGENT_USER_PREFIX + member.name, (AGENT_GROUP,))
     servers = {CONTROL_PLANE_CONTEXT: fleet.control_plane_port, member.name: member.port}
     users = {agent: _certificate_user(pair), member.name: {"token": read_token(layout.tokens(member.name))}}
     contexts = {CONTROL_PLANE_CONTEXT: agent, member.name: member.name}

@@ -1,0 +1,33 @@
+"""`python -m bench.server DIRECTORY PORT`: the embedded API server alone, as the benchmark measures it."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import uvloop
+
+from bench.servers import certificate, write_tokens
+from leeward.apiserver.authentication import load_token_file
+from leeward.apiserver.fairness import Fairness
+from leeward.apiserver.http import HttpFront
+from leeward.apiserver.server import ApiServer
+from leeward.apiserver.store import Store
+from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.app.tls import server_context
+from leeward.loop.clock import SystemClock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+
+
+async def serve(directory: Path, port: int) -> None:
+    tokens = load_token_file(write_tokens(directory))
+    async with Supervisor("server") as supervisor:
+        store = await Store.open(SqliteMedium(directory / "store.db"), supervisor)
+        server = await ApiServer.start(store, SystemClock(), Randomness(), supervisor, tokens=tokens)
+        tls = server_context(*certificate(directory / "pki"))
+        await HttpFront(Fairness(server), server.authenticator, tls, port=port).start()
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    uvloop.run(serve(Path(sys.argv[1]), int(sys.argv[2])))

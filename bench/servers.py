@@ -1,0 +1,147 @@
+"""The API servers that are measured: ours, and etcd with kube-apiserver where their programs are given.
+
+Each runs on a fresh directory on the disk, in processes of its own, over TLS, with RBAC.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from leeward.app.local.certificates import Authority
+from leeward.client import Client
+from leeward.client.connection import Connection, transport_of
+from leeward.client.errors import WorldError
+from leeward.loop.clock import SystemClock
+
+TOKEN = "bench"
+START_SECONDS = 60.0
+
+
+@dataclass
+class Target:
+    """A server that answers on 127.0.0.1, and its processes."""
+
+    name: str
+    port: int
+    processes: Sequence[Process] = ()
+
+    def client(self) -> Client:
+        url = f"https://127.0.0.1:{self.port}"
+        return Client(transport_of(Connection(url, insecure_skip_tls_verify=True, token=TOKEN)), "bench")
+
+    def memory_bytes(self) -> int:
+        """What its processes hold in memory now."""
+        pages = (int(Path(f"/proc/{process.pid}/statm").read_text().split()[1]) for process in self.processes)
+        return sum(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    async def wait_ready(self) -> None:
+        client = self.client()
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                while True:
+                    if await _is_ready(client):
+                        return
+                    await asyncio.sleep(0.1)
+        finally:
+            await client.close()
+
+
+@asynccontextmanager
+async def leeward(directory: Path) -> AsyncGenerator[Target]:
+    port = _free_port()
+    async with _running([[sys.executable, "-m", "bench.server", str(directory), str(port)]], directory) as processes:
+        target = Target("leeward", port, processes)
+        await target.wait_ready()
+        yield target
+
+
+@asynccontextmanager
+async def kubernetes(directory: Path, programs: Path) -> AsyncGenerator[Target]:
+    """`programs` holds `etcd` and `kube-apiserver`."""
+    client, peer, port = _free_port(), _free_port(), _free_port()
+    key, tokens = _signing_key(directory / "sa.key"), write_tokens(directory)
+    etcd = [
+        str(programs / "etcd"),
+        f"--data-dir={directory / 'etcd'}",
+        f"--listen-client-urls=http://127.0.0.1:{client}",
+        f"--advertise-client-urls=http://127.0.0.1:{client}",
+        f"--listen-peer-urls=http://127.0.0.1:{peer}",
+        "--log-level=error",
+    ]
+    apiserver = [
+        str(programs / "kube-apiserver"),
+        f"--etcd-servers=http://127.0.0.1:{client}",
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+        f"--cert-dir={directory / 'certificates'}",
+        f"--token-auth-file={tokens}",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        "--service-cluster-ip-range=10.96.0.0/16",
+        "--authorization-mode=RBAC",
+        "--disable-admission-plugins=ServiceAccount",
+    ]
+    async with _running([etcd, apiserver], directory) as processes:
+        target = Target("etcd + kube-apiserver", port, processes)
+        await target.wait_ready()
+        yield target
+
+
+def write_tokens(directory: Path) -> Path:
+    path = directory / "tokens.csv"
+    path.write_text(f'{TOKEN},bench,1,"system:masters"\n')
+    return path
+
+
+def certificate(directory: Path) -> tuple[Path, Path, Path]:
+    """Certificate, key and CA of a server on this machine."""
+    authority = Authority(directory, SystemClock().now())
+    pair = authority.server("bench")
+    return pair.certificate, pair.key, authority.pair.certificate
+
+
+@asynccontextmanager
+async def _running(commands: Sequence[Sequence[str]], directory: Path) -> AsyncGenerator[list[Process]]:
+    processes: list[Process] = []
+    try:
+        for number, command in enumerate(commands):
+            with (directory / f"{number}.log").open("wb") as log:
+                start = asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=log, stderr=log)
+                processes.append(await start)
+        yield processes
+    finally:
+        for process in reversed(processes):
+            if process.returncode is None:
+                process.send_signal(signal.SIGKILL)
+            await process.wait()
+
+
+async def _is_ready(client: Client) -> bool:
+    try:
+        return (await client.raw("GET", "/readyz", timeout_seconds=2)).code == 200
+    except WorldError:
+        return False
+
+
+def _signing_key(path: Path) -> Path:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    path.write_bytes(key.private_bytes(encoding, form, serialization.NoEncryption()))
+    return path
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -1,0 +1,144 @@
+"""The rules of a schema that are written in CEL, and what they say about a value.
+
+A rule that mentions `oldSelf` is about a change: it is asked only where there was a value before, under the same field
+or with the same keys.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol, cast
+
+from leeward.api.status import Problem
+from leeward.apiserver.custom.node import Node
+from leeward.apiserver.values import entries, texts
+
+ABSENT: Any = object()
+_REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
+
+
+class Unwritable(Exception):
+    """A rule that cannot be compiled; the message says where it is wrong."""
+
+
+class Program(Protocol):
+    """A compiled expression."""
+
+    def evaluate(self, variables: Mapping[str, Any]) -> Any:
+        """Raises: ValueError when there is no result."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    program: Program
+    text: str
+    message: str
+    message_program: Program | None
+    reason: str
+    field_path: str
+    about_change: bool
+
+
+def compile_rules(raw: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """The rules of one place of a schema. Raises: Unwritable."""
+    return tuple(_compile_rule(rule) for rule in entries(raw, "x-kubernetes-validations"))
+
+
+def has_rules(node: Node) -> bool:
+    children = (*node.properties.values(), node.items, node.additional)
+    return bool(node.raw.get("x-kubernetes-validations")) or any(has_rules(child) for child in children if child)
+
+
+def check_rules(node: Node, value: Any, old: Any = ABSENT, path: str = "") -> Iterator[Problem]:
+    """All rules at and below `path`. Holds: the value has the types of the schema."""
+    if value is None:
+        return
+    for rule in rules_of(node):
+        yield from _ask(rule, value, old, path)
+    if isinstance(value, dict):
+        for name, item in cast(dict[str, Any], value).items():
+            child = node.properties.get(name) or node.additional
+            before = cast(dict[str, Any], old).get(name, ABSENT) if isinstance(old, dict) else ABSENT
+            if child is not None:
+                yield from check_rules(child, item, before, f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and node.items is not None:
+        olds = _by_keys(node, old)
+        for index, item in enumerate(cast(list[Any], value)):
+            before = olds.get(_keys_of(node, item), ABSENT)
+            yield from check_rules(node.items, item, before, f"{path}[{index}]")
+
+
+def rules_of(node: Node) -> tuple[Rule, ...]:
+    if node.rules is None:
+        node.rules = compile_rules(node.raw)
+    return cast(tuple[Rule, ...], node.rules)
+
+
+def _ask(rule: Rule, value: Any, old: Any, path: str) -> Iterator[Problem]:
+    if rule.about_change and old is ABSENT:
+        return
+    variables = {"self": value, "oldSelf": None if old is ABSENT else old}
+    try:
+        if rule.program.evaluate(variables) is True:
+            return
+        message = _message(rule, variables)
+    except ValueError as error:
+        message = f"{error} evaluating rule: {rule.message or rule.text}"
+    where = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
+    yield _problem(rule, where, value, message)
+
+
+def _problem(rule: Rule, path: str, value: Any, message: str) -> Problem:
+    match rule.reason:
+        case "FieldValueForbidden":
+            return Problem.forbidden(path, message)
+        case "FieldValueRequired":
+            return Problem.required(path, message)
+        case _ if isinstance(value, dict | list):
+            return Problem(path, rule.reason, f"Invalid value: {message}")
+        case _:
+            return Problem(path, rule.reason, Problem.invalid(path, value, message).message)
+
+
+def _message(rule: Rule, variables: Mapping[str, Any]) -> str:
+    if rule.message_program is not None:
+        said = rule.message_program.evaluate(variables)
+        if isinstance(said, str) and said.strip():
+            return said
+    return rule.message or f"failed rule: {rule.text}"
+
+
+def _by_keys(node: Node, old: Any) -> dict[str, Any]:
+    if not isinstance(old, list) or node.raw.get("x-kubernetes-list-type") != "map":
+        return {}
+    return {_keys_of(node, item): item for item in cast(list[Any], old)}
+
+
+def _keys_of(node: Node, item: Any) -> str:
+    keys = texts(node.raw, "x-kubernetes-list-map-keys")
+    return repr([cast(dict[str, Any], item).get(key) for key in keys]) if isinstance(item, dict) and keys else ""
+
+
+def _compile_rule(rule: Mapping[str, Any]) -> Rule:
+    text = str(rule.get("rule", ""))
+    expression = str(rule.get("messageExpression") or "")
+    reason = str(rule.get("reason") or "FieldValueInvalid")
+    return Rule(
+        program=compile_program(text),
+        text=text,
+        message=str(rule.get("message") or "").strip(),
+        message_program=compile_program(expression) if expression else None,
+        reason=reason if reason in _REASONS else "FieldValueInvalid",
+        field_path=str(rule.get("fieldPath") or ""),
+        about_change=bool(re.search(r"\boldSelf\b", text)) and not rule.get("optionalOldSelf"),
+    )
+
+
+@cache
+def compile_program(text: str) -> Program:
+    """Raises: Unwritable."""
+    from leeward.apiserver.custom.cel import compile_cel
+
+    return compile_cel(text)

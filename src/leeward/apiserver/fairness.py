@@ -1,0 +1,133 @@
+"""Fairness: one greedy client does not starve the rest.
+
+    request ▸ a free seat? ──yes──▶ handled
+                  └─no──▶ its user's queue ──the next seat goes to the user whose turn it is──▶ handled
+                              └─full, or waited too long──▶ 429
+
+Reads and writes have seats of their own: reads keep the loop busy, so few of them are let in at a time; writes wait
+for the disk, and the more of them wait together, the cheaper is each. A watch gives its seat back once it is open.
+Probes pass without a seat.
+
+Kubernetes: API priority and fairness; the idea, with one level and a queue for each user.
+"""
+
+import asyncio
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+from leeward.api.status import Status, StatusDetails
+from leeward.apiserver.handler import Handler, StreamResponse, User
+from leeward.apiserver.health import OPEN_PATHS
+from leeward.apiserver.refusals import status_response
+from leeward.client.transport import Request, Response
+
+RETRY_AFTER_SECONDS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`queued` counts for each user; `waiting_seconds` is how long a request may wait for its seat."""
+
+    reading: int = 16
+    writing: int = 256
+    queued: int = 1_024
+    waiting_seconds: float = 20.0
+
+
+class Crowded(Exception):
+    """The user's queue is full, or its head did not move in time."""
+
+
+class Fairness:
+    """A `Handler` before another."""
+
+    def __init__(self, handler: Handler, limits: Limits | None = None) -> None:
+        limits = limits or Limits()
+        self._handler = handler
+        self._reading = Seats(limits.reading, limits.queued, limits.waiting_seconds)
+        self._writing = Seats(limits.writing, limits.queued, limits.waiting_seconds)
+
+    async def handle(self, request: Request, user: User) -> Response | StreamResponse:
+        if request.path.startswith(OPEN_PATHS):
+            return await self._handler.handle(request, user)
+        seats = self._reading if request.method in ("GET", "HEAD") else self._writing
+        try:
+            await seats.take(user.name)
+        except Crowded:
+            return _too_many()
+        try:
+            return await self._handler.handle(request, user)
+        finally:
+            seats.give_back()
+
+
+class Seats:
+    """`count` seats, and a queue for each user; users take turns."""
+
+    def __init__(self, count: int, queued: int, waiting_seconds: float) -> None:
+        self._free = count
+        self._queued = queued
+        self._waiting_seconds = waiting_seconds
+        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    async def take(self, user: str) -> None:
+        """Returns with a seat. Raises: Crowded."""
+        if self._free and not self._queues:
+            self._free -= 1
+            await self._let_others_come()
+            return
+        turn = self._queue(user)
+        try:
+            async with asyncio.timeout(self._waiting_seconds):
+                await turn
+        except BaseException as error:
+            self._withdraw(user, turn)
+            if isinstance(error, TimeoutError):
+                raise Crowded from None
+            raise
+
+    def give_back(self) -> None:
+        """The seat goes to the user whose turn it is."""
+        while self._queues:
+            user, queue = self._queues.popitem(last=False)
+            turn = queue.popleft()
+            if queue:
+                self._queues[user] = queue
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+    async def _let_others_come(self) -> None:
+        """Reads never wait on their own: without this, nobody would ever find all seats taken."""
+        try:
+            await asyncio.sleep(0)
+        except BaseException:
+            self.give_back()
+            raise
+
+    def _queue(self, user: str) -> asyncio.Future[None]:
+        queue = self._queues.setdefault(user, deque())
+        if len(queue) >= self._queued:
+            raise Crowded
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue.append(turn)
+        return turn
+
+    def _withdraw(self, user: str, turn: asyncio.Future[None]) -> None:
+        """Gives up a place in the queue, or the seat that came at the very moment."""
+        if turn.done() and not turn.cancelled():
+            self.give_back()
+            return
+        queue = self._queues.get(user)
+        if queue is not None and turn in queue:
+            queue.remove(turn)
+            if not queue:
+                del self._queues[user]
+
+
+def _too_many() -> Response:
+    details = StatusDetails(retry_after_seconds=RETRY_AFTER_SECONDS)
+    message = "too many requests, please try again later"
+    status = Status(message=message, reason="TooManyRequests", details=details, code=429)
+    return status_response(status, {"retry-after": str(RETRY_AFTER_SECONDS)})

@@ -1,0 +1,51 @@
+"""How large and how deep an object may be, on its way in and as it is stored. Pure.
+
+A patch is small and what it makes may be large, so both are looked at. What is stored is bounded so that whoever reads
+it later can.
+"""
+
+import re
+
+from leeward.api.status import Status
+from leeward.apiserver.refusals import Refused, bad_request
+
+MAX_BODY_BYTES = 3 * 1024 * 1024
+MAX_DEPTH = 200
+LEAVING_BYTES = 64 * 1024
+"""What an object may grow while it is deleted: a deletion must never fail for its size."""
+
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
+
+
+def check_body(body: bytes) -> None:
+    """Raises: Refused for JSON that is nested too deeply. What is no JSON is left to its parser."""
+    if is_too_deep(body):
+        raise bad_request(f"the request body is nested more than {MAX_DEPTH} levels deep")
+
+
+def check_stored(value: bytes, *, leaving: bool) -> None:
+    """Raises: Refused for an object that is too large or too deep. `leaving`: it is being deleted."""
+    if len(value) > MAX_BODY_BYTES + (LEAVING_BYTES if leaving else 0):
+        raise too_large()
+    if is_too_deep(value):
+        raise bad_request(f"the object would be nested more than {MAX_DEPTH} levels deep")
+
+
+def too_large() -> Refused:
+    message = f"Request entity too large: limit is {MAX_BODY_BYTES}"
+    return Refused(Status(message=message, reason="RequestEntityTooLarge", code=413))
+
+
+def is_too_deep(body: bytes) -> bool:
+    """Takes one level after the other off, from the inside; few objects have enough brackets to be looked at."""
+    if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
+        return False
+    brackets = _STRINGS.sub(b"", body).translate(None, _NOT_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(inner) == len(brackets):
+            break
+        brackets = inner
+    opening = brackets.count(b"[") + brackets.count(b"{")
+    return opening > MAX_DEPTH or b"[]" in brackets or b"{}" in brackets

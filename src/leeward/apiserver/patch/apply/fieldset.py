@@ -1,0 +1,78 @@
+"""Sets of fields: paths into an object, as server-side apply owns them.
+
+A path is a tuple of element names in their wire form: `f:name` for a field, `k:{"name":"a"}` for an element of a list
+with keys, `v:"x"` for an element of a set.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from leeward.api import codec
+
+Path = tuple[str, ...]
+FieldSet = frozenset[Path]
+
+EMPTY: FieldSet = frozenset()
+_SELF = "."
+
+
+def render_fields(fields: FieldSet) -> dict[str, Any]:
+    """The wire form `FieldsV1`: nested mappings, where `.` stands for the place itself if there is more below it."""
+    root: dict[str, Any] = {}
+    for path in sorted(fields):
+        node = root
+        for name in path:
+            node = node.setdefault(name, {})
+        node[_SELF] = {}
+    return _without_lonely_selves(root)
+
+
+def parse_fields(wire: Mapping[str, Any]) -> FieldSet:
+    """Raises: ValueError."""
+    return frozenset(_paths(wire, ()))
+
+
+def _without_lonely_selves(node: dict[str, Any]) -> dict[str, Any]:
+    if node.keys() == {_SELF}:
+        return {}
+    return {name: child if name == _SELF else _without_lonely_selves(child) for name, child in node.items()}
+
+
+def _paths(node: Mapping[str, Any], path: Path) -> Iterator[Path]:
+    if path and (not node or _SELF in node):
+        yield path
+    for name, child in node.items():
+        if name == _SELF:
+            continue
+        if name[:2] not in ("f:", "k:", "v:", "i:") or not isinstance(child, dict):
+            raise ValueError(f"fieldsV1 has no place for {name!r}")
+        yield from _paths(cast(Mapping[str, Any], child), (*path, name))
+
+
+def below(fields: Iterable[Path], prefix: Path) -> FieldSet:
+    """Those at `prefix` or under it."""
+    return frozenset(path for path in fields if path[: len(prefix)] == prefix)
+
+
+def show_path(path: Path) -> str:
+    """As messages name it: `.spec.containers[name="a"].image`."""
+    return "".join(_show(name) for name in path)
+
+
+def in_order(fields: Iterable[Path]) -> list[Path]:
+    """As conflicts are listed: what is higher up first, then by name."""
+    return sorted(fields, key=_rank)
+
+
+def _rank(path: Path) -> tuple[tuple[int, str], ...]:
+    return (*((1, name) for name in path[:-1]), (0, path[-1]))
+
+
+def _show(name: str) -> str:
+    kind, text = name[:2], name[2:]
+    if kind == "f:":
+        return f".{text}"
+    if kind == "k:":
+        keys = codec.decode(text.encode(), dict[str, Any])
+        return "[" + ",".join(f"{key}={codec.encode(value).decode()}" for key, value in keys.items()) + "]"
+    return f"[={text}]" if kind == "v:" else f"[{text}]"

@@ -1,0 +1,218 @@
+"""Values and their structures: which fields a value has, how two values differ, merging, and taking fields away.
+
+A map or a list that is no atom is owned by its parts; everything else is owned as one piece, a leaf.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from leeward.apiserver.patch.apply.fieldset import FieldSet, Path
+from leeward.apiserver.structure import ANY, Structure, element_name
+
+_ABSENT: Any = object()
+
+
+@dataclass(slots=True)
+class Difference:
+    """What is in one value and not in the other, or different in both."""
+
+    added: set[Path] = field(default_factory=set[Path])
+    modified: set[Path] = field(default_factory=set[Path])
+    removed: set[Path] = field(default_factory=set[Path])
+
+    @property
+    def taken(self) -> set[Path]:
+        return self.added | self.modified
+
+
+def fields_of(structure: Structure, value: Any) -> FieldSet:
+    """The fields that someone who applies `value` owns."""
+    return frozenset(_fields(structure, value, ()))
+
+
+def compare(structure: Structure, old: Any, new: Any) -> Difference:
+    difference = Difference()
+    _compare(structure, old, new, (), difference)
+    return difference
+
+
+def merge(structure: Structure, live: Any, config: Any) -> Any:
+    """`live` with everything that `config` says."""
+    how = structure.merges(config)
+    if how == "map" and isinstance(live, dict):
+        return _merge_maps(structure, cast(dict[str, Any], live), cast(dict[str, Any], config))
+    if how == "list" and isinstance(live, list):
+        return _merge_lists(structure, cast(list[Any], live), cast(list[Any], config))
+    return config
+
+
+def remove(structure: Structure, value: Any, gone: FieldSet) -> Any:
+    """`value` without the fields of `gone`, and what is below them."""
+    return _remove(structure, value, _tree(gone))
+
+
+def named_parents(structure: Structure, fields: FieldSet) -> FieldSet:
+    """`fields`, and the declared fields of structs that lie above them."""
+    return fields | frozenset(path[:length] for path in fields for length in _named_lengths(structure, path))
+
+
+def _named_lengths(structure: Structure, path: Path) -> Iterator[int]:
+    here: Structure = structure
+    for index, name in enumerate(path):
+        if name.startswith("f:"):
+            if here.has_field(name[2:]):
+                yield index + 1
+            here = here.child(name[2:]) or ANY
+        else:
+            here = here.item
+
+
+def _fields(structure: Structure, value: Any, path: Path) -> Iterator[Path]:
+    how = structure.merges(value)
+    if how == "leaf":
+        if path:
+            yield path
+    elif how == "list":
+        for item in cast(list[Any], value):
+            where = (*path, element_name(structure, item))
+            yield from _fields(structure.item, item, where)
+            yield where
+    else:
+        for name, item in cast(dict[str, Any], value).items():
+            where = (*path, f"f:{name}")
+            child = structure.child(name) or ANY
+            yield from _fields(child, item, where)
+            if not structure.has_field(name) or item == {}:
+                yield where
+
+
+def _compare(structure: Structure, old: Any, new: Any, path: Path, found: Difference) -> None:
+    if old == new:
+        return
+    if old is _ABSENT or new is _ABSENT:
+        whole, side = (new, found.added) if old is _ABSENT else (old, found.removed)
+        side.update(_paths(structure, whole, path))
+        return
+    how = structure.merges(old if new is None else new)
+    parts = _parts(structure, old, new, how)
+    if not parts:
+        if path:
+            found.modified.add(path)
+        return
+    for name, (child, before, after) in parts.items():
+        _compare(child, before, after, (*path, name), found)
+
+
+def _paths(structure: Structure, value: Any, path: Path) -> Iterator[Path]:
+    """Every place in a value that is only there on one side."""
+    yield path
+    match structure.merges(value):
+        case "map":
+            for name, item in cast(dict[str, Any], value).items():
+                yield from _paths(structure.child(name) or ANY, item, (*path, f"f:{name}"))
+        case "list":
+            for item in cast(list[Any], value):
+                yield from _paths(structure.item, item, (*path, _safe_name(structure, item)))
+        case _:
+            pass
+
+
+def _parts(structure: Structure, old: Any, new: Any, how: str) -> dict[str, tuple[Structure, Any, Any]]:
+    """The parts of both sides by name; none for a leaf."""
+    if how == "map":
+        before = cast(dict[str, Any], old) if isinstance(old, dict) else {}
+        after = cast(dict[str, Any], new) if isinstance(new, dict) else {}
+        return {
+            f"f:{name}": (structure.child(name) or ANY, before.get(name, _ABSENT), after.get(name, _ABSENT))
+            for name in (*before, *(name for name in after if name not in before))
+        }
+    if how == "list":
+        olds, news = _elements(structure, old), _elements(structure, new)
+        return {
+            name: (structure.item, olds.get(name, _ABSENT), news.get(name, _ABSENT))
+            for name in (*olds, *(name for name in news if name not in olds))
+        }
+    return {}
+
+
+def _elements(structure: Structure, value: Any) -> dict[str, Any]:
+    items = cast(list[Any], value) if isinstance(value, list) else []
+    return {_safe_name(structure, item): item for item in items}
+
+
+def _safe_name(structure: Structure, item: Any) -> str:
+    """A stored list may hold what could not be applied."""
+    try:
+        return element_name(structure, item)
+    except ValueError:
+        return "v:null"
+
+
+def _merge_maps(structure: Structure, live: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(live)
+    for name, item in config.items():
+        child = structure.child(name) or ANY
+        merged[name] = merge(child, live[name], item) if name in live else item
+    return merged
+
+
+def _merge_lists(structure: Structure, live: list[Any], config: list[Any]) -> list[Any]:
+    """Applied elements keep the order of the configuration; others stay where they were among those before them."""
+    old, wanted = _elements(structure, live), _elements(structure, config)
+    order, shared = list(wanted), [name for name in wanted if name in old]
+    merged: list[Any] = []
+    for name, item in old.items():
+        if name not in wanted:
+            merged.append(item)
+            continue
+        if not shared or name != shared[0]:
+            continue
+        while order and name in order:
+            merged.append(_merged_element(structure, order[0], old, wanted))
+            shared = [other for other in shared if other != order[0]]
+            order.pop(0)
+    return merged + [_merged_element(structure, name, old, wanted) for name in order]
+
+
+def _merged_element(structure: Structure, name: str, old: dict[str, Any], wanted: dict[str, Any]) -> Any:
+    return merge(structure.item, old[name], wanted[name]) if name in old else wanted[name]
+
+
+def _tree(fields: FieldSet) -> dict[str, Any]:
+    """Nested mappings; None where everything goes."""
+    root: dict[str, Any] = {}
+    for path in sorted(fields, key=len):
+        node: dict[str, Any] | None = root
+        for name in path[:-1]:
+            if node is None:
+                break
+            node = cast("dict[str, Any] | None", node.setdefault(name, {}))
+        if node is not None:
+            node[path[-1]] = None
+    return root
+
+
+def _remove(structure: Structure, value: Any, gone: dict[str, Any]) -> Any:
+    how = structure.merges(value)
+    if how == "map":
+        kept: dict[str, Any] = {}
+        for name, item in cast(dict[str, Any], value).items():
+            left = _kept(structure.child(name) or ANY, item, f"f:{name}", gone)
+            if left is not _ABSENT:
+                kept[name] = left
+        return kept
+    if how == "list":
+        items = cast(list[Any], value)
+        left = (_kept(structure.item, item, _safe_name(structure, item), gone) for item in items)
+        return [item for item in left if item is not _ABSENT]
+    return value
+
+
+def _kept(structure: Structure, item: Any, name: str, gone: dict[str, Any]) -> Any:
+    if name not in gone:
+        return item
+    if gone[name] is None:
+        return _ABSENT
+    left = _remove(structure, item, gone[name])
+    return _ABSENT if left in ({}, []) and item not in ({}, []) else left

@@ -1,0 +1,43 @@
+"""Fields that a JSON text has twice, which a decoder passes over in silence."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+
+class _Repeated(Exception):
+    """There is at least one."""
+
+
+class _Pairs(NamedTuple):
+    pairs: list[tuple[str, Any]]
+
+
+def duplicate_fields(body: bytes) -> list[str]:
+    """Their paths, each once. Holds: `body` is JSON."""
+    try:
+        json.loads(body, object_pairs_hook=_raise_if_repeated)
+    except _Repeated:
+        return list(dict.fromkeys(_walk(json.loads(body, object_pairs_hook=_Pairs), "")))
+    except ValueError:
+        return []
+    return []
+
+
+def _raise_if_repeated(pairs: list[tuple[str, Any]]) -> None:
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise _Repeated
+
+
+def _walk(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for name, item in value.pairs:
+            where = f"{path}.{name}" if path else name
+            if name in seen:
+                yield where
+            seen.add(name)
+            yield from _walk(item, where)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            yield from _walk(item, f"{path}[{index}]")

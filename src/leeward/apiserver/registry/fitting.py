@@ -1,0 +1,211 @@
+"""Reading an object of a built-in kind as its structure: unknown fields go, and types must be right.
+
+What does not fit is told in the words of the JSON decoder of Kubernetes, which clients show to their users.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+from leeward.api import codec
+from leeward.api.meta import format_time, parse_time
+from leeward.apiserver.structure import Structure
+
+_SECONDS = "2006-01-02T15:04:05Z07:00"
+_MICROSECONDS = "2006-01-02T15:04:05.000000Z07:00"
+_CLOCK = (
+    (r"\d{4}", "2006"), ("-", "-"), (r"(0[1-9]|1[0-2])", "01"), ("-", "-"), (r"\d\d", "02"), ("T", "T"),
+    (r"\d\d", "15"), (":", ":"), (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"),
+)  # fmt: skip
+_ZONE = (r"(Z|[+-]\d\d:\d\d)$", "Z07:00")
+_QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+_INT_BITS = {"int32": 31, "int64": 63}
+_GO_NAMES = {"double": "float64", "bytes": "[]uint8", "quantity": "resource.Quantity", "time": "v1.Time"}
+_PACKAGES = "v1"
+
+
+class Misfit(Exception):
+    """A value has the wrong type; the message says where."""
+
+
+def fit(structure: Structure, value: Any) -> list[str]:
+    """Drops unknown fields from `value` in place and returns their paths, in the order of the text. Raises: Misfit."""
+    return list(_fit(structure, value, _Place(structure.type, "", "")))
+
+
+class _Place:
+    """Where the reader is: for messages (`owner`, `fields`), and for reports (`path`)."""
+
+    __slots__ = ("fields", "owner", "path")
+
+    def __init__(self, owner: str, fields: str, path: str) -> None:
+        self.owner, self.fields, self.path = owner, fields, path
+
+    def field(self, name: str, owner: str) -> "_Place":
+        return _Place(owner, _joined(self.fields, name), _joined(self.path, name))
+
+    def entry(self, name: str) -> "_Place":
+        return _Place(self.owner, self.fields, _joined(self.path, name))
+
+    def item(self, index: int) -> "_Place":
+        return _Place(self.owner, self.fields, f"{self.path}[{index}]")
+
+    def wrong(self, got: str, structure: Structure) -> Misfit:
+        into = f"Go struct field {self.owner}.{self.fields}" if self.fields else "Go value"
+        return Misfit(f"json: cannot unmarshal {got} into {into} of type {go_type(structure)}")
+
+
+def go_type(structure: Structure) -> str:
+    """The name of the type in Kubernetes' own source."""
+    match structure.form:
+        case "struct":
+            return f"{_PACKAGES}.{structure.type}"
+        case "map":
+            return f"map[string]{go_type(structure.item)}"
+        case "list":
+            return f"[]{go_type(structure.item)}"
+        case _:
+            return _GO_NAMES.get(structure.type, structure.type or "interface {}")
+
+
+def _fit(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
+    match structure.form:
+        case "any":
+            return
+        case "list":
+            yield from _fit_list(structure, value, place)
+        case "scalar":
+            _check_scalar(structure, value, place)
+        case _:
+            yield from _fit_map(structure, value, place)
+
+
+def _fit_list(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
+    if not isinstance(value, list):
+        raise place.wrong(json_name(value), structure)
+    items = cast(list[Any], value)
+    for index, item in enumerate(items):
+        if item is not None:
+            yield from _fit_child(items, index, structure.item, place.item(index))
+
+
+def _fit_map(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
+    if not isinstance(value, dict):
+        raise place.wrong(json_name(value), structure)
+    mapping = cast(dict[str, Any], value)
+    for name in list(mapping):
+        child = structure.child(name)
+        declared = structure.form == "struct"
+        where = place.field(name, structure.type) if declared else place.entry(name)
+        if child is None:
+            del mapping[name]
+            yield where.path
+        elif mapping[name] is not None:
+            yield from _fit_child(mapping, name, child, where)
+
+
+def _fit_child(owner: Any, key: Any, child: Structure, place: _Place) -> Iterator[str]:
+    if child.form == "scalar":
+        owner[key] = _read_scalar(child, owner[key], place)
+    else:
+        yield from _fit(child, owner[key], place)
+
+
+def _check_scalar(structure: Structure, value: Any, place: _Place) -> None:
+    _read_scalar(structure, value, place)
+
+
+def _read_scalar(structure: Structure, value: Any, place: _Place) -> Any:
+    """The value as it is kept. Raises: Misfit."""
+    match structure.type:
+        case "string":
+            return _of_type(isinstance(value, str), structure, value, place)
+        case "bool":
+            return _of_type(isinstance(value, bool), structure, value, place)
+        case "int32" | "int64":
+            return _of_type(_is_integer(value, _INT_BITS[structure.type]), structure, value, place)
+        case "double":
+            return _of_type(isinstance(value, int | float) and not isinstance(value, bool), structure, value, place)
+        case "time" | "microtime":
+            return _read_time(structure.type, value)
+        case "bytes":
+            return _read_bytes(_of_type(isinstance(value, str), structure, value, place))
+        case "quantity":
+            return _read_quantity(value)
+        case _:
+            whole = isinstance(value, int | str) and not isinstance(value, bool)
+            return value if whole else _of_type(False, Structure("scalar", "int32"), value, place)
+
+
+def _of_type(fits: bool, structure: Structure, value: Any, place: _Place) -> Any:
+    if not fits:
+        is_number = structure.type in _INT_BITS and isinstance(value, int | float) and not isinstance(value, bool)
+        got = f"number {codec.encode(value).decode()}" if is_number else json_name(value)
+        raise place.wrong(got, structure)
+    return value
+
+
+def _is_integer(value: Any, bits: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << bits) <= value < 1 << bits
+
+
+def _read_bytes(text: str) -> str:
+    try:
+        base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise Misfit(f"illegal base64 data at input byte {_first_illegal(text)}") from None
+    return text
+
+
+def _first_illegal(text: str) -> int:
+    """Where the text stops to be base64: at a foreign letter, at a wrong padding, or at its end."""
+    found = re.search(r"[^A-Za-z0-9+/\n\r]", text)
+    if found is None:
+        return len(text) - len(text) % 4
+    return found.start()
+
+
+def _read_quantity(value: Any) -> str:
+    text = codec.encode(value).decode() if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not re.fullmatch(_QUANTITY, text):
+        raise Misfit(f"quantities must match the regular expression '{_QUANTITY}'")
+    return text
+
+
+def _read_time(kind: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise Misfit(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
+    exact = kind == "microtime"
+    fraction = (r"\.\d{6}", ".000000") if exact else (r"(\.\d+)?", "")
+    rest = value
+    for pattern, part in (*_CLOCK, fraction, _ZONE):
+        found = re.match(pattern, rest)
+        if found is None:
+            layout = _MICROSECONDS if exact else _SECONDS
+            raise Misfit(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{part}"')
+        rest = rest[found.end() :]
+    try:
+        return value if exact or (value.endswith("Z") and "." not in value) else format_time(parse_time(value))
+    except ValueError:
+        raise Misfit(f'parsing time "{value}": day out of range') from None
+
+
+def json_name(value: Any) -> str:
+    """What Go's decoder calls the value."""
+    match value:
+        case str():
+            return "string"
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case dict():
+            return "object"
+        case _:
+            return "null" if value is None else "array"
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

@@ -1,0 +1,130 @@
+"""Field managers: who writes, and what that does to `metadata.managedFields`.
+
+An object that was stored without owners stays without them until somebody applies it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.status import Status, StatusCause, StatusDetails
+from leeward.apiserver import refusals
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.patch.apply import updating
+from leeward.apiserver.patch.apply.checking import misfits, render_misfits
+from leeward.apiserver.patch.apply.fieldset import Path, in_order, show_path
+from leeward.apiserver.patch.apply.managers import APPLY, UPDATE, Managed, Manager, is_reset, read_managed
+from leeward.apiserver.registry.objects import metadata_of
+from leeward.apiserver.structure import empty
+
+MAX_NAME = 128
+_FIELD = "managedFields"
+
+
+def manager_name(query: Mapping[str, str], headers: Mapping[str, str]) -> str:
+    """The one that the request names, else the program that sent it."""
+    agent = headers.get("user-agent", "").partition("/")[0][:MAX_NAME]
+    return query.get("fieldManager") or "".join(c for c in agent if c.isprintable()) or "unknown"
+
+
+def track_create(kind: Kind, manifest: Manifest, name: str, time: str) -> None:
+    """Writes down the first owner of a new object."""
+    managed = _given(metadata_of(manifest).pop(_FIELD, None)) or Managed()
+    before: Manifest = {} if kind.custom else empty(kind.structure)
+    _updated(kind, before, manifest, managed, name, "", time)
+
+
+def track_change(kind: Kind, old: ReadOnlyManifest, new: Manifest, name: str, subresource: str, time: str) -> None:
+    """Writes down what somebody took by changing `old` into `new`."""
+    stored, given = old["metadata"].get(_FIELD), metadata_of(new).pop(_FIELD, None)
+    if is_reset(given) and not subresource:
+        return
+    managed = (None if subresource else _given(given)) or _given(stored)
+    if managed:
+        _updated(kind, old, new, managed, name, subresource, "" if subresource == "scale" else time)
+
+
+def applied(
+    kind: Kind, live: Manifest | None, config: ReadOnlyManifest, name: str, subresource: str, time: str, force: bool
+) -> Manifest:
+    """The object after an apply, with its new owners. Raises: Refused."""
+    _check(kind, config)
+    managed = Managed()
+    if live is not None:
+        managed = _given(live["metadata"].get(_FIELD)) or _adopted(kind, live, time)
+    manager = Manager(name, APPLY, kind.api_version, subresource)
+    ignored = _ignored(kind, subresource)
+    try:
+        merged = updating.apply(kind.structure, live or {}, config, managed, manager, time, ignored, force=force)
+    except updating.Conflicts as conflicts:
+        raise _refusal(conflicts) from None
+    metadata: dict[str, Any] = {**merged["metadata"], _FIELD: managed.render()}
+    return {**merged, "metadata": metadata}
+
+
+def _adopted(kind: Kind, live: Manifest, time: str) -> Managed:
+    before: Manifest = {} if kind.custom else empty(kind.structure)
+    return updating.adopt(kind.structure, before, live, kind.api_version, time)
+
+
+def _updated(
+    kind: Kind, old: ReadOnlyManifest, new: Manifest, managed: Managed, name: str, subresource: str, time: str
+) -> None:
+    manager = Manager(name, UPDATE, kind.api_version, subresource)
+    updating.update(kind.structure, old, new, managed, manager, time, _ignored(kind, subresource))
+    if managed:
+        metadata_of(new)[_FIELD] = managed.render()
+
+
+def _given(wire: Any) -> Managed | None:
+    """The owners that are written down; None where there are none that can be read."""
+    try:
+        return read_managed(wire) if wire else None
+    except ValueError:
+        return None
+
+
+def _ignored(kind: Kind, subresource: str) -> updating.Ignored:
+    """What a write to the object, or to one of its subresources, cannot own."""
+    if subresource == "status":
+        return _outside_status if kind.custom else _spec_and_labels
+    return _status if kind.status and not subresource else updating.nothing_ignored
+
+
+def _status(path: Path) -> bool:
+    return path[0] == "f:status"
+
+
+def _outside_status(path: Path) -> bool:
+    return path[0] != "f:status"
+
+
+def _spec_and_labels(path: Path) -> bool:
+    return path[0] == "f:spec" or path[:2] == ("f:metadata", "f:labels")
+
+
+def _check(kind: Kind, config: ReadOnlyManifest) -> None:
+    found = misfits(kind.structure, config)
+    if found:
+        metadata = config["metadata"]
+        place = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {_named(kind)}"
+        raise refusals.plain_error(f"failed to create typed patch object ({place}): {render_misfits(found)}")
+
+
+def _named(kind: Kind) -> str:
+    return f"{kind.group or ''}/{kind.version}, Kind={kind.kind}"
+
+
+def _refusal(conflicts: updating.Conflicts) -> refusals.Refused:
+    pairs = [(manager, path) for manager, paths in conflicts.found for path in in_order(paths)]
+    causes = tuple(
+        StatusCause("FieldManagerConflict", f"conflict with {manager}", show_path(path)) for manager, path in pairs
+    )
+    message = f"Apply failed with {len(pairs)} conflicts: " + "\n".join(
+        "\n".join([f"conflicts with {manager}:", *(f"- {show_path(path)}" for path in in_order(paths))])
+        for manager, paths in conflicts.found
+    )
+    if len(pairs) == 1:
+        message = f"Apply failed with 1 conflict: conflict with {pairs[0][0]}: {show_path(pairs[0][1])}"
+    status = Status(message=message, reason="Conflict", details=StatusDetails(causes=causes), code=409)
+    return refusals.Refused(status)

@@ -1,0 +1,75 @@
+"""YAML as Kubernetes reads and writes it: version 1.1, where `y` and `n` are booleans, and keys in order."""
+
+import re
+from typing import Any
+
+import yaml
+from yaml.scanner import ScannerError
+
+from leeward.api import codec
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes with double quotes where quotes are needed."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    node = yaml.SafeDumper.represent_str(dumper, text)
+    resolved = dumper.resolve(yaml.ScalarNode, text, (True, False))  # pyright: ignore
+    if resolved != "tag:yaml.org,2002:str" or _SHORT_BOOLEAN.fullmatch(text):
+        node.style = '"'
+    return node
+
+
+_SHORT_BOOLEAN = re.compile(r"^[yYnN]$")
+_Dumper.add_representer(str, _represent_text)
+
+
+def dump_yaml(value: Any) -> bytes:
+    """One document, keys sorted."""
+    text: str = yaml.dump(codec.to_wire(value), Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=1 << 16)
+    return text.encode()
+
+
+def load_yaml(text: bytes) -> Any:
+    """The one document of the text. Raises: ValueError with the line that is wrong."""
+    try:
+        documents = list(codec.parse_yaml(text))
+    except ValueError as error:
+        raise ValueError(_said(error)) from error
+    if len(documents) != 1:
+        raise ValueError("yaml: the text must be exactly one document")
+    return _with_short_booleans(documents[0], text)
+
+
+def _with_short_booleans(value: Any, text: bytes) -> Any:
+    """What was written as a plain `y` or `n` is a boolean."""
+    if not re.search(rb"[:\-,\[]\s*[yYnN]\s*([,}\]#\n]|$)", text):
+        return value
+    return yaml.load(text, Loader=_Loader)
+
+
+class _Loader(codec.YamlLoader):
+    """With the short booleans."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    **_Loader.yaml_implicit_resolvers,
+    **{
+        letter: [("tag:yaml.org,2002:bool", _SHORT_BOOLEAN), *_Loader.yaml_implicit_resolvers.get(letter, [])]
+        for letter in "yYnN"
+    },
+}
+_Loader.bool_values = {**_Loader.bool_values, "y": True, "n": False}
+
+
+def _said(error: ValueError) -> str:
+    """The first fault, with its line, as the Go library says it."""
+    cause = error.__cause__
+    if not isinstance(cause, yaml.MarkedYAMLError):
+        return f"yaml: {error}"
+    mark = cause.problem_mark
+    line = mark.line + isinstance(cause, ScannerError) if mark is not None and mark.line else 0
+    if not line and cause.context_mark is not None:
+        line = cause.context_mark.line
+    return f"yaml: line {line}: {cause.problem}" if line else f"yaml: {cause.problem}"

@@ -1,0 +1,85 @@
+"""The API server alone, in one process: built-in kinds only, an empty store, and none of Leeward's controllers.
+
+As with kube-apiserver, nobody empties namespaces that end and nobody collects dependents: those are controllers.
+"""
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from leeward.apiserver.authentication import load_token_file
+from leeward.apiserver.fairness import Fairness
+from leeward.apiserver.http import HttpFront
+from leeward.apiserver.server import ApiServer
+from leeward.apiserver.store import Store
+from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.apiserver.tokens import load_signing_key
+from leeward.app.config import SIGNING_KEY_FILE
+from leeward.app.local.certificates import Authority, Pair
+from leeward.loop.clock import Clock, SystemClock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.runtime.metrics import Metrics
+
+CERTIFICATES = "pki"
+"""In `data_dir`: what the server shows when it was given no certificate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiServerConfig:
+    """Without a certificate the server makes its own; without `client_ca_file` no client is known by certificate."""
+
+    data_dir: Path
+    port: int
+    token_auth_file: Path | None = None
+    tls_cert_file: Path | None = None
+    tls_private_key_file: Path | None = None
+    client_ca_file: Path | None = None
+
+
+async def run_apiserver(config: ApiServerConfig) -> None:
+    """Serves until cancelled. Raises: OSError when the port is taken, ValueError for files that cannot be read."""
+    clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
+    config.data_dir.mkdir(parents=True, exist_ok=True)
+    tls = _server_context(config, clock)
+    tokens = load_token_file(config.token_auth_file) if config.token_auth_file else {}
+    signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
+    async with Supervisor("apiserver") as supervisor:
+        store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
+        try:
+            server = await ApiServer.start(
+                store,
+                clock,
+                randomness,
+                supervisor,
+                metrics=metrics.registry,
+                tokens=tokens,
+                signing_key=signing_key,
+                collectors=False,
+            )
+            front = HttpFront(Fairness(server), server.authenticator, tls, port=config.port)
+            await front.start()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await front.stop()
+        finally:
+            await supervisor.close()
+            await store.close()
+
+
+def _server_context(config: ApiServerConfig, clock: Clock) -> ssl.SSLContext:
+    pair = _pair(config, clock)
+    authority = str(config.client_ca_file) if config.client_ca_file else None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=authority)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.verify_mode = ssl.CERT_OPTIONAL if authority else ssl.CERT_NONE
+    context.load_cert_chain(pair.certificate, pair.key)
+    return context
+
+
+def _pair(config: ApiServerConfig, clock: Clock) -> Pair:
+    if config.tls_cert_file is not None and config.tls_private_key_file is not None:
+        return Pair(config.tls_cert_file, config.tls_private_key_file)
+    return Authority(config.data_dir / CERTIFICATES, clock.now()).server("apiserver")

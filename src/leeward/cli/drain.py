@@ -1,0 +1,64 @@
+"""`leeward drain`"""
+
+import time
+
+import click
+
+from leeward.app.local.api import AdminClient
+from leeward.app.local.draining import Copy, copies_in
+from leeward.app.local.errors import FleetError
+from leeward.app.local.tainting import DRAIN, change_taints, control_plane, with_taint
+from leeward.cli.parameters import Duration
+from leeward.cli.settings import Settings
+from leeward.loop.clock import Deadline
+
+POLL_SECONDS = 0.5
+
+
+@click.command()
+@click.argument("cluster")
+@click.option("--timeout", type=Duration(), default="15m", show_default=True, metavar="DURATION", help="Look so long.")
+@click.pass_obj
+def drain(settings: Settings, cluster: str, timeout: float) -> None:
+    """Move everything out of a cluster, gracefully.
+
+    A copy goes when its replacement is healthy elsewhere. Ctrl-C and the timeout end the looking, not the drain, which
+    `leeward uncordon` takes back.
+    """
+    with control_plane(settings.layout) as api:
+        change_taints(api, cluster, with_taint(DRAIN))
+        click.echo(f"{cluster} is being drained (taint {DRAIN})")
+        try:
+            staying = _watch(api, cluster, Deadline(timeout))
+        except KeyboardInterrupt:
+            click.echo(f"the drain goes on; `leeward uncordon {cluster}` takes it back")
+            raise
+    click.echo(f"{cluster} is drained" + (f", but for {len(staying)} that stay" if staying else ""))
+
+
+def _watch(api: AdminClient, cluster: str, deadline: Deadline) -> list[Copy]:
+    """Tells every change until only what stays is left, and returns that. Raises: FleetError at the deadline."""
+    told: dict[str, str] = {}
+    while True:
+        copies = copies_in(api, cluster)
+        _tell(told, {copy.workload: copy.state for copy in copies})
+        left = [copy.workload for copy in copies if not copy.staying]
+        if not left:
+            return copies
+        if deadline.has_passed:
+            raise FleetError(
+                f"{cluster} is not drained yet, {', '.join(left)} are still in it: the drain goes on; look again with "
+                f"`leeward drain {cluster}`, or take it back with `leeward uncordon {cluster}`"
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def _tell(told: dict[str, str], states: dict[str, str]) -> None:
+    """Prints what changed since, and takes it into `told`."""
+    for workload in sorted(told.keys() - states.keys()):
+        click.echo(f"  {workload}: moved")
+        del told[workload]
+    for workload, state in states.items():
+        if told.get(workload) != state:
+            click.echo(f"  {workload}: {state}")
+    told.update(states)

@@ -1,0 +1,26 @@
+"""`leeward restore`"""
+
+from pathlib import Path
+
+import click
+
+from leeward.cli.settings import Settings
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--member", default="", metavar="NAME", help="Restore a member.  [default: the control plane]")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def restore(settings: Settings, file: Path, member: str, yes: bool) -> None:
+    """Put back what was backed up.
+
+    The objects in FILE take the place of all that are there now. What runs is stopped for it, and started again.
+    """
+    from leeward.app.local.backups import restore as put_back
+
+    what = f"member {member}" if member else "the control plane"
+    if not yes:
+        click.confirm(f"Replace all objects of {what}?", abort=True)
+    summary = put_back(settings.layout, member, file)
+    click.echo(f"{what}: {summary.objects} objects as of revision {summary.revision}")

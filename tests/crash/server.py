@@ -1,0 +1,53 @@
+"""A real control plane as a process of its own, to be killed and started again on the same directory."""
+
+import asyncio
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, Process
+from pathlib import Path
+
+from leeward.app.local.credentials import issue_credentials
+from leeward.app.local.fleet import Fleet, save_fleet
+from leeward.app.local.layout import CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout
+from leeward.app.local.ports import pick_port
+from leeward.client import Client
+from leeward.client.connection import transport_of
+from leeward.client.kubeconfig import load
+from leeward.loop.randomness import Randomness
+
+START_SECONDS = 60.0
+
+
+class Server:
+    """Nothing but the directory outlives a kill."""
+
+    def __init__(self, directory: Path) -> None:
+        self.layout = Layout(directory)
+        self._process: Process | None = None
+        randomness = Randomness()
+        fleet = Fleet(pick_port(randomness))
+        save_fleet(self.layout, fleet)
+        issue_credentials(self.layout, fleet, randomness)
+
+    def client(self) -> Client:
+        return Client(transport_of(load(self.layout.kubeconfig, CONTROL_PLANE_CONTEXT)), "crash-test")
+
+    async def start(self) -> None:
+        """Returns when everything is served."""
+        ready = self.layout.ready_file(CONTROL_PLANE)
+        ready.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "leeward.cli", "run", CONTROL_PLANE, "--data-dir", str(self.layout.root)]
+        log = self.layout.root / "server.log"
+        with log.open("ab") as output:
+            self._process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=output, stderr=output)
+        async with asyncio.timeout(START_SECONDS):
+            while not ready.exists():
+                assert self._process.returncode is None, log.read_text()[-2000:]
+                await asyncio.sleep(0.02)
+
+    async def kill(self) -> None:
+        """kill -9, at whatever instruction it is."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGKILL)
+            await process.wait()

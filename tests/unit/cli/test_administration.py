@@ -1,0 +1,204 @@
+"""cordon, uncordon, taint, drain and brake against an API server that only keeps objects."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leeward.app.local.credentials import issue_credentials
+from leeward.app.local.fleet import Fleet, Member, save_fleet
+from leeward.app.local.layout import Layout
+from leeward.cli import drain as drain_module
+from leeward.cli.program import main
+from leeward.loop.randomness import Randomness
+from tests.json_server import JsonServer, serve_json
+
+CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
+MEMBER1 = f"{CLUSTERS}/member1"
+BINDINGS = "/apis/work.karmada.io/v1alpha2/resourcebindings"
+BRAKE = "/api/v1/namespaces/karmada-system/configmaps/leeward-brake"
+CORDON = {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}
+DRAIN = {"key": "leeward.dev/drain", "effect": "NoExecute"}
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+    layout = Layout(tmp_path_factory.mktemp("fleet"))
+    issue_credentials(layout, Fleet(20_000, (Member("member1", "push", 20_001),)), Randomness(1))
+    return layout
+
+
+@pytest.fixture
+def server(layout: Layout) -> Iterator[JsonServer]:
+    with serve_json(layout) as server:
+        save_fleet(layout, Fleet(server.port, (Member("member1", "push", 20_001),)))
+        server.objects[MEMBER1] = {"metadata": {"name": "member1"}, "spec": {"syncMode": "Push"}}
+        yield server
+
+
+@pytest.fixture
+def run(layout: Layout, capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main([*arguments, "--data-dir", str(layout.root)])
+        captured = capsys.readouterr()
+        return int(end.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def taints(server: JsonServer) -> list[dict[str, Any]]:
+    return server.objects[MEMBER1]["spec"].get("taints", [])
+
+
+def binding(name: str, **spec: Any) -> dict[str, Any]:
+    resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": name}
+    return {"metadata": {"name": f"{name}-deployment", "namespace": "default"}, "spec": {"resource": resource, **spec}}
+
+
+def test_a_cluster_is_cordoned_once_and_uncordoned(server: JsonServer, run: Run) -> None:
+    assert run("cordon", "member1") == (0, "member1 cluster cordoned\n", "")
+    assert taints(server) == [CORDON]
+    assert run("cordon", "member1") == (0, "member1 cluster already cordoned\n", "")
+    assert run("uncordon", "member1") == (0, "member1 cluster uncordoned\n", "")
+    assert taints(server) == []
+    assert run("uncordon", "member1") == (0, "member1 cluster already uncordoned\n", "")
+
+
+def test_taints_of_others_stay(server: JsonServer, run: Run) -> None:
+    other = {"key": "example.com/x", "value": "y", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}
+    server.objects[MEMBER1]["spec"]["taints"] = [other]
+    run("cordon", "member1")
+    assert taints(server) == [other, CORDON]
+    run("uncordon", "member1")
+    assert taints(server) == [other]
+
+
+def test_taints_are_added_and_removed_in_one_command(server: JsonServer, run: Run) -> None:
+    assert run("taint", "member1", "a=b:NoExecute", "c:NoSchedule") == (0, "cluster/member1 tainted\n", "")
+    assert run("taint", "member1", "a:NoExecute-", "d:NoSchedule") == (0, "cluster/member1 modified\n", "")
+    assert [taint["key"] for taint in taints(server)] == ["c", "d"]
+    assert run("taint", "member1", "c-") == (0, "cluster/member1 untainted\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("taint", "member1", "a:Soon"), "cluster member1: 'a:Soon': the effect 'Soon' is none of"),
+        (("taint", "member1", "a-"), 'cluster member1: taint "a" not found'),
+        (("taint", "member1"), "Missing argument 'TAINT...'"),
+        (("cordon", "member9"), "there is no cluster 'member9': choose from member1"),
+    ],
+)
+def test_a_mistake_is_named(server: JsonServer, run: Run, arguments: tuple[str, ...], problem: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (1, "")
+    assert problem in err
+
+
+def test_a_cluster_that_others_change_all_the_time_is_left_alone(
+    server: JsonServer, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = server.answer
+
+    def refuse(method: str, path: str, body: Any) -> tuple[int, bytes]:
+        modified = b'{"message": "the object has been modified"}'
+        return (409, modified) if method == "PATCH" else answer(method, path, body)
+
+    monkeypatch.setattr(server, "answer", refuse)
+    code, _, err = run("cordon", "member1")
+    assert code == 1
+    assert "is being changed by others all the time: try again" in err
+
+
+def test_a_drain_tells_what_moves_what_is_held_and_what_stays(
+    server: JsonServer, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = [{"name": "member1", "replicas": 2}]
+    task = {"fromCluster": "member1", "reason": "TaintUntolerated", "producer": "TaintManager"}
+    tolerant = {"clusterTolerations": [{"operator": "Exists"}]}
+    held = [{"type": "leeward.dev/EvictionHeld", "status": "True", "reason": "NoPlaceToGo", "message": "no room"}]
+    looks = [
+        [
+            binding("daemon", clusters=here, placement=tolerant),
+            {**binding("full", clusters=here), "status": {"conditions": held}},
+            binding("web", clusters=here),
+            binding("elsewhere", clusters=[{"name": "member2"}]),
+        ],
+        [
+            binding("daemon", clusters=here, placement=tolerant),
+            binding("full", clusters=[], gracefulEvictionTasks=[task]),
+        ],
+        [binding("daemon", clusters=here, placement=tolerant)],
+    ]
+    answer = server.answer
+
+    def next_look(method: str, path: str, body: Any) -> tuple[int, bytes]:
+        if path == BINDINGS:
+            server.objects = {k: v for k, v in server.objects.items() if not k.startswith(BINDINGS)}
+            server.objects |= {f"{BINDINGS}/{b['metadata']['name']}": b for b in looks.pop(0)}
+        return answer(method, path, body)
+
+    monkeypatch.setattr(server, "answer", next_look)
+    monkeypatch.setattr(drain_module, "POLL_SECONDS", 0)
+    code, out, err = run("drain", "member1")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "member1 is being drained (taint leeward.dev/drain:NoExecute)",
+        "  Deployment default/daemon: stays, because its policy tolerates the taint",
+        "  Deployment default/full: held: no room",
+        "  Deployment default/web: 2 replicas to move",
+        "  Deployment default/web: moved",
+        "  Deployment default/full: moving, until its replacement is healthy",
+        "  Deployment default/full: moved",
+        "member1 is drained, but for 1 that stay",
+    ]
+    assert taints(server) == [DRAIN]
+
+
+def test_a_drain_that_takes_too_long_says_what_is_left_and_how_to_go_on(server: JsonServer, run: Run) -> None:
+    server.objects[f"{BINDINGS}/web"] = binding("web", clusters=[{"name": "member1"}])
+    code, _, err = run("drain", "member1", "--timeout", "0s")
+    assert code == 1
+    assert "Deployment default/web are still in it" in err
+    assert "`leeward uncordon member1`" in err
+    assert taints(server) == [DRAIN]
+    run("uncordon", "member1")
+    assert taints(server) == []
+
+
+def test_a_drain_can_be_interrupted(server: JsonServer, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    server.objects[f"{BINDINGS}/web"] = binding("web", clusters=[{"name": "member1"}])
+    monkeypatch.setattr(drain_module.time, "sleep", interrupted)
+    code, out, err = run("drain", "member1")
+    assert (code, err) == (130, "\nleeward: interrupted\n")
+    assert out.endswith("the drain goes on; `leeward uncordon member1` takes it back\n")
+
+
+def test_a_brake_that_never_was_is_not_engaged(server: JsonServer, run: Run) -> None:
+    assert run("brake", "status") == (0, "the brake is not engaged\n", "")
+    assert run("brake", "release") == (0, "the brake is not engaged\n", "")
+    assert BRAKE not in server.objects
+
+
+def test_a_brake_that_is_engaged_says_why_and_is_released(server: JsonServer, run: Run) -> None:
+    condition = '{"type":"Engaged","status":"True","reason":"FleetLooksDead","message":"4 of 4 clusters look dead"}'
+    data = {"since": "2026-01-01T00:00:00Z", "condition": condition}
+    server.objects[BRAKE] = {"metadata": {"name": "leeward-brake"}, "data": data}
+    said = "the brake is engaged since 2026-01-01T00:00:00Z: 4 of 4 clusters look dead\n"
+    assert run("brake", "status") == (0, said, "")
+    assert run("brake", "release") == (0, "the brake is released, until the fleet looks well again\n", "")
+    assert server.objects[BRAKE]["data"] == {**data, "overruled": "true"}
+    assert run("brake", "status")[1].startswith("the brake is released by hand")
+
+
+def test_a_fleet_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["cordon", "member1", "--data-dir", str(tmp_path)])
+    assert f"there is no fleet in {tmp_path}" in capsys.readouterr().err

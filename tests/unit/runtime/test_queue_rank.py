@@ -1,0 +1,18 @@
+"""The most urgent key comes out first."""
+
+from leeward.loop.clock import VirtualClock
+from leeward.loop.randomness import Randomness
+from leeward.loop.virtual import run_virtual
+from leeward.runtime.queue import WorkQueue
+
+RANKS = {"low": -1, "high": -9, "also low": -1}
+
+
+def test_keys_come_out_by_rank_and_then_in_turn() -> None:
+    async def story() -> None:
+        queue = WorkQueue[str](VirtualClock(), Randomness(0), RANKS.__getitem__)
+        for key in RANKS:
+            queue.add(key)
+        assert [await queue.get() for _ in RANKS] == ["high", "low", "also low"]
+
+    run_virtual(story())
