@@ -1,4 +1,7 @@
-"""Intervals and time-outs, under Karmada's names."""
+"""Intervals and time-outs, under Karmada's names.
+
+--cluster-monitor-period has no counterpart: silence is noticed at the instant at which it has lasted long enough.
+"""
 
 from dataclasses import dataclass
 
@@ -11,7 +14,6 @@ class Timing:
     cluster_failure_threshold: float = 30
     cluster_success_threshold: float = 30
     cluster_probe_timeout: float = 5
-    cluster_monitor_period: float = 5
     cluster_monitor_grace_period: float = 40
     cluster_startup_grace_period: float = 60
     cluster_lease_duration: float = 40
@@ -34,7 +36,6 @@ class Timing:
             cluster_failure_threshold=2,
             cluster_success_threshold=2,
             cluster_probe_timeout=3,
-            cluster_monitor_period=1,
             cluster_monitor_grace_period=4,
             cluster_startup_grace_period=6,
             cluster_lease_duration=4,
