@@ -37,7 +37,7 @@ from leeward.core.failover.application import (
     watch,
 )
 from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.eviction import decide_stay, purge_mode
+from leeward.core.failover.eviction import PurgeMode, decide_stay, purge_mode
 from leeward.core.failover.graceful import assess_tasks
 from leeward.core.failover.holding import Eviction, held_for_place, held_tasks, is_automatic
 from leeward.core.failover.leaving import leave
@@ -323,14 +323,14 @@ def _is_placement(spec: ResourceBindingSpec, clusters: Sequence[TargetCluster]) 
 
 
 def _with_tasks(
-    spec: ResourceBindingSpec, due: Sequence[Eviction], mode: str, now: datetime
+    spec: ResourceBindingSpec, due: Sequence[Eviction], mode: PurgeMode, now: datetime
 ) -> tuple[GracefulEvictionTask, ...]:
     tasks = [
         GracefulEvictionTask(
             from_cluster=eviction.cluster,
             reason=TAINT_UNTOLERATED,
             producer=TAINT_MANAGER,
-            purge_mode=mode,  # type: ignore[arg-type]
+            purge_mode=mode,
             creation_timestamp=wire_time(now),
         )
         for eviction in due

@@ -6,6 +6,7 @@ Karmada: pkg/controllers/cluster (taint manager), pkg/util/helper (taints); same
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from leeward.api.core import Taint, Toleration
 from leeward.api.policy import FailoverBehavior
@@ -52,7 +53,10 @@ def decide_stay(taints: Sequence[Taint], tolerations: Sequence[Toleration], now:
     return Stay(due, tuple(dict.fromkeys(taint for end, taint in ends if end == due)))
 
 
-def purge_mode(failover: FailoverBehavior | None, default: str) -> str:
+PurgeMode = Literal["Gracefully", "Directly"]
+
+
+def purge_mode(failover: FailoverBehavior | None, default: str) -> PurgeMode:
     """`Gracefully` or `Directly`: the policy's word, else the flag's."""
     if failover is not None and failover.cluster is not None:
         return failover.cluster.purge_mode or "Gracefully"
