@@ -82,7 +82,7 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
     fleet.eventually(lambda: fleet.taints(victim) == taints, f"{victim} has {taints}")
     fleet.eventually(lambda: moved_to(fleet, "member2"), "member2 has 3 and the task is gone")
     if ready[1] != "ClusterNotReady":
-        assert is_left_to_its_finalizer(fleet, victim)
+        fleet.eventually(lambda: is_left_to_its_finalizer(fleet, victim), "the old Work is held by its finalizer")
     told = fleet.kubectl("describe", "resourcebinding", "nginx-deployment")
     assert "EvictWorkloadFromClusterSucceed" in told
     assert "Result: {member2:3}" in told
