@@ -3,7 +3,7 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test crash oracle check format bench lock clean
+.PHONY: help setup demo test crash worlds oracle check format bench lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -22,6 +22,9 @@ oracle: setup  ## replay recorded answers: make oracle DIR=path (default: those 
 
 crash: setup  ## kill a real server N times while clients write, and account for every write (N=50)
 	@LEEWARD_CRASHES=$(or $(N),50) $(BIN)/pytest -s -p no:cacheprovider tests/crash
+
+worlds: setup  ## search small worlds, every order of events (STATES=100000)
+	@$(BIN)/python -m leeward.sim.small --states $(or $(STATES),100000)
 
 check: setup  ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check $(CODE)

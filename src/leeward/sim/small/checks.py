@@ -1,0 +1,173 @@
+"""What must hold whenever the scheduler writes a binding, told from the model alone: S1 to S4, S11, C2, C3.
+
+Nothing here asks the functions that are under test: whether a copy is seen healthy is looked up in the model again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from leeward.core.placement import Decision
+from leeward.core.scheduling import Placed, Unplaceable
+from leeward.sim.small.model import GRACE_TICKS, ClusterObject, Plan, Problem, Task, WorkObject
+from leeward.sim.small.worlds import NAMES, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """One write of the scheduler: the binding before and after it, and what was known then."""
+
+    workload: Workload
+    before: Plan
+    after: Plan
+    works: tuple[WorkObject | None, ...]
+    fleet: tuple[ClusterObject, ...]
+    decision: Decision
+
+    @property
+    def opened(self) -> list[Task]:
+        being_left = {task.cluster for task in self.before.tasks}
+        return [task for task in self.after.tasks if task.cluster not in being_left]
+
+    @property
+    def ended(self) -> list[Task]:
+        """Tasks that are over, and whose copy goes with them."""
+        there = {*self.after.assigned, *(task.cluster for task in self.after.tasks)}
+        return [task for task in self.before.tasks if task.cluster not in there]
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether the targets hold all that is asked for, or for what is not divided, a copy."""
+        if self.workload.is_divided:
+            return sum(self.after.assigned.values()) >= self.after.replicas
+        return bool(self.after.targets)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether all targets are seen healthy, as they were before this write."""
+        before = self.before
+        return before.rendered and bool(before.targets) and all(self.sees_healthy(*pair) for pair in before.targets)
+
+    def sees_healthy(self, cluster: int, replicas: int) -> bool:
+        work = self.works[cluster]
+        return work is not None and work.healthy and self.seen_ready(cluster) >= replicas
+
+    def seen_ready(self, cluster: int) -> int:
+        """The replicas that are known to be ready now, under the Work's present contents."""
+        work = self.works[cluster]
+        if work is None or work.deleting or not self.fleet[cluster].ready:
+            return 0
+        return work.ready if work.applied and work.reflected and work.since_ready else 0
+
+
+def check_decision(
+    workload: Workload,
+    before: Plan,
+    after: Plan,
+    works: tuple[WorkObject | None, ...],
+    fleet: tuple[ClusterObject, ...],
+    decision: Decision,
+) -> tuple[Problem, ...]:
+    """All that is wrong with one write of the scheduler."""
+    writing = Writing(workload, before, after, works, fleet, decision)
+    checks = (_keeps_copies, _shrinks_nothing, _is_legal, _is_conserved, _is_braked, _has_a_place, _spares, _is_single)
+    return tuple(problem for check in checks for problem in check(writing))
+
+
+def _keeps_copies(w: Writing) -> Iterator[Problem]:
+    """S1, of the copies whose eviction ends."""
+    for task in w.ended:
+        if task.mode == "Directly":
+            continue
+        name = NAMES[task.cluster]
+        if not w.is_covered:
+            yield Problem("S1", f"the copy in {name} goes, and what replaces it was not placed")
+        elif w.is_healthy:
+            continue
+        elif w.sees_healthy(task.cluster, task.replicas or 0):
+            yield Problem("S1", f"the copy in {name} is seen healthy and goes, what replaces it is not seen healthy")
+        elif task.age < GRACE_TICKS:
+            yield Problem("S1", f"the copy in {name} goes in its grace period, what replaces it is not seen healthy")
+
+
+def _shrinks_nothing(w: Writing) -> Iterator[Problem]:
+    """S1, of targets that get less without that the user asked for it."""
+    being_left = {task.cluster for task in w.after.tasks}
+    for cluster, replicas in w.before.targets:
+        left = w.after.assigned.get(cluster, 0)
+        if left >= replicas or cluster in being_left or w.before.asked:
+            continue
+        lost = min(replicas, w.seen_ready(cluster)) - left
+        if lost > 0:
+            yield Problem("S1", f"{NAMES[cluster]} loses {lost} replicas that are seen ready")
+        elif not w.is_covered:
+            yield Problem("S1", f"{NAMES[cluster]} shrinks to {left}, and what replaces it was not placed")
+
+
+def _is_legal(w: Writing) -> Iterator[Problem]:
+    """S2: nothing new on tainted clusters, nothing where it is being evicted, and as many clusters as asked for."""
+    being_left = {task.cluster for task in w.after.tasks}
+    for cluster, replicas in w.after.targets:
+        if cluster in being_left:
+            yield Problem("S2", f"{NAMES[cluster]} is a target, and is being left")
+        is_new = cluster not in w.before.assigned
+        if is_new and w.fleet[cluster].taints:
+            yield Problem("S2", f"{NAMES[cluster]} is a new target, and is tainted")
+        if replicas <= 0:
+            yield Problem("S3", f"{NAMES[cluster]} is to have {replicas} replicas")
+    groups = w.workload.groups
+    if groups is not None and isinstance(w.decision.result, Placed):
+        fewest, most = groups
+        if not fewest <= len(w.after.targets) <= most:
+            yield Problem("S2", f"{len(w.after.targets)} clusters, where {fewest} to {most} are asked for")
+
+
+def _is_conserved(w: Writing) -> Iterator[Problem]:
+    """S3; a write that leaves a new number of replicas to the next one changes at least nothing of their sum."""
+    assigned = sum(w.after.assigned.values())
+    says_so = isinstance(w.decision.result, Unplaceable)
+    waits = w.before.asked and assigned == sum(w.before.assigned.values())
+    if w.workload.is_divided and assigned != w.after.replicas and not says_so and not waits:
+        yield Problem("S3", f"{assigned} replicas are assigned, {w.after.replicas} are asked for")
+
+
+def _is_braked(w: Writing) -> Iterator[Problem]:
+    """S4: nothing is evicted while all clusters look dead."""
+    if w.opened and all(cluster.looks_dead for cluster in w.fleet):
+        yield Problem("S4", f"evicts from {_names(w.opened)} while every cluster looks dead")
+
+
+def _has_a_place(w: Writing) -> Iterator[Problem]:
+    """S11: what is evicted has a place to go, on clusters that are alive; `Directly` evicts regardless."""
+    if not any(task.mode != "Directly" for task in w.opened):
+        return
+    before = w.before.assigned
+    for cluster, replicas in w.after.targets:
+        if replicas > before.get(cluster, 0) and w.fleet[cluster].looks_dead:
+            yield Problem("S11", f"evicts from {_names(w.opened)} to {NAMES[cluster]}, which looks dead")
+    fewest = w.workload.groups[0] if w.workload.groups else 1
+    if not w.is_covered or (not w.workload.is_divided and len(w.after.targets) < fewest):
+        yield Problem("S11", f"evicts from {_names(w.opened)} without a place for all that is asked for")
+    if all(w.fleet[cluster].looks_dead for cluster in w.after.assigned):
+        yield Problem("S11", f"evicts from {_names(w.opened)}, and nothing is left on a cluster that is alive")
+
+
+def _spares(w: Writing) -> Iterator[Problem]:
+    """C2: a failover takes nothing from the clusters that are well."""
+    if not w.opened or w.before.asked:
+        return
+    evicted = {task.cluster for task in w.opened}
+    for cluster, replicas in w.before.targets:
+        left = w.after.assigned.get(cluster, 0)
+        if cluster not in evicted and w.fleet[cluster].ready and left < replicas:
+            yield Problem("C2", f"{NAMES[cluster]} is well, and shrinks from {replicas} to {left} in a failover")
+
+
+def _is_single(w: Writing) -> Iterator[Problem]:
+    """C3: a cluster is left once."""
+    left = [task.cluster for task in w.after.tasks]
+    if len(left) > len(set(left)):
+        yield Problem("C3", f"two eviction tasks for one cluster: {_names(w.after.tasks)}")
+
+
+def _names(tasks: list[Task] | tuple[Task, ...]) -> str:
+    return ", ".join(NAMES[task.cluster] for task in tasks)

@@ -1,0 +1,111 @@
+"""The real decision functions, asked about the states of one small world; the same question is answered once.
+
+`Rules` is the seam at which a test puts another function in the place of a real one, to see that it is found out.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from leeward.api.cluster import Cluster
+from leeward.core.execution.works import replicas_by_cluster
+from leeward.core.failover.brake import Brake, BrakeSettings, decide_brake, holds
+from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready, ready_condition
+from leeward.core.failover.taints import decide_taints
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.scheduling import Unplaceable
+from leeward.sim.small.checks import check_decision
+from leeward.sim.small.model import BrakeState, ClusterObject, ClusterState, Plan, Problem, WorkObject
+from leeward.sim.small.objects import (
+    NOW,
+    TICK,
+    age_of,
+    binding_of,
+    brake_of,
+    brake_state,
+    cluster_of,
+    decided,
+    instant,
+    tainted,
+    work_of,
+)
+from leeward.sim.small.worlds import GRACE_SECONDS, NAMES, TICK_SECONDS, SmallWorld
+
+BRAKE = BrakeSettings(release_seconds=TICK_SECONDS)
+PLACEMENT = PlacementSettings(graceful_seconds=GRACE_SECONDS)
+THRESHOLDS = Thresholds(TICK_SECONDS, TICK_SECONDS)
+MOST_ANSWERS = 1_000_000
+
+Works = tuple[WorkObject | None, ...]
+Fleet = tuple[ClusterObject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The decision functions that a world is searched with."""
+
+    placement: Callable[..., Decision] = decide_placement
+    brake: Callable[..., bool] = holds
+
+
+class Placing(NamedTuple):
+    """The plan that was decided on, what is wrong with it, and whether the scheduler looks again within a tick."""
+
+    plan: Plan
+    problems: tuple[Problem, ...]
+    wakes: bool
+
+
+class Decisions:
+    def __init__(self, world: SmallWorld, rules: Rules) -> None:
+        self._world = world
+        self._rules = rules
+        self.probe = lru_cache(MOST_ANSWERS)(self._probe)
+        self.taint = lru_cache(MOST_ANSWERS)(self._taint)
+        self.brake = lru_cache(MOST_ANSWERS)(self._brake)
+        self.braked = lru_cache(MOST_ANSWERS)(self._braked)
+        self.place = lru_cache(MOST_ANSWERS)(self._place)
+        self.needed = lru_cache(MOST_ANSWERS)(self._needed)
+
+    def _probe(self, cluster: ClusterState) -> ClusterState:
+        """The cluster after one more look at it."""
+        memory = HealthMemory(cluster.probed, instant(cluster.probed_age))
+        current = cluster_of(0, cluster.object, self._world.room).ready
+        memory, ready = decide_ready(memory, ready_condition(cluster.sight), current, NOW, THRESHOLDS)
+        assert memory is not None, "what was remembered is not forgotten"
+        seen = cluster.object._replace(ready=ready.status == "True", reason=ready.reason)
+        return ClusterState(cluster.sight, memory.status, age_of(memory.since, 1), seen)
+
+    def _taint(self, seen: ClusterObject, braked: bool) -> ClusterObject:
+        """The Cluster object with the taints that its condition calls for."""
+        cluster = cluster_of(0, seen, self._world.room)
+        decision = decide_taints(cluster, NOW, last_seen=None, eviction_seconds=TICK_SECONDS, failover=not braked)
+        return tainted(seen, decision)
+
+    def _brake(self, brake: BrakeState, fleet: Fleet) -> BrakeState:
+        return brake_state(decide_brake(brake_of(brake), self._clusters(fleet).values(), NOW, BRAKE).brake)
+
+    def _braked(self, brake: BrakeState, fleet: Fleet) -> bool:
+        real: Brake = brake_of(brake)
+        return self._rules.brake(real, self._clusters(fleet).values(), BRAKE)
+
+    def _place(self, index: int, plan: Plan, works: Works, fleet: Fleet, braked: bool) -> Placing:
+        """What the scheduler writes into a binding now."""
+        workload = self._world.workloads[index]
+        real_works = {NAMES[i]: work_of(i, work) for i, work in enumerate(works) if work is not None}
+        around = Surroundings(self._clusters(fleet), real_works, braked)
+        decision = self._rules.placement(binding_of(workload, plan), around, NOW, PLACEMENT)
+        after = decided(plan, decision)
+        problems = check_decision(workload, plan, after, works, fleet, decision)
+        is_retried = isinstance(decision.result, Unplaceable) or decision.held is not None
+        wakes = is_retried or (decision.wake_at is not None and decision.wake_at <= NOW + TICK)
+        return Placing(after, problems, wakes)
+
+    def _needed(self, index: int, plan: Plan) -> dict[int, int]:
+        """The clusters that need a Work, with its replicas."""
+        needed = replicas_by_cluster(binding_of(self._world.workloads[index], plan).spec)
+        return {NAMES.index(name): replicas for name, replicas in needed.items()}
+
+    def _clusters(self, fleet: Fleet) -> dict[str, Cluster]:
+        return {NAMES[i]: cluster_of(i, seen, self._world.room) for i, seen in enumerate(fleet)}

@@ -1,0 +1,85 @@
+"""Decision functions with a fault in them, to see that the search finds it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+
+Placement = Callable[[Binding, Surroundings, datetime, PlacementSettings], Decision]
+
+
+def altered(change: Callable[[Decision, Binding], Decision]) -> Placement:
+    """The real decision, and then `change`."""
+
+    def decide(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
+        return change(decide_placement(binding, around, now, settings), binding)
+
+    return decide
+
+
+def configured(**changes: bool) -> Placement:
+    """The real decision with a guard switched off."""
+
+    def decide(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
+        return decide_placement(binding, around, now, replace(settings, **changes))
+
+    return decide
+
+
+def without_brake(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
+    return decide_placement(binding, replace(around, brake=False), now, settings)
+
+
+def without_taints(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
+    """Taints make a copy leave, and keep none away."""
+    targets = {target.name for target in binding.spec.clusters}
+    fleet = {name: c if name in targets else _untainted(c) for name, c in around.fleet.items()}
+    return decide_placement(binding, replace(around, fleet=fleet), now, settings)
+
+
+def evicting_twice(decision: Decision, _: Binding) -> Decision:
+    return replace(decision, eviction_tasks=(*decision.eviction_tasks, *decision.eviction_tasks[-1:]))
+
+
+def impatient(decision: Decision, _: Binding) -> Decision:
+    """No eviction is waited for."""
+    return replace(decision, eviction_tasks=())
+
+
+def asleep(decision: Decision, _: Binding) -> Decision:
+    return replace(decision, wake_at=None)
+
+
+def silent(decision: Decision, _: Binding) -> Decision:
+    return replace(decision, held=None)
+
+
+def gathering(decision: Decision, _: Binding) -> Decision:
+    """A failover takes the chance to bring everything together."""
+    if not decision.evicted or not decision.clusters:
+        return decision
+    first, *_others = decision.clusters
+    everything = sum(target.replicas for target in decision.clusters)
+    return replace(decision, clusters=(msgspec.structs.replace(first, replicas=everything),))
+
+
+def losing(decision: Decision, _: Binding) -> Decision:
+    """One replica of each failover is lost."""
+    if not decision.evicted or not decision.clusters:
+        return decision
+    *others, last = decision.clusters
+    return replace(decision, clusters=(*others, msgspec.structs.replace(last, replicas=last.replicas - 1)))
+
+
+def forgetful(decision: Decision, binding: Binding) -> Decision:
+    """What the user changes is not carried out."""
+    return decision if decision.evicted else replace(decision, clusters=binding.spec.clusters or decision.clusters)
+
+
+def _untainted(cluster: Cluster) -> Cluster:
+    return msgspec.structs.replace(cluster, spec=msgspec.structs.replace(cluster.spec, taints=()))
