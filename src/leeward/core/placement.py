@@ -43,7 +43,7 @@ from leeward.core.failover.holding import Eviction, held_for_place, held_tasks, 
 from leeward.core.failover.leaving import leave
 from leeward.core.failover.recovery import find_withdrawal
 from leeward.core.scheduling import Fleet, Placed, Unplaceable, needs_scheduling, schedule
-from leeward.core.scheduling.taints import untolerated_taint
+from leeward.core.toleration import untolerated_taint
 
 DEFAULT_SCHEDULER = "default-scheduler"
 TAINT_MANAGER = "TaintManager"

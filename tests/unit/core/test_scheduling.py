@@ -19,7 +19,7 @@ from leeward.core.scheduling.api_enablement import is_enabled
 from leeward.core.scheduling.division import allocate_seats, divide
 from leeward.core.scheduling.model import Filter
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
-from leeward.core.scheduling.taints import untolerated_taint
+from leeward.core.toleration import untolerated_taint
 from tests.placements import TAINT, binding_spec, cluster, fleets, names, placed, specs, task
 
 

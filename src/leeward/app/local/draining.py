@@ -13,7 +13,7 @@ from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import ClusterResourceBinding, ResourceBinding
 from leeward.app.local.api import AdminClient
 from leeward.app.local.tainting import DRAIN
-from leeward.core.scheduling.taints import tolerates
+from leeward.core.toleration import tolerates
 
 Binding = ResourceBinding | ClusterResourceBinding
 

@@ -11,7 +11,7 @@ from typing import Literal
 from leeward.api.core import Taint, Toleration
 from leeward.api.policy import FailoverBehavior
 from leeward.core.failover.taints import NO_EXECUTE
-from leeward.core.scheduling.taints import tolerates
+from leeward.core.toleration import tolerates
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from leeward.api.meta import ReadOnlyManifest
 from leeward.api.quantity import parse_quantity
 from leeward.api.selectors import Requirement, matches
 from leeward.core.interpreter.fields import list_at, mapping_at
-from leeward.core.scheduling.taints import untolerated_taint
+from leeward.core.toleration import untolerated_taint
 
 Amounts = Mapping[str, Decimal]
 
