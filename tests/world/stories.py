@@ -9,6 +9,7 @@ from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
 from leeward.client import Client, NotFound
 from leeward.loop.virtual import run_virtual
+from leeward.manager.control_plane import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.sim.world import Mode, World
 
@@ -26,11 +27,12 @@ def play(
     members: Mapping[str, Mode] = PUSH_PUSH_PULL,
     timing: Timing | None = None,
     seed: int = 0,
+    manager: ManagerSettings | None = None,
 ) -> None:
     """Runs a story in a fresh world in which every member is Ready."""
 
     async def run() -> None:
-        async with World(members, timing or Timing.karmada(), seed) as world:
+        async with World(members, timing or Timing.karmada(), seed, manager=manager) as world:
             await world.until(lambda: all(world.is_ready(name) for name in members), 60)
             await story(world)
 

@@ -58,6 +58,7 @@ CLUSTERS = Resource("cluster.karmada.io", "v1alpha1", "clusters", "Cluster", Fal
 PROPAGATION_POLICIES = Resource(
     "policy.karmada.io", "v1alpha1", "propagationpolicies", "PropagationPolicy", True, PropagationPolicy
 )
+PRIORITY_CLASSES = Resource.of_manifests("scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", False)
 CLUSTER_PROPAGATION_POLICIES = Resource(
     "policy.karmada.io",
     "v1alpha1",

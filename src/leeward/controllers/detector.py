@@ -7,6 +7,7 @@ of the same name, is let go first, and made anew when it is gone.
 Karmada: pkg/detector; same for the parts named here.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +23,7 @@ from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import (
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
+    PRIORITY_CLASSES,
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
     Resource,
@@ -40,9 +42,18 @@ from leeward.runtime.templates import TemplateKey, Templates
 RESERVED_NAMESPACES = (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)
 
 
+@dataclass(frozen=True, slots=True)
+class DetectorSettings:
+    """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling."""
+
+    workload_affinity: bool = False
+    priorities: bool = True
+
+
 class Detector:
-    def __init__(self, plane: ControlPlane, templates: Templates) -> None:
+    def __init__(self, plane: ControlPlane, templates: Templates, settings: DetectorSettings) -> None:
         self._plane = plane
+        self._settings = settings
         self._templates = templates
         self._recorder = plane.recorder("resource-detector")
         self._policies = plane.informers.of(PROPAGATION_POLICIES)
@@ -92,7 +103,7 @@ class Detector:
         self, resource: Resource[Manifest], template: Manifest, policy: AnyPropagationPolicy
     ) -> None:
         """Creates the binding, or brings the fields that are ours up to date."""
-        desired = build_binding(template, policy)
+        desired = build_binding(template, policy, await self._priority_of(policy), self._settings.workload_affinity)
         digest = desired["metadata"]["annotations"][TEMPLATE_DIGEST_ANNOTATION] = template_digest(template)
         key = key_of(desired)
         kind, bindings = self._bindings[bool(key.namespace)]
@@ -113,6 +124,14 @@ class Detector:
             bindings.remember(
                 await self._plane.client.patch(kind, key.name, patch, key.namespace, resource_version=version)
             )
+
+    async def _priority_of(self, policy: AnyPropagationPolicy) -> int | None:
+        """Of the class that the policy names. Raises: NotFound while there is no such class, as in Karmada."""
+        asked = policy.spec.schedule_priority
+        if asked is None or not self._settings.priorities:
+            return None
+        priority_class = await self._plane.client.get(PRIORITY_CLASSES, asked.priority_class_name)
+        return int(priority_class.get("value", 0))
 
     async def _create_binding(self, kind: Resource[Any], bindings: Informer[Any], desired: Manifest) -> None:
         try:

@@ -5,12 +5,14 @@ deadlines are the decision's `wake_at`.
 
 The most urgent bindings come first. Those that are taken from the queue together are decided in one stroke, on one
 state of the fleet, where each takes from what the others can be given; then they are written concurrently. What finds
-no place is tried again when a cluster changes, with growing pauses, and at the latest after five minutes.
+no place is tried again when a cluster changes, with growing pauses, and at the latest after five minutes. Where room
+decides, the estimators are asked first (`runtime/estimators.py`).
 
 Karmada: pkg/scheduler, the taint manager of pkg/controllers/cluster, pkg/controllers/gracefuleviction.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -25,11 +27,17 @@ from leeward.api.policy import Placement
 from leeward.api.resource import CLUSTERS, WORKS, Resource
 from leeward.api.work import Binding, ResourceBindingStatus, TargetCluster, Work
 from leeward.core.failover.application import application_failover
+from leeward.core.failover.brake import looks_dead
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.core.scheduling import Fleet, Placed, Unplaceable, plan, scheduled_condition
 from leeward.core.scheduling.batch import owner_of, priority_of
+from leeward.core.scheduling.estimates import Estimates, asks_for_room, estimator_of, question_of
+from leeward.core.scheduling.model import Profile, Request
+from leeward.core.scheduling.steps import DEFAULT_PROFILE
+from leeward.core.scheduling.workload_affinity import WorkloadGroups, workload_affinity_filters
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.informer import Informer
@@ -48,14 +56,32 @@ class BindingKey(NamedTuple):
     key: Key
 
 
+@dataclass(frozen=True, slots=True)
+class SchedulerSettings:
+    """Gates: `workload_affinity` is WorkloadAffinity, `multiple_pod_templates` MultiplePodTemplatesScheduling.
+
+    `estimators` are asked besides what clusters report of themselves; each has `estimator_timeout_seconds`
+    (--scheduler-estimator-timeout).
+    """
+
+    placement: PlacementSettings = field(default_factory=PlacementSettings)
+    workload_affinity: bool = False
+    multiple_pod_templates: bool = False
+    estimators: tuple[Estimator, ...] = ()
+    estimator_timeout_seconds: float = 3
+
+
 class Scheduler:
-    def __init__(self, plane: ControlPlane, settings: PlacementSettings, brake: BrakeView) -> None:
+    def __init__(self, plane: ControlPlane, settings: SchedulerSettings, brake: BrakeView) -> None:
         self._plane = plane
-        self._settings = settings
+        self._settings = settings.placement
         self._brake = brake
-        self._recorder = plane.recorder(settings.scheduler_name)
+        self._recorder = plane.recorder(settings.placement.scheduler_name)
         self._clusters = plane.informers.of(CLUSTERS)
-        self._fleet = Fleet()
+        self._groups = WorkloadGroups() if settings.workload_affinity else None
+        self._estimates = Estimates()
+        self._estimators = Estimators.of(plane, settings.estimators, settings.estimator_timeout_seconds)
+        self._fleet = Fleet(profile=self._profile(settings))
         self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
         self._attempts: dict[BindingKey, int] = {}
         self._works = plane.informers.of(WORKS)
@@ -79,6 +105,7 @@ class Scheduler:
         for informer in (self._clusters, self._works, bindings):
             await informer.wait_synced()
         await self._brake.wait_synced()
+        await self._ask_for_room(key)
         decided = await self._strokes.ask(key)
         if decided is None:
             self._attempts.pop(key, None)
@@ -95,6 +122,29 @@ class Scheduler:
         self._attempts.pop(key, None)
         return decision.wake_at
 
+    def _profile(self, settings: SchedulerSettings) -> Profile:
+        filters = () if self._groups is None else workload_affinity_filters(self._groups, self._is_left)
+        return Profile(
+            filters=(*DEFAULT_PROFILE.filters, *filters),
+            scores=DEFAULT_PROFILE.scores,
+            estimators=(*DEFAULT_PROFILE.estimators, estimator_of(self._estimates)),
+            multiple_pod_templates=settings.multiple_pod_templates,
+        )
+
+    def _is_left(self, name: str) -> bool:
+        """Whether what is in the cluster has to leave it."""
+        cluster = self._fleet.get(name)
+        return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or _has_no_execute(cluster)
+
+    async def _ask_for_room(self, key: BindingKey) -> None:
+        binding = self._binding(key)
+        if not self._estimators or binding is None or not asks_for_room(binding, self._fleet):
+            return
+        request = Request(binding.spec, multiple_pod_templates=self._fleet.profile.multiple_pod_templates)
+        question = question_of(request)
+        clusters = [name for name, cluster in self._fleet.items() if not looks_dead(cluster)]
+        self._estimates.put(question, await self._estimators.ask(question, clusters))
+
     def _decide(self, keys: Sequence[BindingKey]) -> Mapping[BindingKey, tuple[Binding, Decision]]:
         """Decides for all bindings that are there and have a placement, in one stroke."""
         found = ((key, self._binding(key)) for key in keys)
@@ -102,7 +152,11 @@ class Scheduler:
         now, brake = self._plane.clock.now(), self._brake.holds(self._fleet.values())
 
         def decide(key: BindingKey, binding: Binding) -> Decision:
-            return decide_placement(binding, Surroundings(self._fleet, self._works_by(key), brake), now, self._settings)
+            around = Surroundings(self._fleet, self._works_by(key), brake)
+            decision = decide_placement(binding, around, now, self._settings)
+            if self._groups is not None and key.key.namespace:
+                self._groups.put(binding, decision.clusters)
+            return decision
 
         return {key: (bindings[key], decision) for key, decision in plan(self._fleet, bindings, decide).items()}
 
@@ -195,8 +249,29 @@ class Scheduler:
                 self._controller.queue.add(BindingKey(plural, key_of(new)))
             elif old is not None:
                 self._fleet.release(owner_of(old))
+            self._group_changed(plural, old, new)
 
         return changed
+
+    def _group_changed(self, plural: str, old: Binding | None, new: Binding | None) -> None:
+        """Those of a group that wait are decided again when another of it has moved."""
+        binding = new or old
+        if self._groups is None or binding is None or not binding.namespace:
+            return
+        beside = self._groups.beside(binding)
+        if new is None:
+            self._groups.remove(binding)
+        else:
+            self._groups.put(new)
+            beside |= self._groups.beside(new)
+        if old is None or new is None or old.spec.clusters != new.spec.clusters:
+            for name in beside:
+                self._add_if_waiting(BindingKey(plural, Key(binding.namespace, name)))
+
+    def _add_if_waiting(self, key: BindingKey) -> None:
+        binding = self._binding(key)
+        if binding is not None and _is_waiting(binding):
+            self._controller.queue.add(key)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if new is not None:
@@ -242,6 +317,10 @@ def _backoff(attempts: int) -> timedelta:
 
 def _is_placeable(binding: Binding) -> bool:
     return binding.metadata.deletion_timestamp is None and binding.spec.placement is not None
+
+
+def _has_no_execute(cluster: Cluster) -> bool:
+    return any(taint.effect == "NoExecute" for taint in cluster.spec.taints)
 
 
 def _matters(old: Cluster, new: Cluster) -> bool:

@@ -7,10 +7,10 @@ from leeward.controllers.binding import BindingController
 from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings
 from leeward.controllers.cluster_taint_policy import ClusterTaintPolicyController
-from leeward.controllers.detector import Detector
+from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.controllers.policies import PolicyController
-from leeward.controllers.scheduler import Scheduler
+from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.failover.brake import BrakeSettings
 from leeward.core.failover.liveness import Patience
@@ -19,6 +19,7 @@ from leeward.manager.push import Connect, PushClusters
 from leeward.manager.timing import Timing
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.estimators import Estimator
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import Templates
 
@@ -33,6 +34,14 @@ class ManagerSettings:
     brake: BrakeSettings = field(default_factory=BrakeSettings)
     purge_mode: str = "Gracefully"
     """--no-execute-taint-eviction-purge-mode"""
+    workload_affinity: bool = False
+    """Gate `WorkloadAffinity`."""
+    multiple_pod_templates_scheduling: bool = False
+    """Gate `MultiplePodTemplatesScheduling`."""
+    priority_based_scheduling: bool = True
+    """Gate `PriorityBasedScheduling`."""
+    estimators: tuple[Estimator, ...] = ()
+    """Asked for room besides what clusters report of themselves."""
 
 
 class ControllerManager:
@@ -55,17 +64,8 @@ class ControllerManager:
             NamespaceSyncController(plane, NamespaceSyncSettings()),
             AgentAccessController(plane),
             PolicyController(plane, templates),
-            Detector(plane, templates),
-            Scheduler(
-                plane,
-                PlacementSettings(
-                    evict=settings.failover,
-                    graceful=settings.graceful_eviction,
-                    purge_mode=settings.purge_mode,
-                    graceful_seconds=timing.graceful_eviction_timeout,
-                ),
-                brake,
-            ),
+            Detector(plane, templates, _detector_settings(settings)),
+            Scheduler(plane, _scheduler_settings(settings), brake),
             BindingController(plane, RESOURCE_BINDING),
             BindingController(plane, CLUSTER_RESOURCE_BINDING),
             self._push,
@@ -79,3 +79,23 @@ class ControllerManager:
     async def close(self) -> None:
         """Ends the groups of the Push clusters; the rest ends with the plane's supervisor."""
         await self._push.close()
+
+
+def _detector_settings(settings: ManagerSettings) -> DetectorSettings:
+    return DetectorSettings(workload_affinity=settings.workload_affinity, priorities=settings.priority_based_scheduling)
+
+
+def _scheduler_settings(settings: ManagerSettings) -> SchedulerSettings:
+    placement = PlacementSettings(
+        evict=settings.failover,
+        graceful=settings.graceful_eviction,
+        purge_mode=settings.purge_mode,
+        graceful_seconds=settings.timing.graceful_eviction_timeout,
+    )
+    return SchedulerSettings(
+        placement,
+        workload_affinity=settings.workload_affinity,
+        multiple_pod_templates=settings.multiple_pod_templates_scheduling,
+        estimators=settings.estimators,
+        estimator_timeout_seconds=settings.timing.scheduler_estimator_timeout,
+    )

@@ -22,6 +22,7 @@ class Timing:
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300
     graceful_eviction_timeout: float = 600
+    scheduler_estimator_timeout: float = 3
     pod_startup_seconds: float = 2
 
     @staticmethod

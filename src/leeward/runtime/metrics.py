@@ -36,6 +36,12 @@ class Metrics:
             ("result", "schedule_type"),
             registry=self.registry,
         )
+        self.estimates = Counter(
+            "leeward_estimator_answers",
+            "Questions to an estimator: success, error, or late",
+            ("estimator", "result"),
+            registry=self.registry,
+        )
 
     def reconciled(self, controller: str, result: str, seconds: float) -> None:
         self._reconciles.labels(controller, result).inc()

@@ -9,6 +9,7 @@ The same components as in production run; only clock, links and the store's medi
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Self
 
@@ -121,10 +122,20 @@ class SimulatedMember:
 
 
 class World:
-    def __init__(self, members: Mapping[str, Mode], timing: Timing, seed: int = 0, clock: Clock | None = None) -> None:
+    """`manager` are the control plane's settings beside its timing."""
+
+    def __init__(
+        self,
+        members: Mapping[str, Mode],
+        timing: Timing,
+        seed: int = 0,
+        clock: Clock | None = None,
+        manager: ManagerSettings | None = None,
+    ) -> None:
         self.clock = clock or VirtualClock()
         self.randomness = Randomness(seed)
         self.timing = timing
+        self._settings = replace(manager or ManagerSettings(), timing=timing)
         self.place = Place()
         self.client = Client(LinkedTransport(self.place, ADMIN))
         self.metrics = Metrics()
@@ -180,7 +191,7 @@ class World:
     def start_controllers(self) -> None:
         self._controlling = Supervisor("controllers")
         plane = self.plane(Client(LinkedTransport(self.place, ADMIN)), self._controlling)
-        self._manager = ControllerManager(plane, self._connect, ManagerSettings(timing=self.timing))
+        self._manager = ControllerManager(plane, self._connect, self._settings)
         self._manager.start()
 
     async def stop_controllers(self) -> None:

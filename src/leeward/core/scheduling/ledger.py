@@ -11,6 +11,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.quantity import Quantity
 from leeward.api.work import Component, ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.capacity import Capacity, Demand
+from leeward.core.scheduling.model import Request
 
 Parts = tuple[tuple[Mapping[str, Quantity], int], ...]
 """Requests, and how many replicas with each."""
@@ -57,6 +58,17 @@ class Ledger:
         except (ValueError, ArithmeticError):
             return 0
 
+    def displaced(self, name: str, request: Request) -> int:
+        """How many of what the request asks for the promised replicas take the place of, at most."""
+        account = self._accounts.get(name)
+        if account is None or not account.promises:
+            return 0
+        spec = request.spec
+        asked = [c.replica_requirements for c in spec.components] if request.is_set else [spec.replica_requirements]
+        smallest, total = _smallest([_demand(_request(each)) for each in asked]), sum if len(asked) > 1 else max
+        parts = (part for parts in account.promises.values() for part in parts)
+        return sum(count * max(1, total(_displaced(_demand(each), smallest))) for each, count in parts)
+
     def take(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> list[str]:
         """Promises the binding what it gets beyond what it has. Returns the clusters that have less now."""
         before = {target.name: target.replicas for target in spec.clusters}
@@ -102,6 +114,25 @@ def _parts(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetC
         new = target.name not in before
         return tuple((_request(asked.get(c.name)), c.replicas) for c in target.components if new)
     return ((_request(spec.replica_requirements), target.replicas - before.get(target.name, 0)),)
+
+
+def _demand(request: Mapping[str, Quantity]) -> Mapping[str, int]:
+    """Amounts by resource; what cannot be read asks for nothing, as its promise took nothing."""
+    try:
+        return dict(Demand.of(request).amounts)
+    except (ValueError, ArithmeticError):
+        return {}
+
+
+def _smallest(demands: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
+    """By resource, the least that any of them asks for, if any does."""
+    names = {name for demand in demands for name, amount in demand.items() if amount > 0}
+    return {name: min(demand[name] for demand in demands if demand.get(name, 0) > 0) for name in names}
+
+
+def _displaced(promised: Mapping[str, int], asked: Mapping[str, int]) -> list[int]:
+    """By resource, how many replicas must go from a node so that one of the promised size finds room there."""
+    return [0, *(-(-promised[name] // amount) for name, amount in asked.items() if name in promised)]
 
 
 def _request(requirements: object) -> Mapping[str, Quantity]:

@@ -9,12 +9,11 @@ from typing import Literal
 from leeward.api.cluster import Cluster
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
-from leeward.core.scheduling.capacity import MAX_REPLICAS
 from leeward.core.scheduling.trace import TermTrace
 
 
-def no_limit(spec: ResourceBindingSpec, cluster: Cluster) -> int:
-    return MAX_REPLICAS
+def any_request(request: "Request") -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -139,11 +138,13 @@ class Filter:
 
     `shared`: but for clusters that the binding has or leaves, it looks at nothing of the request but the placement, the
     affinity term in view and the template's kind; bindings with the same placement then share its answers.
+    `concerns`: whether it can refuse the request any cluster at all.
     """
 
     name: str
     reject: Callable[[Request, Cluster], str | None]
     shared: bool = False
+    concerns: Callable[[Request], bool] = any_request
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +157,14 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Estimator:
-    """`estimate` returns how many more replicas fit, `estimate_sets` how many more sets of all components.
+    """`estimate` answers how many more replicas (for a set: how many more sets of all components) fit into a cluster.
 
-    The smallest answer of all estimators counts; one that says nothing about sets has `no_limit` there.
+    It is asked once for each request; None: it knows nothing of such a request. The smallest answer of all estimators
+    counts.
     """
 
     name: str
-    estimate: Callable[[ResourceBindingSpec, Cluster], int]
-    estimate_sets: Callable[[ResourceBindingSpec, Cluster], int] = no_limit
+    estimate: Callable[[Request], Callable[[Cluster], int] | None]
 
 
 @dataclass(frozen=True, slots=True)

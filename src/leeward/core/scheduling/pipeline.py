@@ -12,7 +12,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling.fleet import FleetView
 from leeward.core.scheduling.model import Placed, Profile, Request, Unplaceable, is_reschedule_requested
-from leeward.core.scheduling.steps import DEFAULT_PROFILE, candidate_of, filter_clusters, finish, fit_message
+from leeward.core.scheduling.steps import DEFAULT_PROFILE, candidates_of, filter_clusters, finish, fit_message
 from leeward.core.scheduling.trace import Trace
 from leeward.core.scheduling.vectors import place_in_bulk
 
@@ -28,9 +28,10 @@ def schedule(
 ) -> Placed | Unplaceable:
     """Where the binding's template goes; when no affinity term gives a result, why the first one did not.
 
-    The order of `clusters` does not matter. `keep_assigned` is for a failover: see `Request`. `trace` is told why;
-    it costs nothing when it is not asked for. Holds: S2, S3, C2.
+    The order of `clusters` does not matter; a view of a fleet has the fleet's profile. `keep_assigned` is for a
+    failover: see `Request`. `trace` is told why; it costs nothing when it is not asked for. Holds: S2, S3, C2.
     """
+    profile = clusters.fleet.profile if isinstance(clusters, FleetView) else profile
     first_failure: Unplaceable | None = None
     for affinity_name in affinity_names_to_try(spec, status):
         request = Request(
@@ -69,4 +70,4 @@ def place(request: Request, clusters: Sequence[Cluster], profile: Profile = DEFA
     feasible, rejected = filter_clusters(request, clusters, profile)
     if not feasible:
         return Unplaceable("FitError", fit_message(len(clusters), rejected), rejected)
-    return finish(request, [candidate_of(request, cluster, profile) for cluster in feasible], lambda: rejected)
+    return finish(request, candidates_of(request, feasible, profile), lambda: rejected)

@@ -6,7 +6,7 @@ for static weights. Karmada fails on zone, provider and label; here they are spr
 
 from collections.abc import Sequence
 
-from leeward.api.policy import ReplicaSchedulingStrategy, SpreadConstraint
+from leeward.api.policy import Placement, ReplicaSchedulingStrategy, SpreadConstraint
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
 from leeward.core.scheduling.spreading import select_by_groups
@@ -37,6 +37,17 @@ def ignores_constraints(strategy: ReplicaSchedulingStrategy | None) -> bool:
         return False
     preference = strategy.weight_preference
     return preference is None or bool(preference.static_weight_list and not preference.dynamic_weight)
+
+
+def room_decides(placement: Placement) -> bool:
+    """Whether how much room clusters have can change the result.
+
+    Not for what goes everywhere, nor for static weights; overflow groups are for what has no room elsewhere.
+    """
+    strategy = placement.replica_scheduling
+    if any(term.overflow_affinities is not None for term in placement.cluster_affinities):
+        return True
+    return not ignores_constraints(strategy) and (divides(strategy) or bool(placement.spread_constraints))
 
 
 def select_by_cluster(

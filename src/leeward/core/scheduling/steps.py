@@ -84,27 +84,33 @@ def as_they_are(request: Request, names: Iterable[str]) -> tuple[TargetCluster, 
     return tuple(TargetCluster(name, components=parts if is_set else ()) for name in sorted(names))
 
 
-def candidate_of(request: Request, cluster: Cluster, profile: Profile) -> Candidate:
-    return Candidate(
-        cluster,
-        tier=tier_of(request, cluster),
-        score=sum(plugin.score(request, cluster) for plugin in profile.scores),
-        room=room_in(request, cluster, profile),
-        assigned=request.assigned.get(cluster.name, 0),
-    )
+def candidates_of(request: Request, clusters: Sequence[Cluster], profile: Profile) -> list[Candidate]:
+    """The clusters that passed the filters, with their scores and their room."""
+    room_in = _room(request, profile)
+    return [
+        Candidate(
+            cluster,
+            tier=tier_of(request, cluster),
+            score=sum(plugin.score(request, cluster) for plugin in profile.scores),
+            room=room_in(cluster),
+            assigned=request.assigned.get(cluster.name, 0),
+        )
+        for cluster in clusters
+    ]
 
 
-def room_in(request: Request, cluster: Cluster, profile: Profile) -> int:
-    """How many more replicas (or sets of components) fit, by the lowest estimate."""
+def _room(request: Request, profile: Profile) -> Callable[[Cluster], int]:
+    """How many more replicas (or sets of components) fit into a cluster, by the lowest estimate."""
     spec = request.spec
     if spec.replicas == 0 and not spec.components:
-        return MAX_REPLICAS
-    estimates = (
-        plugin.estimate_sets(spec, cluster) if request.is_set else plugin.estimate(spec, cluster)
-        for plugin in profile.estimators
-    )
-    room = min(estimates, default=MAX_REPLICAS)
-    return spec.replicas if room == MAX_REPLICAS else room
+        return lambda cluster: MAX_REPLICAS
+    asked = [estimate for plugin in profile.estimators if (estimate := plugin.estimate(request)) is not None]
+
+    def room_in(cluster: Cluster) -> int:
+        room = min((estimate(cluster) for estimate in asked), default=MAX_REPLICAS)
+        return spec.replicas if room == MAX_REPLICAS else room
+
+    return room_in
 
 
 def _targets(request: Request, selected: Sequence[Candidate]) -> tuple[TargetCluster, ...] | Unplaceable:

@@ -2,14 +2,17 @@
 
 A group is named by a binding's `workloadAffinityGroups` and lies within one namespace. `WorkloadGroups` knows who is in
 which group and where; the plug-ins are made from it, so that a profile without it (gate WorkloadAffinity off) does not
-have them. Karmada: plugins/workloadaffinity; same. A cluster that is a target already always passes.
+have them. A cluster that is a target already always passes.
+
+Karmada: plugins/workloadaffinity; same, but that a place which its holder has to leave holds nobody: a group would
+otherwise stay on a dead cluster for ever, each member for the sake of the others.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from leeward.api.cluster import Cluster
 from leeward.api.names import binding_name
-from leeward.api.work import Binding, WorkloadAffinityGroups
+from leeward.api.work import Binding, TargetCluster, WorkloadAffinityGroups
 from leeward.core.scheduling.model import Filter, Request
 
 Places = Mapping[str, frozenset[str]]
@@ -27,10 +30,11 @@ class WorkloadGroups:
         for binding in bindings:
             self.put(binding)
 
-    def put(self, binding: Binding) -> None:
+    def put(self, binding: Binding, clusters: Sequence[TargetCluster] | None = None) -> None:
+        """Takes in where the binding is, or the `clusters` to which it is about to go."""
         self.remove(binding)
         groups = _groups_of(binding.namespace, binding.spec.workload_affinity_groups)
-        targets = frozenset(target.name for target in binding.spec.clusters)
+        targets = frozenset(target.name for target in (binding.spec.clusters if clusters is None else clusters))
         for group in groups:
             self._places.setdefault(group, {})[binding.name] = targets
         if groups:
@@ -42,6 +46,11 @@ class WorkloadGroups:
             if not self._places[group]:
                 del self._places[group]
 
+    def beside(self, binding: Binding) -> set[str]:
+        """The names of the bindings of its namespace that share a group with this one."""
+        groups = self._groups.get((binding.namespace, binding.name), ())
+        return {name for group in groups for name in self._places[group]} - {binding.name}
+
     def others(self, request: Request, kind: str) -> list[frozenset[str]]:
         """Where the other bindings are that share the request's group of this kind."""
         resource, groups = request.spec.resource, request.spec.workload_affinity_groups
@@ -51,13 +60,20 @@ class WorkloadGroups:
         return [targets for name, targets in members.items() if name != own]
 
 
-def workload_affinity_filters(groups: WorkloadGroups) -> tuple[Filter, Filter]:
-    """The two plug-ins, looking at `groups` as they are when asked."""
+def stays_everywhere(cluster: str) -> bool:
+    return False
+
+
+def workload_affinity_filters(
+    groups: WorkloadGroups, is_left: Callable[[str], bool] = stays_everywhere
+) -> tuple[Filter, Filter]:
+    """The two plug-ins, looking at `groups` as they are when asked; `is_left`: what is in the cluster has to go."""
 
     def reject_alone(request: Request, cluster: Cluster) -> str | None:
         if cluster.name in request.assigned:
             return None
-        if all(not targets or cluster.name in targets for targets in groups.others(request, "affinity")):
+        others = groups.others(request, "affinity")
+        if all(cluster.name in targets or all(map(is_left, targets)) for targets in others):
             return None
         return "ResourceBinding with the same affinity group does not target this cluster"
 
@@ -68,7 +84,14 @@ def workload_affinity_filters(groups: WorkloadGroups) -> tuple[Filter, Filter]:
             return "cluster already has workload with the same anti-affinity group"
         return None
 
-    return Filter("WorkloadAffinity", reject_alone), Filter("WorkloadAntiAffinity", reject_together)
+    return (
+        Filter("WorkloadAffinity", reject_alone, concerns=_has_groups),
+        Filter("WorkloadAntiAffinity", reject_together, concerns=_has_groups),
+    )
+
+
+def _has_groups(request: Request) -> bool:
+    return request.spec.workload_affinity_groups is not None
 
 
 def _groups_of(namespace: str, groups: WorkloadAffinityGroups | None) -> list[_Group]:

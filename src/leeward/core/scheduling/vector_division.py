@@ -1,0 +1,100 @@
+"""Divide on arrays: the same shares as `assignment` gives, for clusters of one tier."""
+
+import numpy as np
+
+from leeward.api.work import TargetCluster
+from leeward.core.scheduling.assignment import Mode, mode_of, share_out, too_little_room
+from leeward.core.scheduling.bulk import Ints, allocate, listed
+from leeward.core.scheduling.division import names_descend
+from leeward.core.scheduling.fleet import Fleet
+from leeward.core.scheduling.found import Found
+from leeward.core.scheduling.model import Request, Unplaceable
+from leeward.core.scheduling.survey import Survey
+
+
+def assign_in_bulk(
+    request: Request, fleet: Fleet, survey: Survey, selected: Found
+) -> tuple[TargetCluster, ...] | Unplaceable:
+    mode = mode_of(request.placement.replica_scheduling)
+    if isinstance(mode, Unplaceable):
+        return mode
+    replicas = _replicas(mode, request, survey, fleet, selected)
+    if isinstance(replicas, Unplaceable):
+        return replicas
+    some = np.flatnonzero(replicas)
+    rows, counts = listed(selected.rows[some]), listed(replicas[some])
+    return tuple(TargetCluster(fleet.names[row], count) for row, count in zip(rows, counts, strict=True))
+
+
+def _replicas(mode: Mode, request: Request, survey: Survey, fleet: Fleet, selected: Found) -> Ints | Unplaceable:
+    match mode:
+        case "Duplicated":
+            return np.full(len(selected.rows), request.spec.replicas, dtype=np.int64)
+        case "StaticWeight":
+            return _by_static_weight(request, survey, selected)
+        case _:
+            return _by_room(request, fleet, selected, aggregated=mode == "Aggregated")
+
+
+def _by_static_weight(request: Request, survey: Survey, selected: Found) -> Ints:
+    weights = survey.weights[selected.rows]
+    if not weights.any():
+        weights = np.ones_like(weights)
+    missing = request.spec.replicas - int(selected.assigned.sum())
+    if request.keep_assigned and missing >= 0:
+        return _divide(request, missing, weights, selected.assigned)
+    return _divide(request, request.spec.replicas, weights, np.zeros_like(weights))
+
+
+def _by_room(request: Request, fleet: Fleet, selected: Found, aggregated: bool) -> Ints | Unplaceable:
+    replicas, assigned = request.spec.replicas, int(selected.assigned.sum())
+    nothing = np.zeros_like(selected.assigned)
+    if request.is_fresh:
+        weights = selected.available
+        if int(weights.sum()) < replicas:
+            return too_little_room(int(weights.sum()), "do fresh scale")
+        return _divide(request, replicas, _fewest(replicas, weights, selected, nothing, aggregated), nothing)
+    if assigned > replicas:
+        return _scale_down(request, fleet, selected, aggregated)
+    if assigned == replicas:
+        return selected.assigned
+    missing, weights = replicas - assigned, selected.room
+    if int(weights.sum()) < missing:
+        return too_little_room(int(weights.sum()), "scale up")
+    weights = _fewest(missing, weights, selected, selected.assigned, aggregated)
+    return selected.assigned + _divide(request, missing, weights, nothing)
+
+
+def _fewest(target: int, weights: Ints, selected: Found, used: Ints, aggregated: bool) -> Ints:
+    """For Aggregated the weights of the first clusters that together have room: those in use, then the roomiest."""
+    if not aggregated:
+        return weights
+    ties = (-selected.available, -selected.score) if selected.turn is None else (selected.turn,)
+    order = np.lexsort((*ties, -weights, used == 0))
+    enough = int(np.searchsorted(np.cumsum(weights[order]), target)) + 1
+    chosen = np.zeros_like(weights)
+    chosen[order[:enough]] = weights[order[:enough]]
+    return chosen
+
+
+def _scale_down(request: Request, fleet: Fleet, selected: Found, aggregated: bool) -> Ints | Unplaceable:
+    rows = {fleet.names[row]: at for at, row in enumerate(listed(selected.rows)) if selected.assigned[at]}
+    scheduled = {name: count for name, count in request.assigned.items() if name in rows}
+    shares = share_out("scale down", request, request.spec.replicas, scheduled, (), aggregated)
+    if isinstance(shares, Unplaceable):
+        return shares
+    replicas = np.zeros_like(selected.assigned)
+    for name, count in shares.items():
+        replicas[rows[name]] = count
+    return replicas
+
+
+def _divide(request: Request, replicas: int, weights: Ints, initial: Ints) -> Ints:
+    """As `division.divide`, for weights of which some are above 0."""
+    parties = np.flatnonzero(weights > 0)
+    if not len(parties) or (replicas == 0 and initial.any()):
+        return initial
+    result = initial.copy()
+    descend = names_descend(request.spec.resource.uid)
+    result[parties] = allocate(replicas, weights[parties], initial[parties], descend)
+    return result

@@ -1,0 +1,137 @@
+"""Asking estimators: several at once, each with a deadline, and the lowest answer counts.
+
+An `Estimator` knows more about how much room clusters have than they report: one that looks at the nodes, or at quotas.
+One that errs, or has not answered by the deadline, is left out: its silence limits nothing. It then rests, longer with
+every failure in a row, and one question at a time finds out whether it is back; so one that hangs costs its deadline
+once, not once for every binding. Who is left out is logged, and counted.
+
+Never decides: what the answers mean for a placement is `core.scheduling.estimates`.
+Karmada: pkg/estimator/client; the same minimum and the same deadline. There a dead estimator costs every binding its
+time-out.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from leeward.core.scheduling.estimates import Answers, Question, lowest
+from leeward.loop.clock import Clock
+from leeward.loop.supervisor import Supervisor
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import ControlPlane
+
+FIRST_REST_SECONDS = 10.0
+LAST_REST_SECONDS = 300.0
+
+log = logging.getLogger(__name__)
+
+
+class Estimator(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    async def estimate(self, question: Question, clusters: Sequence[str]) -> Answers:
+        """How many more fit into each of the clusters.
+
+        A cluster of which nothing is known is left out, or has `UNAUTHENTIC`. It may be cancelled.
+        Raises: anything; it is then left out.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class _Line:
+    """One estimator, and until when (monotonic seconds) it rests; None while it answers."""
+
+    estimator: Estimator
+    rests_until: float | None = None
+    failures: int = 0
+
+    def may_ask(self, now: float) -> bool:
+        """Whether to ask now; when a rest is over, only the first who comes may."""
+        if self.rests_until is None:
+            return True
+        if now < self.rests_until:
+            return False
+        self._rest(now)
+        return True
+
+    def failed(self, now: float) -> bool:
+        """Whether that is news."""
+        if self.rests_until is not None:
+            return False
+        self._rest(now)
+        return True
+
+    def answered(self) -> bool:
+        """Whether that is news."""
+        was_resting, self.rests_until, self.failures = self.rests_until is not None, None, 0
+        return was_resting
+
+    def _rest(self, now: float) -> None:
+        self.rests_until = now + min(FIRST_REST_SECONDS * 2 ** min(self.failures, 30), LAST_REST_SECONDS)
+        self.failures += 1
+
+
+class Estimators:
+    """`ask` is safe to call for many bindings at once: questions that mean the same are asked once."""
+
+    def __init__(
+        self,
+        estimators: Sequence[Estimator],
+        clock: Clock,
+        metrics: Metrics,
+        supervisor: Supervisor,
+        deadline_seconds: float,
+    ) -> None:
+        self._lines = [_Line(estimator) for estimator in estimators]
+        self._clock = clock
+        self._metrics = metrics
+        self._supervisor = supervisor
+        self._deadline_seconds = deadline_seconds
+        self._asked: dict[bytes, asyncio.Task[Answers]] = {}
+
+    @staticmethod
+    def of(plane: ControlPlane, estimators: Sequence[Estimator], deadline_seconds: float) -> "Estimators":
+        return Estimators(estimators, plane.clock, plane.metrics, plane.supervisor, deadline_seconds)
+
+    def __bool__(self) -> bool:
+        """Whether there is anyone to ask."""
+        return bool(self._lines)
+
+    async def ask(self, question: Question, clusters: Sequence[str]) -> Answers:
+        """The lowest answers of those who answer in time; empty when there is none. Never raises for an estimator."""
+        asked = self._asked.get(question.key)
+        if asked is None:
+            asked = self._supervisor.start(self._ask_all(question, clusters), "estimators")
+            self._asked[question.key] = asked
+            asked.add_done_callback(lambda _: self._asked.pop(question.key, None))
+        return await asyncio.shield(asked)
+
+    async def _ask_all(self, question: Question, clusters: Sequence[str]) -> Answers:
+        now = self._clock.monotonic()
+        asked = (self._ask_one(line, question, clusters) for line in self._lines if line.may_ask(now))
+        return lowest(await asyncio.gather(*asked))
+
+    async def _ask_one(self, line: _Line, question: Question, clusters: Sequence[str]) -> Answers:
+        name = line.estimator.name
+        try:
+            async with asyncio.timeout(self._deadline_seconds):
+                answers = lowest([await line.estimator.estimate(question, clusters)])
+        except TimeoutError:
+            self._leave_out(line, "late", f"no answer within {self._deadline_seconds:g} seconds")
+            return {}
+        except Exception as error:
+            self._leave_out(line, "error", repr(error))
+            return {}
+        self._metrics.estimates.labels(name, "success").inc()
+        if line.answered():
+            log.info("estimator %s answers again", name)
+        return answers
+
+    def _leave_out(self, line: _Line, result: str, reason: str) -> None:
+        self._metrics.estimates.labels(line.estimator.name, result).inc()
+        if line.failed(self._clock.monotonic()):
+            log.warning("estimator %s is left out for now: %s", line.estimator.name, reason)
