@@ -18,9 +18,7 @@ from datetime import datetime
 import msgspec
 
 from leeward.api.cluster import Cluster
-from leeward.api.codec import encode
 from leeward.api.meta import Condition, wire_time
-from leeward.api.policy import Placement
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.application import (
     FailureRecord,
@@ -36,14 +34,13 @@ from leeward.core.failover.application import (
     task_of,
     watch,
 )
-from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.eviction import PurgeMode, decide_stay, purge_mode
+from leeward.core.failover.eviction import Eviction, PurgeMode, due_evictions, purge_mode, replicas_in
 from leeward.core.failover.graceful import assess_tasks
-from leeward.core.failover.holding import Eviction, held_for_place, held_tasks, is_automatic
-from leeward.core.failover.leaving import leave
+from leeward.core.failover.holding import held_for_place, held_tasks, is_automatic
+from leeward.core.failover.leaving import NOTHING, leave, leave_further
+from leeward.core.failover.places import candidates, find_part, find_place, is_leaving
 from leeward.core.failover.recovery import find_withdrawal
-from leeward.core.scheduling import Fleet, Placed, Unplaceable, needs_scheduling, schedule
-from leeward.core.toleration import untolerated_taint
+from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling, schedule
 
 DEFAULT_SCHEDULER = "default-scheduler"
 TAINT_MANAGER = "TaintManager"
@@ -108,7 +105,7 @@ def decide_placement(
     if withdrawal is not None:
         return Decision(withdrawal.clusters, withdrawal.tasks, withdrawn=withdrawal.cluster)
     spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=assessment.kept)
-    due, next_due = _due_evictions(spec, fleet, now) if settings.evict else ((), None)
+    due, next_due = due_evictions(spec, fleet, now) if settings.evict else ((), None)
     braked = tuple(e for e in due if around.brake and is_automatic(e, fleet[e.cluster]))
     due = tuple(eviction for eviction in due if eviction not in braked)
     watched = _watch(binding, spec, around, now, settings)
@@ -139,25 +136,6 @@ def _watch(
     return watch(spec, items, parse_record(binding), now)
 
 
-def _due_evictions(
-    spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime
-) -> tuple[tuple[Eviction, ...], datetime | None]:
-    """The targets whose stay is over, and when the next one's ends."""
-    tolerations = spec.placement.cluster_tolerations if spec.placement else ()
-    due: list[Eviction] = []
-    later: list[datetime] = []
-    for target in spec.clusters:
-        cluster = fleet.get(target.name)
-        if cluster is None:
-            continue
-        stay = decide_stay(cluster.spec.taints, tolerations, now)
-        if stay.is_over(now):
-            due.append(Eviction(target.name, stay.untolerated))
-        elif stay.due is not None:
-            later.append(stay.due)
-    return tuple(due), min(later, default=None)
-
-
 def _place(
     binding: Binding,
     spec: ResourceBindingSpec,
@@ -175,16 +153,16 @@ def _place(
     if not needs_scheduling(_with_spec(binding, spec), fleet):
         return Decision(spec.clusters, spec.graceful_eviction_tasks)
     shunned = set(shunned) - {target.name for target in spec.clusters}
-    result = schedule(spec, binding.status, _candidates(spec, fleet, now, shunned))
+    result = schedule(spec, binding.status, candidates(spec, fleet, now, shunned))
     if shunned and isinstance(result, Unplaceable):
-        result = schedule(spec, binding.status, _candidates(spec, fleet, now))
+        result = schedule(spec, binding.status, candidates(spec, fleet, now))
     match result:
         case Placed():
             clusters = result.clusters
         case Unplaceable(kind="FitError"):
             clusters = ()
         case Unplaceable():
-            clusters = tuple(target for target in spec.clusters if not _is_leaving(fleet.get(target.name)))
+            clusters = tuple(target for target in spec.clusters if not is_leaving(fleet.get(target.name)))
     return Decision(clusters, spec.graceful_eviction_tasks, result)
 
 
@@ -198,18 +176,47 @@ def _evict(
 ) -> Decision:
     """Takes the copies away from `due` together with giving them another place; without one they stay (S11)."""
     mode = purge_mode(spec.failover, settings.purge_mode)
-    leaving = {eviction.cluster for eviction in due}
-    left = msgspec.structs.replace(
-        spec,
-        clusters=tuple(target for target in spec.clusters if target.name not in leaving),
-        graceful_eviction_tasks=_with_tasks(spec, due, mode, now) if settings.graceful else _without(spec, leaving),
-    )
-    result = _reschedule(binding, left, fleet, now, settings)
+    left = _left(spec, due, mode, now, settings)
+    result = _refusal(spec, settings) or find_place(binding, left, fleet, now)
     if isinstance(result, Placed):
         return Decision(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
     if mode == "Directly" or not settings.keep_without_place:
         return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
-    return replace(_place(binding, spec, fleet, now, settings), held=held_for_place(due, result.message))
+    held = held_for_place(spec, due, result.message)
+    leaving = {eviction.cluster for eviction in due}
+    part = find_part(binding, spec, leaving, fleet, now) if _refusal(spec, settings) is None else None
+    if part is None:
+        return replace(_place(binding, spec, fleet, now, settings), held=held)
+    moved = tuple(e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster))
+    left = _left(spec, moved, mode, now, settings, part.staying)
+    held = held_for_place(spec, due, result.message, part.staying)
+    return Decision(part.result.clusters, left.graceful_eviction_tasks, part.result, held, moved)
+
+
+def _left(
+    spec: ResourceBindingSpec,
+    due: Sequence[Eviction],
+    mode: PurgeMode,
+    now: datetime,
+    settings: PlacementSettings,
+    staying: Mapping[str, int] = NOTHING,
+) -> ResourceBindingSpec:
+    """`spec` once the copies have left these clusters, but for what stays; without gate GracefulEviction, no tasks."""
+    tasks = [
+        GracefulEvictionTask(
+            from_cluster=eviction.cluster,
+            reason=TAINT_UNTOLERATED,
+            producer=TAINT_MANAGER,
+            purge_mode=mode,
+            creation_timestamp=wire_time(now),
+        )
+        for eviction in due
+    ]
+    left = leave_further(spec, tasks, staying)
+    if settings.graceful:
+        return left
+    leaving = {eviction.cluster for eviction in due}
+    return msgspec.structs.replace(left, graceful_eviction_tasks=_without(spec, leaving))
 
 
 def _fail_over(
@@ -231,115 +238,13 @@ def _fail_over(
     if not settings.graceful:
         left = msgspec.structs.replace(left, graceful_eviction_tasks=_without(spec, leaving))
     suspects = () if settings.exact_health else watched.suspects
-    result = _reschedule(binding, left, fleet, now, settings, suspects)
+    result = _refusal(spec, settings) or find_place(binding, left, fleet, now, suspects)
     if isinstance(result, Unplaceable) and settings.keep_without_place:
         decision = _place(binding, spec, fleet, now, settings, watched.record.left)
         return replace(decision, held=held_failure(watched, result.message))
     clusters = result.clusters if isinstance(result, Placed) else left.clusters
     evicted = tuple(Eviction(task.from_cluster) for task in tasks)
     return Decision(clusters, left.graceful_eviction_tasks, result, evicted=evicted)
-
-
-def _reschedule(
-    binding: Binding,
-    left: ResourceBindingSpec,
-    fleet: Mapping[str, Cluster],
-    now: datetime,
-    settings: PlacementSettings,
-    suspects: Collection[str] = (),
-) -> Placed | Unplaceable:
-    """A place for what leaves, on clusters that are alive and no suspects. Targets that are not keep what they have."""
-    if left.suspension is not None and left.suspension.scheduling:
-        return Unplaceable("Error", "scheduling of this binding is suspended", {})
-    if not _may_schedule(left, settings):
-        return Unplaceable("Error", f"it is placed by another scheduler, {left.scheduler_name}", {})
-    frozen = tuple(t for t in left.clusters if t.name in suspects or _looks_dead(fleet.get(t.name)))
-    names = {*suspects, *(target.name for target in frozen)}
-    clusters = _candidates(left, fleet, now, names)
-    result = schedule(_without_frozen(left, frozen), binding.status, clusters, keep_assigned=True)
-    if isinstance(result, Unplaceable):
-        return result
-    placed = tuple(sorted((*result.clusters, *frozen), key=lambda target: target.name))
-    if not result.clusters or not _is_placement(left, placed):
-        return Unplaceable("Error", "no cluster that is alive would hold a copy", {})
-    return replace(result, clusters=placed)
-
-
-def _without_frozen(spec: ResourceBindingSpec, frozen: tuple[TargetCluster, ...]) -> ResourceBindingSpec:
-    """What is left to place: neither these replicas, nor these groups of a constraint on clusters."""
-    if not frozen:
-        return spec
-    names = {target.name for target in frozen}
-    held = sum(target.replicas for target in frozen)
-    placement = spec.placement or Placement()
-    constraints = tuple(
-        msgspec.structs.replace(c, min_groups=max(1, c.min_groups - len(frozen)), max_groups=c.max_groups - len(frozen))
-        if c.spread_by_field == "cluster"
-        else c
-        for c in placement.spread_constraints
-    )
-    return msgspec.structs.replace(
-        spec,
-        clusters=tuple(target for target in spec.clusters if target.name not in names),
-        replicas=max(0, spec.replicas - held) if spec.is_divided else spec.replicas,
-        placement=msgspec.structs.replace(placement, spread_constraints=constraints),
-    )
-
-
-def _looks_dead(cluster: Cluster | None) -> bool:
-    return cluster is None or cluster.is_being_deleted or looks_dead(cluster)
-
-
-def _is_leaving(cluster: Cluster | None) -> bool:
-    return cluster is None or cluster.is_being_deleted
-
-
-def _candidates(
-    spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, but: Collection[str] = ()
-) -> Sequence[Cluster]:
-    """All clusters but these, and but those that a copy would have to leave again at once (C1)."""
-    tolerations = spec.placement.cluster_tolerations if spec.placement else ()
-    targets = {target.name for target in spec.clusters}
-
-    def leaves_at(cluster: Cluster) -> datetime | None:
-        taints = cluster.spec.taints
-        tolerated = untolerated_taint(taints, tolerations) is None
-        return decide_stay(taints, tolerations, now).due if tolerated else None
-
-    def may_stay(cluster: Cluster) -> bool:
-        due = leaves_at(cluster)
-        return cluster.name in targets or due is None or due > now
-
-    if isinstance(fleet, Fleet):
-        return fleet.staying(encode(tolerations), leaves_at, now, targets, but)
-    return [fleet[name] for name in sorted(fleet) if name not in but and may_stay(fleet[name])]
-
-
-def _is_placement(spec: ResourceBindingSpec, clusters: Sequence[TargetCluster]) -> bool:
-    """Whether a scheduling result is a place to go: all replicas of a divided template, at least one copy of others."""
-    if not clusters:
-        return False
-    return not spec.is_divided or sum(target.replicas for target in clusters) >= spec.replicas
-
-
-def _with_tasks(
-    spec: ResourceBindingSpec, due: Sequence[Eviction], mode: PurgeMode, now: datetime
-) -> tuple[GracefulEvictionTask, ...]:
-    tasks = [
-        GracefulEvictionTask(
-            from_cluster=eviction.cluster,
-            reason=TAINT_UNTOLERATED,
-            producer=TAINT_MANAGER,
-            purge_mode=mode,
-            creation_timestamp=wire_time(now),
-        )
-        for eviction in due
-    ]
-    return leave(spec, tasks).graceful_eviction_tasks
-
-
-def _without(spec: ResourceBindingSpec, clusters: set[str]) -> tuple[GracefulEvictionTask, ...]:
-    return tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in clusters)
 
 
 def _may_schedule(spec: ResourceBindingSpec, settings: PlacementSettings) -> bool:
@@ -349,3 +254,16 @@ def _may_schedule(spec: ResourceBindingSpec, settings: PlacementSettings) -> boo
 
 def _with_spec(binding: Binding, spec: ResourceBindingSpec) -> Binding:
     return msgspec.structs.replace(binding, spec=spec)
+
+
+def _refusal(spec: ResourceBindingSpec, settings: PlacementSettings) -> Unplaceable | None:
+    """Why this binding is not for us to place, if it is not."""
+    if spec.suspension is not None and spec.suspension.scheduling:
+        return Unplaceable("Error", "scheduling of this binding is suspended", {})
+    if not _may_schedule(spec, settings):
+        return Unplaceable("Error", f"it is placed by another scheduler, {spec.scheduler_name}", {})
+    return None
+
+
+def _without(spec: ResourceBindingSpec, clusters: set[str]) -> tuple[GracefulEvictionTask, ...]:
+    return tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in clusters)

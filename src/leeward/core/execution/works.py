@@ -59,14 +59,22 @@ def build_works(
 
 
 def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
-    """The clusters that need a Work, with the replicas that each is to have; a target's own count comes first."""
-    replicas = {target.name: target.replicas for target in spec.clusters}
+    """The clusters that need a Work, with the replicas that each is to have; a target's own count comes first.
+
+    A target of which a part is leaving has both until that has ended.
+    """
+    assigned = {target.name: target.replicas for target in spec.clusters}
+    replicas = dict(assigned)
     for snapshot in spec.required_by:
         for target in snapshot.clusters:
             replicas.setdefault(target.name, target.replicas)
     for task in spec.graceful_eviction_tasks:
-        if task.purge_mode != "Directly":
+        if task.purge_mode == "Directly":
+            continue
+        if task.from_cluster not in assigned:
             replicas.setdefault(task.from_cluster, _replicas_being_left(spec, task))
+        elif spec.is_divided:
+            replicas[task.from_cluster] = assigned[task.from_cluster] + (task.replicas or 0)
     return replicas
 
 

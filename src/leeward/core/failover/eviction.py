@@ -3,13 +3,15 @@
 Karmada: pkg/controllers/cluster (taint manager), pkg/util/helper (taints); same, proven by its recorded cases.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from leeward.api.cluster import Cluster
 from leeward.api.core import Taint, Toleration
 from leeward.api.policy import FailoverBehavior
+from leeward.api.work import ResourceBindingSpec
 from leeward.core.failover.taints import NO_EXECUTE
 from leeward.core.toleration import tolerates
 
@@ -51,6 +53,41 @@ def decide_stay(taints: Sequence[Taint], tolerations: Sequence[Toleration], now:
         return Stay(None)
     due = min(end for end, _ in ends)
     return Stay(due, tuple(dict.fromkeys(taint for end, taint in ends if end == due)))
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """A cluster that the binding leaves now, and what makes it leave: taints, or that the copy there has failed."""
+
+    cluster: str
+    taints: tuple[Taint, ...] = ()
+
+    @property
+    def cause(self) -> str:
+        return f"which has the taint {', '.join(map(str, self.taints))}" if self.taints else "where the copy has failed"
+
+
+def due_evictions(
+    spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime
+) -> tuple[tuple[Eviction, ...], datetime | None]:
+    """The targets whose stay is over, and when the next one's ends."""
+    tolerations = spec.placement.cluster_tolerations if spec.placement else ()
+    due: list[Eviction] = []
+    later: list[datetime] = []
+    for target in spec.clusters:
+        cluster = fleet.get(target.name)
+        if cluster is None:
+            continue
+        stay = decide_stay(cluster.spec.taints, tolerations, now)
+        if stay.is_over(now):
+            due.append(Eviction(target.name, stay.untolerated))
+        elif stay.due is not None:
+            later.append(stay.due)
+    return tuple(due), min(later, default=None)
+
+
+def replicas_in(spec: ResourceBindingSpec, cluster: str) -> int:
+    return sum(target.replicas for target in spec.clusters if target.name == cluster)
 
 
 PurgeMode = Literal["Gracefully", "Directly"]

@@ -43,7 +43,6 @@ def assess_tasks(
 ) -> Assessment:
     """Judges the open tasks of `binding`; `works` are its Works by cluster. Holds: S1."""
     replaced = exact or is_replaced(binding)
-    healthy = _all_reported_healthy(binding) if exact else replaced and is_healthy(binding, clusters, works)
     kept: list[GracefulEvictionTask] = []
     finished: list[str] = []
     overdue: list[str] = []
@@ -56,6 +55,7 @@ def assess_tasks(
             continue
         end = task.creation_timestamp + timedelta(seconds=_grace(task, grace_seconds))
         old_copy = works.get(task.from_cluster), clusters.get(task.from_cluster)
+        healthy = _all_reported_healthy(binding) if exact else replaced and _is_covered(binding, task, clusters, works)
         may_end_late = exact or (replaced and _may_end_late(task, *old_copy))
         if _is_finished(task, healthy=healthy, is_late=now > end and may_end_late):
             finished.append(task.from_cluster)
@@ -69,13 +69,15 @@ def assess_tasks(
     return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(ends, default=None))
 
 
-def is_healthy(binding: Binding, clusters: Mapping[str, Cluster], works: Mapping[str, Work]) -> bool:
-    """Whether every present target is seen healthy; False without any."""
-    targets = binding.spec.clusters
+def _is_covered(
+    binding: Binding, task: GracefulEvictionTask, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
+) -> bool:
+    """Whether what replaces the old copy is seen healthy: not that part of it which stays for want of a place."""
+    others = tuple(target for target in binding.spec.clusters if target.name != task.from_cluster)
     return (
-        bool(targets)
+        bool(others)
         and is_current(binding)
-        and all(is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in targets)
+        and all(is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in others)
     )
 
 

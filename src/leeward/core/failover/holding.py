@@ -1,28 +1,15 @@
-"""What makes a copy leave, and why something that is due does not happen: the condition EvictionHeld, for people."""
+"""Why something that is due does not happen: the condition EvictionHeld, for people."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, UNREACHABLE_TAINT
-from leeward.api.work import Work
+from leeward.api.work import ResourceBindingSpec, Work
 from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.eviction import Eviction, replicas_in
 from leeward.core.failover.graceful import Assessment
 from leeward.core.failover.taints import key_of, policy_taints
-
-
-@dataclass(frozen=True, slots=True)
-class Eviction:
-    """A cluster that the binding leaves now, and what makes it leave: taints, or that the copy there has failed."""
-
-    cluster: str
-    taints: tuple[Taint, ...] = ()
-
-    @property
-    def cause(self) -> str:
-        return f"which has the taint {', '.join(map(str, self.taints))}" if self.taints else "where the copy has failed"
 
 
 def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
@@ -33,8 +20,14 @@ def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
     )
 
 
-def held_for_place(due: Sequence[Eviction], reason: str) -> Condition:
-    return _held("NoPlaceToGo", f"not evicted from {_list(due)}, because there is no place to go: {reason}")
+def held_for_place(
+    spec: ResourceBindingSpec, due: Sequence[Eviction], reason: str, staying: Mapping[str, int] | None = None
+) -> Condition:
+    """Says how many replicas of a divided template stay: all that are there, where it is not said."""
+    counts = {eviction.cluster: replicas_in(spec, eviction.cluster) for eviction in due} if staying is None else staying
+    kept = [eviction for eviction in due if eviction.cluster in counts]
+    number = f"{sum(counts.values())} replicas stay, " if spec.is_divided else ""
+    return _held("NoPlaceToGo", f"{number}not evicted from {_list(kept)}, because there is no place to go: {reason}")
 
 
 def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:

@@ -1,18 +1,28 @@
 """What it does to a binding that a copy leaves a cluster: the target goes, and an eviction task takes its place.
 
-Karmada: `ResourceBindingSpec.GracefulEvictCluster`; same, proven by its recorded cases.
+A part of a divided copy can leave as well: the target keeps what stays, the task's `replicas` say how many go, and the
+Work asks for both until the task has ended (`core.execution.works`).
+
+Karmada: `ResourceBindingSpec.GracefulEvictCluster`; same, proven by its recorded cases; there nothing leaves in part.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec
+from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+
+NOTHING: Mapping[str, int] = {}
 
 
-def leave(spec: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask]) -> ResourceBindingSpec:
-    """`spec` without the clusters of `tasks`. A cluster that is no target opens none, nor one that is being left."""
-    replicas = {target.name: target.replicas for target in spec.clusters}
+def leave(
+    spec: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
+) -> ResourceBindingSpec:
+    """`spec` without the clusters of `tasks`, but for the replicas that stay there.
+
+    A cluster that is no target opens no task, nor one that is being left.
+    """
+    replicas = {target.name: target.replicas - staying.get(target.name, 0) for target in spec.clusters}
     leaving = {task.from_cluster for task in tasks}
     being_left = {task.from_cluster for task in spec.graceful_eviction_tasks}
     opened = tuple(
@@ -22,6 +32,29 @@ def leave(spec: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask]) -> R
     )
     return msgspec.structs.replace(
         spec,
-        clusters=tuple(target for target in spec.clusters if target.name not in leaving),
+        clusters=tuple(_staying(t, staying) for t in spec.clusters if t.name not in leaving or t.name in staying),
         graceful_eviction_tasks=(*spec.graceful_eviction_tasks, *opened),
     )
+
+
+def leave_further(
+    spec: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
+) -> ResourceBindingSpec:
+    """As `leave`; where a part is leaving already, what follows it joins its task, whose time begins anew."""
+    targets = {target.name: target.replicas for target in spec.clusters}
+    following = {task.from_cluster: task for task in tasks if task.from_cluster in targets}
+
+    def joined(task: GracefulEvictionTask) -> GracefulEvictionTask:
+        name = task.from_cluster
+        if name not in following:
+            return task
+        replicas = (task.replicas or 0) + targets[name] - staying.get(name, 0)
+        return msgspec.structs.replace(following[name], replicas=replicas or None)
+
+    joint = tuple(joined(task) for task in spec.graceful_eviction_tasks)
+    return leave(msgspec.structs.replace(spec, graceful_eviction_tasks=joint), tasks, staying)
+
+
+def _staying(target: TargetCluster, staying: Mapping[str, int]) -> TargetCluster:
+    kept = staying.get(target.name, target.replicas)
+    return target if kept == target.replicas else msgspec.structs.replace(target, replicas=kept)

@@ -14,7 +14,7 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
-from leeward.core.failover.eviction import decide_stay
+from leeward.core.failover.eviction import decide_stay, replicas_in
 from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
@@ -56,7 +56,8 @@ def _is_alive_again(
         return False
     tolerations = spec.placement.cluster_tolerations if spec.placement else ()
     may_stay = not decide_stay(cluster.spec.taints, tolerations, now).is_over(now)
-    return may_stay and _is_feasible(spec, task, cluster) and is_seen_healthy(work, cluster, task.replicas or 0)
+    replicas = (task.replicas or 0) + replicas_in(spec, task.from_cluster)
+    return may_stay and _is_feasible(spec, task, cluster) and is_seen_healthy(work, cluster, replicas)
 
 
 def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:
@@ -71,13 +72,16 @@ def _with_old_copy(
     spec: ResourceBindingSpec, task: GracefulEvictionTask, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
 ) -> tuple[TargetCluster, ...] | None:
     """The present result, less what is not ready, plus the old copy; None when too much of it is ready already."""
-    ready = {t.name: min(t.replicas, seen_ready(works.get(t.name), clusters.get(t.name))) for t in spec.clusters}
-    healthy = {t.name for t in spec.clusters if is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas)}
-    old = TargetCluster(task.from_cluster, task.replicas or 0)
+    others = tuple(target for target in spec.clusters if target.name != task.from_cluster)
+    back, stayed = task.replicas or 0, replicas_in(spec, task.from_cluster)
     if spec.is_divided:
-        kept = _less(spec.clusters, ready, old.replicas)
+        ready = {t.name: min(t.replicas, seen_ready(works.get(t.name), clusters.get(t.name))) for t in others}
+        kept = _less(others, ready, back)
     else:
-        kept = _fewer(spec, healthy)
+        kept = _fewer(
+            spec, {t.name for t in others if is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas)}
+        )
+    old = TargetCluster(task.from_cluster, back + stayed)
     return None if kept is None else tuple(sorted((*kept, old), key=lambda target: target.name))
 
 

@@ -1,0 +1,160 @@
+"""Where copies may go: the scheduling pipeline, asked on behalf of a failover.
+
+    candidates   the clusters that a copy would not have to leave again at once
+    find_place   a place for all that leaves; what stays is frozen where it is
+    find_part    a place for as many replicas as find one; the others stay where they were
+
+Asks the scheduler and writes nothing; whether anything leaves is decided elsewhere. Holds: S2, S3, S11, C1, C2.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import encode
+from leeward.api.policy import Placement
+from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
+from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.eviction import decide_stay
+from leeward.core.scheduling import Fleet, Placed, Unplaceable, schedule
+from leeward.core.toleration import untolerated_taint
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A place for some of what leaves: the result with all clusters in it, and how many replicas stay in which."""
+
+    result: Placed
+    staying: Mapping[str, int]
+
+
+def candidates(
+    spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, but: Collection[str] = ()
+) -> Sequence[Cluster]:
+    """All clusters but these, and but those that a copy would have to leave again at once (C1)."""
+    tolerations = spec.placement.cluster_tolerations if spec.placement else ()
+    targets = {target.name for target in spec.clusters}
+
+    def leaves_at(cluster: Cluster) -> datetime | None:
+        taints = cluster.spec.taints
+        tolerated = untolerated_taint(taints, tolerations) is None
+        return decide_stay(taints, tolerations, now).due if tolerated else None
+
+    def may_stay(cluster: Cluster) -> bool:
+        due = leaves_at(cluster)
+        return cluster.name in targets or due is None or due > now
+
+    if isinstance(fleet, Fleet):
+        return fleet.staying(encode(tolerations), leaves_at, now, targets, but)
+    return [fleet[name] for name in sorted(fleet) if name not in but and may_stay(fleet[name])]
+
+
+def find_place(
+    binding: Binding,
+    left: ResourceBindingSpec,
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    suspects: Collection[str] = (),
+    staying: Collection[str] = (),
+) -> Placed | Unplaceable:
+    """A place for what is missing in `left`, on clusters that are alive and no suspects.
+
+    Targets that look dead, or are suspects, keep what they have; so do those of `staying`, which count for no group
+    that a spread constraint asks for.
+    """
+    kept = {*suspects, *staying}
+    frozen = tuple(t for t in left.clusters if t.name in kept or has_died(fleet.get(t.name)))
+    clusters = candidates(left, fleet, now, {*kept, *(target.name for target in frozen)})
+    result = schedule(_without_frozen(left, frozen, staying), binding.status, clusters, keep_assigned=True)
+    if isinstance(result, Unplaceable):
+        return result
+    placed = tuple(sorted((*result.clusters, *frozen), key=lambda target: target.name))
+    if not result.clusters or not _is_placement(left, placed):
+        return Unplaceable("Error", "no cluster that is alive would hold a copy", {})
+    return replace(result, clusters=placed)
+
+
+def find_part(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    leaving: Collection[str],
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+) -> Part | None:
+    """A place for as many replicas of `leaving` as find one, where there is none for all; None when there is for none.
+
+    How many that are is found by halving: a question for each bit of their number.
+    """
+    total = sum(target.replicas for target in spec.clusters if target.name in leaving)
+    found: Part | None = None
+    fits, too_many = 0, total
+    while spec.is_divided and too_many - fits > 1:
+        moved = (fits + too_many) // 2
+        staying = _stay(spec, leaving, fleet, total - moved)
+        result = find_place(binding, _keeping(spec, leaving, staying), fleet, now, staying=leaving)
+        if isinstance(result, Placed):
+            found, fits = Part(result, staying), moved
+        else:
+            too_many = moved
+    return found
+
+
+def _stay(
+    spec: ResourceBindingSpec, leaving: Collection[str], fleet: Mapping[str, Cluster], count: int
+) -> Mapping[str, int]:
+    """Where `count` replicas stay: in clusters that are alive first, where they are of use."""
+    staying: dict[str, int] = {}
+    targets = (target for target in spec.clusters if target.name in leaving)
+    for target in sorted(targets, key=lambda target: (has_died(fleet.get(target.name)), target.name)):
+        staying[target.name] = min(count, target.replicas)
+        count -= staying[target.name]
+    return {name: replicas for name, replicas in staying.items() if replicas}
+
+
+def _keeping(spec: ResourceBindingSpec, leaving: Collection[str], staying: Mapping[str, int]) -> ResourceBindingSpec:
+    counts = ((t, staying.get(t.name, 0) if t.name in leaving else t.replicas) for t in spec.clusters)
+    kept = tuple(msgspec.structs.replace(target, replicas=count) for target, count in counts if count)
+    return msgspec.structs.replace(spec, clusters=kept)
+
+
+def _without_frozen(
+    spec: ResourceBindingSpec, frozen: tuple[TargetCluster, ...], staying: Collection[str]
+) -> ResourceBindingSpec:
+    """What is left to place: neither these replicas, nor these groups of a constraint on clusters."""
+    if not frozen:
+        return spec
+    names = {target.name for target in frozen}
+    held = sum(target.replicas for target in frozen)
+    placement = spec.placement or Placement()
+    groups = len(names.difference(staying))
+    constraints = tuple(
+        msgspec.structs.replace(c, min_groups=max(1, c.min_groups - groups), max_groups=c.max_groups - len(frozen))
+        if c.spread_by_field == "cluster"
+        else c
+        for c in placement.spread_constraints
+    )
+    return msgspec.structs.replace(
+        spec,
+        clusters=tuple(target for target in spec.clusters if target.name not in names),
+        replicas=max(0, spec.replicas - held) if spec.is_divided else spec.replicas,
+        placement=msgspec.structs.replace(placement, spread_constraints=constraints),
+    )
+
+
+def has_died(cluster: Cluster | None) -> bool:
+    """Whether a copy in the cluster counts as lost."""
+    return is_leaving(cluster) or cluster is None or looks_dead(cluster)
+
+
+def is_leaving(cluster: Cluster | None) -> bool:
+    return cluster is None or cluster.is_being_deleted
+
+
+def _is_placement(spec: ResourceBindingSpec, clusters: Sequence[TargetCluster]) -> bool:
+    """Whether a scheduling result is a place to go: all replicas of a divided template, at least one copy of others."""
+    if not clusters:
+        return False
+    return not spec.is_divided or sum(target.replicas for target in clusters) >= spec.replicas

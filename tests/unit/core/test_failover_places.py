@@ -1,0 +1,151 @@
+"""Replicas of a divided template that find a place leave a lost cluster; those that find none stay there."""
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.api.core import Taint
+from leeward.api.policy import ClusterPreferences, Placement, ReplicaSchedulingStrategy, SpreadConstraint
+from leeward.api.work import ReplicaRequirements, ResourceBinding
+from leeward.core.execution.works import replicas_by_cluster
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from tests.builders import DEFAULT_TOLERATIONS, aggregated, at, binding, cluster, dead, fleet, targets, works
+
+SETTINGS = PlacementSettings()
+DYNAMIC = ReplicaSchedulingStrategy(
+    replica_scheduling_type="Divided",
+    replica_division_preference="Weighted",
+    weight_preference=ClusterPreferences(dynamic_weight="AvailableReplicas"),
+)
+AGGREGATED = ReplicaSchedulingStrategy(replica_scheduling_type="Divided", replica_division_preference="Aggregated")
+DRAIN = Taint(key="leeward.dev/drain", effect="NoExecute", time_added=at(0))
+
+
+def roomy(there: Cluster, room: int) -> Cluster:
+    """`there` with room for so many more replicas."""
+    summary = ResourceSummary(allocatable={"cpu": str(room), "pods": "110"})
+    return msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, resource_summary=summary))
+
+
+def spread(
+    strategy: ReplicaSchedulingStrategy, held: Mapping[str, int], groups: tuple[int, int] | None = None
+) -> ResourceBinding:
+    """A divided binding that holds these replicas, each of which asks for a whole core."""
+    constraint = groups and SpreadConstraint(spread_by_field="cluster", min_groups=groups[0], max_groups=groups[1])
+    placement = Placement(
+        cluster_tolerations=DEFAULT_TOLERATIONS,
+        replica_scheduling=strategy,
+        spread_constraints=(constraint,) if constraint else (),
+    )
+    asked = ReplicaRequirements(resource_request={"cpu": "1"})
+    return binding(placement, sum(held.values()), targets(**held), replica_requirements=asked)
+
+
+def decide(bound: ResourceBinding, *clusters: Cluster, seconds: float = 300) -> Decision:
+    return decide_placement(bound, Surroundings(fleet(*clusters)), at(seconds), SETTINGS)
+
+
+def replicas(decision: Decision) -> dict[str, int]:
+    return {target.name: target.replicas for target in decision.clusters}
+
+
+def after(bound: ResourceBinding, decision: Decision) -> ResourceBinding:
+    """The binding with the decision written to it."""
+    spec = msgspec.structs.replace(
+        bound.spec, clusters=decision.clusters, graceful_eviction_tasks=decision.eviction_tasks
+    )
+    return aggregated(msgspec.structs.replace(bound, spec=spec))
+
+
+@pytest.mark.parametrize("strategy", [DYNAMIC, AGGREGATED])
+def test_s11_replicas_that_find_room_leave_and_the_others_stay(strategy: ReplicaSchedulingStrategy) -> None:
+    decision = decide(spread(strategy, {"a": 5, "b": 2}), dead("a"), roomy(cluster("b"), 3))
+    assert replicas(decision) == {"a": 2, "b": 5}
+    (task,) = decision.eviction_tasks
+    assert (task.from_cluster, task.replicas) == ("a", 3)
+    assert decision.held is not None
+    assert decision.held.reason == "NoPlaceToGo"
+    assert decision.held.message.startswith("2 replicas stay, not evicted from a (cluster.karmada.io/not-ready")
+
+
+def test_s11_what_stayed_follows_when_room_appears() -> None:
+    bound = spread(DYNAMIC, {"a": 5, "b": 2})
+    partly = after(bound, decide(bound, dead("a"), roomy(cluster("b"), 3)))
+    waiting = decide(partly, dead("a"), roomy(cluster("b"), 0), seconds=310)
+    assert replicas(waiting) == {"a": 2, "b": 5}
+    assert waiting.eviction_tasks == partly.spec.graceful_eviction_tasks
+    decision = decide(partly, dead("a"), roomy(cluster("b"), 4), seconds=320)
+    assert replicas(decision) == {"b": 7}
+    (task,) = decision.eviction_tasks
+    assert (task.from_cluster, task.replicas, task.creation_timestamp) == ("a", 5, at(320)), "one task for both parts"
+    assert decision.held is None
+
+
+def test_s11_without_any_room_nothing_moves() -> None:
+    decision = decide(spread(DYNAMIC, {"a": 5, "b": 2}), dead("a"), roomy(cluster("b"), 0))
+    assert (replicas(decision), decision.eviction_tasks) == ({"a": 5, "b": 2}, ())
+    assert decision.held is not None
+    assert decision.held.message.startswith("5 replicas stay, ")
+
+
+def test_s2_no_part_moves_where_a_spread_constraint_would_not_be_met() -> None:
+    decision = decide(spread(DYNAMIC, {"a": 5, "b": 2}, groups=(2, 2)), dead("a"), roomy(cluster("b"), 3))
+    assert replicas(decision) == {"a": 5, "b": 2}
+
+
+def test_what_stays_of_two_clusters_stays_where_it_still_runs() -> None:
+    drained = cluster("a", taints=(DRAIN,))
+    decision = decide(spread(DYNAMIC, {"a": 3, "b": 3, "c": 1}), drained, dead("b"), roomy(cluster("c"), 4))
+    assert replicas(decision) == {"a": 2, "c": 5}
+    assert {task.from_cluster: task.replicas for task in decision.eviction_tasks} == {"a": 1, "b": 3}
+
+
+def test_s1_a_copy_that_leaves_in_part_does_not_shrink_before_its_replacement_is_healthy() -> None:
+    bound = spread(DYNAMIC, {"a": 5, "b": 2})
+    drained, other = cluster("a", taints=(DRAIN,)), cluster("b")
+    partly = after(bound, decide(bound, drained, roomy(other, 3)))
+    assert replicas_by_cluster(partly.spec) == {"a": 5, "b": 5}
+    around = Surroundings(fleet(drained, roomy(other, 0)), works({"a": 5, "b": 4}))
+    assert decide_placement(partly, around, at(2_000), SETTINGS).finished == (), "nor by time"
+    around = Surroundings(fleet(drained, roomy(other, 0)), works({"a": 5, "b": 5}))
+    done = decide_placement(partly, around, at(2_000), SETTINGS)
+    assert done.finished == ("a",)
+    assert replicas_by_cluster(after(partly, done).spec) == {"a": 2, "b": 5}
+
+
+def test_recovery_gives_a_part_back_to_the_copy_that_it_left() -> None:
+    bound = spread(DYNAMIC, {"a": 5, "b": 2})
+    partly = after(bound, decide(bound, dead("a"), roomy(cluster("b"), 3)))
+    around = Surroundings(fleet(cluster("a"), cluster("b")), works({"a": 5, "b": 2}))
+    decision = decide_placement(partly, around, at(400), SETTINGS)
+    assert (decision.withdrawn, replicas(decision), decision.eviction_tasks) == ("a", {"a": 5, "b": 2}, ())
+
+
+@given(
+    held=st.lists(st.integers(1, 12), min_size=2, max_size=5),
+    rooms=st.lists(st.integers(0, 8), min_size=5, max_size=5),
+    lost=st.integers(1, 2),
+    strategy=st.sampled_from([DYNAMIC, AGGREGATED]),
+)
+def test_s3_s11_as_many_replicas_move_as_find_room(
+    held: list[int], rooms: list[int], lost: int, strategy: ReplicaSchedulingStrategy
+) -> None:
+    names = "abcde"[: len(held)]
+    before = dict(zip(names, held, strict=True))
+    bound = spread(strategy, before)
+    alive = names[lost:]
+    others = [roomy(cluster(name), rooms[index]) for index, name in enumerate(alive)]
+    decision = decide(bound, *(dead(name) for name in names[:lost]), *others)
+    now = replicas(decision)
+    room = sum(rooms[: len(alive)])
+    leaving = sum(before[name] for name in names[:lost])
+    moved = {task.from_cluster: task.replicas or 0 for task in decision.eviction_tasks}
+    assert sum(now.values()) == sum(held)
+    assert sum(moved.values()) == (min(room, leaving) if alive else 0)
+    assert all(now.get(name, 0) + moved.get(name, 0) == before[name] for name in names[:lost])
+    assert all(now[name] >= before[name] for name in alive), "C2"
+    assert (decision.held is None) == (bool(alive) and room >= leaving)
