@@ -4,7 +4,7 @@ Karmada: pkg/controllers/cluster. Differs: NoExecute taints follow the 1.4 timin
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,19 +12,21 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import to_wire
-from leeward.api.core import Lease, Namespace
+from leeward.api.core import Lease, Namespace, Taint
 from leeward.api.diff import status_patch
-from leeward.api.meta import ObjectMeta, set_condition
+from leeward.api.meta import ObjectMeta, format_time, set_condition
 from leeward.api.names import (
     CLUSTER_CONTROLLER_FINALIZER,
     CLUSTER_NAMESPACE,
     EXECUTION_CONTROLLER_FINALIZER,
     EXECUTION_SPACE_PREFIX,
+    FLAPPING_TAINT,
     SYSTEM_LABEL,
     execution_space,
 )
 from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES, WORKS
 from leeward.client import AlreadyExists, NotFound
+from leeward.core.failover.flapping import Flapping, HoldDownSettings, decide_hold_down
 from leeward.core.failover.liveness import Patience, decide_liveness
 from leeward.core.failover.taints import decide_taints, describe_taints, stamp_no_execute
 from leeward.runtime.brake import BrakeView
@@ -37,11 +39,12 @@ BRAKED_PAUSE = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """`eviction_seconds` is --failover-eviction-timeout; `failover` the gate."""
+    """`eviction_seconds` is --failover-eviction-timeout; `failover` the gate; `hold_down` of clusters that flap."""
 
     patience: Patience
     eviction_seconds: float
     failover: bool = True
+    hold_down: HoldDownSettings = field(default_factory=HoldDownSettings)
 
 
 class ClusterController:
@@ -133,15 +136,37 @@ class ClusterController:
             eviction_seconds=self._settings.eviction_seconds,
             failover=self._settings.failover and not braked,
         )
-        taints = stamp_no_execute(decision.taints, now)
-        if taints != cluster.spec.taints or decision.annotations:
-            patch: dict[str, Any] = {"spec": {"taints": to_wire(taints) or None}}
-            if decision.annotations:
-                patch["metadata"] = {"annotations": dict(decision.annotations)}
-            updated = await self._patch(cluster, patch)
+        hold_down = decide_hold_down(cluster, decision.taints, now, self._settings.hold_down)
+        taints = stamp_no_execute(hold_down.taints, now)
+        annotations = {**decision.annotations, **hold_down.annotations}
+        if taints != cluster.spec.taints or annotations:
+            await self._write_taints(cluster, taints, annotations)
+        if hold_down.began is not None:
+            self._tell_hold_down(cluster, hold_down.began)
+        if braked:
+            return now + BRAKED_PAUSE
+        return min((i for i in (decision.wake_at, hold_down.wake_at) if i is not None), default=None)
+
+    async def _write_taints(
+        self, cluster: Cluster, taints: tuple[Taint, ...], annotations: Mapping[str, str | None]
+    ) -> None:
+        patch: dict[str, Any] = {}
+        if taints != cluster.spec.taints:
+            patch["spec"] = {"taints": to_wire(taints) or None}
+        if annotations:
+            patch["metadata"] = {"annotations": dict(annotations)}
+        updated = await self._patch(cluster, patch)
+        if taints != cluster.spec.taints:
             message = f"Taint cluster succeed: {describe_taints(taints)}"
             self._recorder.normal(CLUSTERS, updated, "TaintClusterSucceed", message)
-        return now + BRAKED_PAUSE if braked else decision.wake_at
+
+    def _tell_hold_down(self, cluster: Cluster, flapping: Flapping) -> None:
+        assert flapping.until is not None
+        message = (
+            f"The cluster comes and goes: nothing new is placed there before {format_time(flapping.until)}. "
+            f"To end that at once, remove the taint {FLAPPING_TAINT}."
+        )
+        self._recorder.warning(CLUSTERS, cluster, "ClusterFlapping", message)
 
     async def _ensure_execution_space(self, cluster: Cluster) -> None:
         name = execution_space(cluster.name)

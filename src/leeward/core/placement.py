@@ -34,11 +34,18 @@ from leeward.core.failover.application import (
     task_of,
     watch,
 )
-from leeward.core.failover.eviction import Eviction, PurgeMode, due_evictions, purge_mode, replicas_in
+from leeward.core.failover.eviction import Eviction, PurgeMode, due_evictions, last_resort_at, purge_mode, replicas_in
 from leeward.core.failover.graceful import assess_tasks
 from leeward.core.failover.holding import held_for_place, held_tasks, is_automatic
 from leeward.core.failover.leaving import NOTHING, leave, leave_further
-from leeward.core.failover.places import candidates, find_part, find_place, is_leaving
+from leeward.core.failover.places import (
+    candidates,
+    find_part,
+    find_place,
+    is_leaving,
+    tolerating_hold_down,
+    would_fit_held_down,
+)
 from leeward.core.failover.recovery import find_withdrawal
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling, schedule
 
@@ -117,13 +124,14 @@ def decide_placement(
         decision = _place(binding, spec, fleet, now, settings, watched.record.left)
     failed = tuple(eviction.cluster for eviction in decision.evicted if not eviction.taints)
     record = after_leaving(watched.record, failed, remember=not settings.exact_health)
+    instants = (assessment.wake_at, next_due, watched.wake_at, decision.wake_at)
     return replace(
         decision,
         held=decision.held or held_tasks(assessment, braked, around.works),
         foreign=not _may_schedule(spec, settings),
         finished=assessment.finished,
         annotations=record_patch(binding, record),
-        wake_at=min((i for i in (assessment.wake_at, next_due, watched.wake_at) if i is not None), default=None),
+        wake_at=min((instant for instant in instants if instant is not None), default=None),
     )
 
 
@@ -156,6 +164,8 @@ def _place(
     result = schedule(spec, binding.status, candidates(spec, fleet, now, shunned))
     if shunned and isinstance(result, Unplaceable):
         result = schedule(spec, binding.status, candidates(spec, fleet, now))
+    if would_fit_held_down(result, fleet):
+        result = schedule(tolerating_hold_down(spec), binding.status, candidates(spec, fleet, now))
     match result:
         case Placed():
             clusters = result.clusters
@@ -177,20 +187,23 @@ def _evict(
     """Takes the copies away from `due` together with giving them another place; without one they stay (S11)."""
     mode = purge_mode(spec.failover, settings.purge_mode)
     left = _left(spec, due, mode, now, settings)
-    result = _refusal(spec, settings) or find_place(binding, left, fleet, now)
+    resort_at = now if mode == "Directly" else last_resort_at(due, now)
+    last_resort = resort_at <= now
+    result = _refusal(spec, settings) or find_place(binding, left, fleet, now, last_resort=last_resort)
     if isinstance(result, Placed):
         return Decision(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
     if mode == "Directly" or not settings.keep_without_place:
         return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
     held = held_for_place(spec, due, result.message)
     leaving = {eviction.cluster for eviction in due}
-    part = find_part(binding, spec, leaving, fleet, now) if _refusal(spec, settings) is None else None
+    part = find_part(binding, spec, leaving, fleet, now, last_resort) if not _refusal(spec, settings) else None
+    wake_at = None if last_resort else resort_at
     if part is None:
-        return replace(_place(binding, spec, fleet, now, settings), held=held)
+        return replace(_place(binding, spec, fleet, now, settings), held=held, wake_at=wake_at)
     moved = tuple(e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster))
     left = _left(spec, moved, mode, now, settings, part.staying)
     held = held_for_place(spec, due, result.message, part.staying)
-    return Decision(part.result.clusters, left.graceful_eviction_tasks, part.result, held, moved)
+    return Decision(part.result.clusters, left.graceful_eviction_tasks, part.result, held, moved, wake_at=wake_at)
 
 
 def _left(

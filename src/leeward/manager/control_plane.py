@@ -13,6 +13,7 @@ from leeward.controllers.policies import PolicyController
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.failover.brake import BrakeSettings
+from leeward.core.failover.flapping import HoldDownSettings
 from leeward.core.failover.liveness import Patience
 from leeward.core.placement import PlacementSettings
 from leeward.manager.push import Connect, PushClusters
@@ -32,6 +33,8 @@ class ManagerSettings:
     graceful_eviction: bool = True
     """Gate `GracefulEviction`."""
     brake: BrakeSettings = field(default_factory=BrakeSettings)
+    hold_down: HoldDownSettings = field(default_factory=HoldDownSettings)
+    """Of clusters that flap."""
     purge_mode: str = "Gracefully"
     """--no-execute-taint-eviction-purge-mode"""
     workload_affinity: bool = False
@@ -56,7 +59,9 @@ class ControllerManager:
         patience = Patience(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period)
         self._controllers = (
             ClusterController(
-                plane, ClusterSettings(patience, timing.failover_eviction_timeout, settings.failover), brake
+                plane,
+                ClusterSettings(patience, timing.failover_eviction_timeout, settings.failover, settings.hold_down),
+                brake,
             ),
             BrakeController(plane, brake),
             ClusterTaintPolicyController(plane, brake),

@@ -15,6 +15,9 @@ from leeward.api.work import ResourceBindingSpec
 from leeward.core.failover.taints import NO_EXECUTE
 from leeward.core.toleration import tolerates
 
+LAST_RESORT_SECONDS = 1800
+"""How long taints must have stood before what they drive out may go to a cluster that is held down (C1)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stay:
@@ -84,6 +87,12 @@ def due_evictions(
         elif stay.due is not None:
             later.append(stay.due)
     return tuple(due), min(later, default=None)
+
+
+def last_resort_at(due: Sequence[Eviction], now: datetime) -> datetime:
+    """From when on what leaves may go to clusters that are held down, where no other takes it."""
+    since = (min((t.time_added or now for t in eviction.taints), default=now) for eviction in due)
+    return max(since, default=now) + timedelta(seconds=LAST_RESORT_SECONDS)
 
 
 def replicas_in(spec: ResourceBindingSpec, cluster: str) -> int:

@@ -15,10 +15,13 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import encode
+from leeward.api.core import Toleration
+from leeward.api.names import FLAPPING_TAINT
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay
+from leeward.core.failover.flapping import is_held_down
 from leeward.core.scheduling import Fleet, Placed, Unplaceable, schedule
 from leeward.core.toleration import untolerated_taint
 
@@ -59,12 +62,39 @@ def find_place(
     now: datetime,
     suspects: Collection[str] = (),
     staying: Collection[str] = (),
+    last_resort: bool = False,
 ) -> Placed | Unplaceable:
     """A place for what is missing in `left`, on clusters that are alive and no suspects.
 
     Targets that look dead, or are suspects, keep what they have; so do those of `staying`, which count for no group
-    that a spread constraint asks for.
+    that a spread constraint asks for. As a `last_resort` clusters that are held down will do.
     """
+    result = _find_place(binding, left, fleet, now, suspects, staying)
+    if last_resort and would_fit_held_down(result, fleet):
+        return _find_place(binding, tolerating_hold_down(left), fleet, now, suspects, staying)
+    return result
+
+
+def would_fit_held_down(result: Placed | Unplaceable, fleet: Mapping[str, Cluster]) -> bool:
+    """Whether nothing was found, and clusters that are held down were not considered."""
+    return isinstance(result, Unplaceable) and any(is_held_down(fleet[name]) for name in result.rejected)
+
+
+def tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
+    placement = spec.placement or Placement()
+    tolerations = (*placement.cluster_tolerations, Toleration(key=FLAPPING_TAINT, operator="Exists"))
+    placement = msgspec.structs.replace(placement, cluster_tolerations=tolerations)
+    return msgspec.structs.replace(spec, placement=placement)
+
+
+def _find_place(
+    binding: Binding,
+    left: ResourceBindingSpec,
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    suspects: Collection[str],
+    staying: Collection[str],
+) -> Placed | Unplaceable:
     kept = {*suspects, *staying}
     frozen = tuple(t for t in left.clusters if t.name in kept or has_died(fleet.get(t.name)))
     clusters = candidates(left, fleet, now, {*kept, *(target.name for target in frozen)})
@@ -83,6 +113,7 @@ def find_part(
     leaving: Collection[str],
     fleet: Mapping[str, Cluster],
     now: datetime,
+    last_resort: bool = False,
 ) -> Part | None:
     """A place for as many replicas of `leaving` as find one, where there is none for all; None when there is for none.
 
@@ -94,7 +125,8 @@ def find_part(
     while spec.is_divided and too_many - fits > 1:
         moved = (fits + too_many) // 2
         staying = _stay(spec, leaving, fleet, total - moved)
-        result = find_place(binding, _keeping(spec, leaving, staying), fleet, now, staying=leaving)
+        kept = _keeping(spec, leaving, staying)
+        result = find_place(binding, kept, fleet, now, staying=leaving, last_resort=last_resort)
         if isinstance(result, Placed):
             found, fits = Part(result, staying), moved
         else:
