@@ -1,4 +1,4 @@
-"""A cluster comes and goes, and is held down for that. The bound on moves is in `docs/decisions/0007-flapping.md`."""
+"""A cluster comes and goes, and is held down for that. The bound on moves is in `docs/decisions/0009-flapping.md`."""
 
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.resource import EVENTS

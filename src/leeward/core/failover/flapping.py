@@ -9,7 +9,7 @@ restart neither forgets nor restarts them. Who takes the taint away by hand ends
 policy that tolerates the taint is not concerned by it. What runs in the cluster stays; nothing here evicts.
 
 How often a workload can move with this is derived, and the other ways are weighed, in
-`docs/decisions/0007-flapping.md`. Karmada has no such thing. Holds: C1.
+`docs/decisions/0009-flapping.md`. Karmada has no such thing. Holds: C1.
 """
 
 from collections.abc import Mapping, Sequence
