@@ -22,7 +22,7 @@ class Supervisor:
 
     def __init__(self, name: str = "", on_failure: Callable[[BaseException], None] | None = None) -> None:
         self._name = name
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: dict[asyncio.Task[Any], None] = {}
         self._on_failure = on_failure
         self._closed = False
         self._farewells: list[Callable[[], None]] = []
@@ -33,7 +33,7 @@ class Supervisor:
             work.close()
             raise RuntimeError(f"supervisor {self._name!r} is closed")
         task = asyncio.get_running_loop().create_task(work, name=name)
-        self._tasks.add(task)
+        self._tasks[task] = None
         task.add_done_callback(self._forget)
         return task
 
@@ -65,7 +65,7 @@ class Supervisor:
             log.exception("a farewell of %s failed", self._title)
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if task.cancelled():
             return
         error = task.exception()

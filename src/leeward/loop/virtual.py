@@ -7,10 +7,15 @@ users and never runs threads.
 
 import asyncio
 import math
+import random
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
 from contextvars import Context
 from typing import Any, TypeVar
+
+from leeward.loop.lives import freezable
+
+TIE_NANOSECONDS = 1_000
 
 T = TypeVar("T")
 
@@ -53,12 +58,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """An asyncio event loop on virtual time that starts at zero.
 
     A timer never fires before its time, not even by a rounding error: whoever waits for what is left of a deadline
-    would else wait for ever smaller rests without end.
+    would else wait for ever smaller rests without end. `ties` draws which of several timers of the same instant fires
+    first, by delaying each up to a microsecond; without it they fire on the dot. Tasks can end in mid-sentence, with
+    their `Life`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ties: random.Random | None = None) -> None:
         self._jumping = _JumpingSelector()
+        self._ties = ties
         super().__init__(self._jumping)
+        self.set_task_factory(freezable)  # type: ignore[arg-type]
 
     def time(self) -> float:
         return self._jumping.elapsed
@@ -66,10 +75,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        return super().call_at(_nanoseconds(math.ceil(when * 1e9)), callback, *args, context=context)
+        later = self._ties.randrange(TIE_NANOSECONDS) if self._ties is not None else 0
+        return super().call_at(_nanoseconds(math.ceil(when * 1e9) + later), callback, *args, context=context)
 
 
-def run_virtual(main: Coroutine[Any, Any, T]) -> T:
+def run_virtual(main: Coroutine[Any, Any, T], ties: random.Random | None = None) -> T:
     """Runs `main` to its end on a fresh `VirtualLoop`. Raises: DeadlockError."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(ties)) as runner:
         return runner.run(main)

@@ -1,12 +1,14 @@
-"""The network between the parties of a world: links that can be cut, hang, and be slow."""
+"""The network between the parties of a world: links that can be cut, hang, be slow, and have weather."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.client import Request, Response, Unreachable
+from leeward.loop.lives import Life
+from leeward.sim.weather import Weather
 
 OPEN_TIMEOUT_SECONDS = 10.0
 
@@ -15,21 +17,33 @@ class Link:
     """The state of the way to one party; all transports over it share its fate.
 
     `refused`: every request fails at once, open streams break (a process that is gone). `hung`: nothing comes back
-    until it ends (a process that is frozen). `latency_seconds`: every answer comes that much later.
+    until it ends (a process that is frozen). `latency_seconds`: every answer comes that much later. `weather`: what
+    goes wrong with single requests and lines.
     """
 
     def __init__(self) -> None:
         self.latency_seconds = 0.0
         self.refused = False
+        self.weather: Weather | None = None
         self._flowing = asyncio.Event()
         self._flowing.set()
-        self._waits: set[asyncio.Timeout] = set()
+        self._waits: dict[asyncio.Timeout, None] = {}
+
+    @property
+    def clear(self) -> bool:
+        """Whether messages pass at once."""
+        return not self.refused and not self.latency_seconds and self._flowing.is_set()
 
     def cut(self) -> None:
         self.refused = True
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """Breaks what is under way, and nothing else."""
         now = asyncio.get_running_loop().time()
         while self._waits:
-            self._waits.pop().reschedule(now)
+            wait, _ = self._waits.popitem()
+            wait.reschedule(now)
 
     def mend(self) -> None:
         self.refused = False
@@ -42,49 +56,55 @@ class Link:
 
     async def pass_through(self, *, late: bool = True) -> None:
         """Waits as long as the link makes a message wait. Raises: Unreachable when it is cut."""
-        async with self.breaking():
-            if late and self.latency_seconds:
-                await asyncio.sleep(self.latency_seconds)
-            await self._flowing.wait()
-
-    @asynccontextmanager
-    async def breaking(self) -> AsyncGenerator[None, None]:
-        """What waits inside is broken off when the link is cut. Raises: Unreachable."""
         if self.refused:
             raise Unreachable("connection refused")
-        wait = asyncio.timeout(None)
-        try:
-            async with wait:
-                self._waits.add(wait)
-                try:
-                    yield
-                finally:
-                    self._waits.discard(wait)
-        except TimeoutError:
-            if not wait.expired():
-                raise
-            raise Unreachable("connection reset") from None
+        if late and self.latency_seconds:
+            await asyncio.sleep(self.latency_seconds)
+        await self._flowing.wait()
+
+    def join(self, wait: asyncio.Timeout) -> None:
+        """Has `wait` end when the link is cut. Raises: Unreachable when it is."""
+        if self.refused:
+            raise Unreachable("connection refused")
+        self._waits[wait] = None
+
+    def leave(self, wait: asyncio.Timeout) -> bool:
+        """Returns whether the link has been cut meanwhile."""
+        return self._waits.pop(wait, False) is False
 
 
 class Place:
-    """Where a server is found: empty while it is stopped, another one after a restart."""
+    """Where a server is found: empty while it is stopped, another one after a restart.
+
+    A server with a life works in that life, whatever becomes of those who ask; without one, in the asker's task.
+    """
 
     def __init__(self) -> None:
         self.link = Link()
         self._server: Handler | None = None
+        self._life: Life | None = None
+        self._answering: dict[asyncio.Task[Response | StreamResponse], None] = {}
 
-    def put(self, server: Handler) -> None:
-        self._server = server
+    def put(self, server: Handler, life: Life | None = None) -> None:
+        self._server, self._life = server, life
         self.link.mend()
 
     def take_away(self) -> None:
-        self._server = None
+        self._server = self._life = None
         self.link.cut()
+        for answering in list(self._answering):
+            answering.cancel()
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         if self._server is None:
             raise Unreachable("connection refused")
-        return await self._server.handle(request, user)
+        work = self._server.handle(request, user)
+        if self._life is None:
+            return await work
+        answering = asyncio.get_running_loop().create_task(work, context=self._life.context())
+        self._answering[answering] = None
+        answering.add_done_callback(self._answering.pop)
+        return await asyncio.shield(answering)
 
 
 class LinkedTransport:
@@ -96,21 +116,24 @@ class LinkedTransport:
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         """A link that fails while the server works keeps the answer back: what was written is written."""
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                await self._pass_links()
-                async with self._breaking():
-                    response = await self._inner.send(request, timeout_seconds=timeout_seconds)
-                await self._pass_links(late=False)
-                return response
-        except TimeoutError:
-            raise Unreachable(f"{request.method} {request.path}: no answer within {timeout_seconds:g} s") from None
+        async with _Wait(self._links, request, timeout_seconds):
+            await self._pass_links()
+            for link in self._links:
+                if link.weather is not None:
+                    return await link.weather.send(request, self._inner, timeout_seconds)
+            response = await self._inner.send(request, timeout_seconds=timeout_seconds)
+            await self._pass_links(late=False)
+            return response
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[bytes], None]:
-        await self._open_links(request)
+        async with _Wait(self._links, request, OPEN_TIMEOUT_SECONDS):
+            await self._pass_links()
+            for link in self._links:
+                if link.weather is not None:
+                    link.weather.open(request)
         async with self._inner.stream(request) as lines:
-            guarded = self._guard(lines)
+            guarded = self._guard(lines, request)
             try:
                 yield guarded
             finally:
@@ -119,32 +142,58 @@ class LinkedTransport:
     async def close(self) -> None:
         await self._inner.close()
 
-    async def _guard(self, lines: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    async def _guard(self, lines: AsyncIterator[bytes], request: Request) -> AsyncGenerator[bytes, None]:
         """The lines, until a link is cut. Lines that were sent together come together, however slow the link."""
         loop = asyncio.get_running_loop()
         while True:
             asked_at = loop.time()
-            async with self._breaking():
+            async with _Wait(self._links, request):
                 line = await anext(lines, None)
             if line is None:
                 return
-            await self._pass_links(late=loop.time() > asked_at)
-            yield line
+            copies = 1
+            if not all(link.clear and link.weather is None for link in self._links):
+                async with _Wait(self._links, request):
+                    await self._pass_links(late=loop.time() > asked_at)
+                    copies = await self._weather_of_line()
+            for _ in range(copies):
+                yield line
 
-    async def _open_links(self, request: Request) -> None:
-        try:
-            async with asyncio.timeout(OPEN_TIMEOUT_SECONDS):
-                await self._pass_links()
-        except TimeoutError:
-            raise Unreachable(f"{request.method} {request.path}: no answer in time") from None
+    async def _weather_of_line(self) -> int:
+        weathers = [link.weather for link in self._links if link.weather is not None]
+        return max([await weather.line() for weather in weathers], default=1)
 
     async def _pass_links(self, *, late: bool = True) -> None:
         for link in self._links:
-            await link.pass_through(late=late)
+            if not link.clear:
+                await link.pass_through(late=late)
 
-    @asynccontextmanager
-    async def _breaking(self) -> AsyncGenerator[None, None]:
-        async with AsyncExitStack() as stack:
-            for link in self._links:
-                await stack.enter_async_context(link.breaking())
-            yield
+
+class _Wait:
+    """A wait that ends when one of the links is cut, or at its deadline. Raises: Unreachable."""
+
+    def __init__(self, links: Sequence[Link], request: Request, timeout_seconds: float | None = None) -> None:
+        self._links = links
+        self._request = request
+        self._seconds = timeout_seconds
+        self._timeout = asyncio.timeout(timeout_seconds)
+
+    async def __aenter__(self) -> None:
+        for link in self._links:
+            if link.refused:
+                raise Unreachable("connection refused")
+        await self._timeout.__aenter__()
+        for link in self._links:
+            link.join(self._timeout)
+
+    async def __aexit__(self, *raised: object) -> None:
+        broken = [link.leave(self._timeout) for link in self._links]
+        try:
+            await self._timeout.__aexit__(*raised)  # type: ignore[arg-type]
+        except TimeoutError:
+            if not self._timeout.expired():
+                raise
+            if any(broken):
+                raise Unreachable("connection reset") from None
+            what = f"{self._request.method} {self._request.path}"
+            raise Unreachable(f"{what}: no answer within {self._seconds:g} s") from None

@@ -8,121 +8,51 @@ The same components as in production run; only clock, links and the store's medi
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, ClassVar, Self
 
-from leeward.agent.agent import Agent
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.core import Secret
 from leeward.api.meta import ObjectMeta
-from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, execution_space
+from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
-from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
-from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import Client
 from leeward.loop.clock import Clock, VirtualClock
+from leeward.loop.lives import Life
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager, ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.members import Workloads, WorkloadSettings
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.informers import Informers
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Member, Server
+from leeward.runtime.plane import ControlPlane, Server
+from leeward.sim.clocks import SkewedClock
+from leeward.sim.journal import Journal, JournaledMedium
+from leeward.sim.member import Mode, SimulatedMember
 from leeward.sim.network import Link, LinkedTransport, Place
 
-Mode = Literal["Push", "Pull"]
+__all__ = ["ADMIN", "Mode", "SimulatedMember", "World"]
+
 UNTIL_SECONDS = 3_600.0
-
-
-class SimulatedMember:
-    """One member cluster, with its agent in Pull mode, and the ways in which it can die."""
-
-    def __init__(self, world: "World", name: str, mode: Mode) -> None:
-        self.name = name
-        self.mode: Mode = mode
-        self.place = Place()
-        self.agent_link = Link()
-        self.client = Client(LinkedTransport(self.place, ADMIN))
-        self._world = world
-        self._medium = MemoryMedium()
-        self._server: ApiServer | None = None
-        self._processes: Supervisor | None = None
-        self._agent: Supervisor | None = None
-
-    async def start(self) -> None:
-        """Starts what a stopped member consists of, on the store that it had."""
-        await self.start_apiserver()
-        if self.mode == "Pull":
-            await self.start_agent()
-
-    async def stop(self) -> None:
-        """The processes are gone; connections are refused."""
-        await self.stop_agent()
-        await self.stop_apiserver()
-
-    def pause(self) -> None:
-        """The processes are frozen; connections hang."""
-        self.place.link.hang()
-        self.agent_link.hang()
-
-    def resume(self) -> None:
-        self.place.link.flow()
-        self.agent_link.flow()
-
-    def set_ready(self, ready: bool) -> None:
-        """What /readyz answers."""
-        if self._server is not None:
-            self._server.health.ready = ready
-
-    def set_latency(self, seconds: float) -> None:
-        self.place.link.latency_seconds = seconds
-
-    async def start_apiserver(self) -> None:
-        world = self._world
-        self._processes = Supervisor(self.name)
-        store = await Store.open(self._medium, self._processes)
-        self._server = await ApiServer.start(store, world.clock, world.randomness, self._processes)
-        self.place.put(self._server)
-        server = Server.of(Client(LinkedTransport(self.place, ADMIN)), world.randomness, self._processes)
-        settings = WorkloadSettings(pod_startup_seconds=world.timing.pod_startup_seconds)
-        workloads = Workloads(server, world.clock, world.randomness, Metrics(), self._processes, settings)
-        await workloads.start()
-
-    async def stop_apiserver(self) -> None:
-        self.place.take_away()
-        if self._processes is not None:
-            await self._processes.close()
-            self._processes = None
-
-    async def start_agent(self) -> None:
-        world = self._world
-        self._agent = Supervisor(f"agent of {self.name}")
-        user = User(AGENT_USER_PREFIX + self.name, (AGENT_GROUP, "system:authenticated"))
-        client = Client(LinkedTransport(world.place, user, self.agent_link))
-        member_client = Client(LinkedTransport(self.place, ADMIN, self.agent_link))
-        plane = world.plane(client, self._agent)
-        member = Member(self.name, Server.of(member_client, world.randomness, self._agent), self._agent)
-        self._agent.start(Agent(plane, member, world.timing).start(), "agent")
-
-    async def stop_agent(self) -> None:
-        if self._agent is not None:
-            await self._agent.close()
-            self._agent = None
+CONTROLLERS = "controllers"
 
 
 class World:
-    """`manager` are the control plane's settings beside its timing."""
+    """`link(who, whom)` is the way between two parties: the control plane's API server (`NAME`), `CONTROLLERS`, the
+    members by name and their agents (`agent_of`). `manager` are the control plane's settings beside its timing."""
+
+    NAME: ClassVar[str] = "control-plane"
 
     def __init__(
         self,
@@ -134,13 +64,20 @@ class World:
     ) -> None:
         self.clock = clock or VirtualClock()
         self.randomness = Randomness(seed)
+        self.draw = random.Random(f"world {seed}")
         self.timing = timing
         self._settings = replace(manager or ManagerSettings(), timing=timing)
+        self.journal = Journal(self.clock.monotonic)
         self.place = Place()
         self.client = Client(LinkedTransport(self.place, ADMIN))
         self.metrics = Metrics()
+        self.controllers_clock = SkewedClock(self.clock)
+        self.medium = JournaledMedium(self.NAME, self.journal)
+        self.life = Life(self.NAME)
+        self.controllers_life = Life(CONTROLLERS)
+        self._links: dict[tuple[str, str], Link] = {}
+        self._lives: list[Life] = []
         self._members = {name: SimulatedMember(self, name, mode) for name, mode in members.items()}
-        self._medium = MemoryMedium()
         self._serving: Supervisor | None = None
         self._manager: ControllerManager | None = None
         self._controlling: Supervisor | None = None
@@ -162,20 +99,52 @@ class World:
         await self.stop_controllers()
         for member in self._members.values():
             await member.stop()
-        if self._serving is not None:
-            await self._serving.close()
+        await self.stop_apiserver()
+        for life in self._lives:
+            if life.ended:
+                await life.bury()
 
     def member(self, name: str) -> SimulatedMember:
         return self._members[name]
 
-    def plane(self, client: Client, supervisor: Supervisor) -> ControlPlane:
+    @property
+    def members(self) -> Mapping[str, SimulatedMember]:
+        return self._members
+
+    def link(self, who: str, whom: str) -> Link:
+        return self._links.setdefault((who, whom), Link())
+
+    def begin_life(self, name: str) -> Life:
+        life = Life(name)
+        self._lives.append(life)
+        return life
+
+    async def within(self, life: Life, work: Coroutine[Any, Any, None]) -> None:
+        """Does a piece of work as part of a life. Raises: ChildProcessError when the life ends before it is done."""
+        task = asyncio.get_running_loop().create_task(work, context=life.context())
+        while not task.done():
+            if life.ended:
+                raise ChildProcessError(f"{life.name} was killed while it started")
+            await asyncio.wait([task], timeout=1.0)
+        await task
+
+    def plane(self, client: Client, supervisor: Supervisor, clock: Clock | None = None) -> ControlPlane:
+        clock = clock or self.clock
         server = Server.of(client, self.randomness, supervisor)
-        events = EventRecorder(client, self.clock, self.randomness)
-        return ControlPlane(server, self.clock, self.randomness, self.metrics, events, supervisor)
+        events = EventRecorder(client, clock, self.randomness)
+        return ControlPlane(server, clock, self.randomness, self.metrics, events, supervisor)
 
     async def start_control_plane(self) -> None:
+        await self.start_apiserver()
+        self.start_controllers()
+
+    async def start_apiserver(self) -> None:
+        self.life = self.begin_life(self.NAME)
+        await self.within(self.life, self._start_apiserver())
+
+    async def _start_apiserver(self) -> None:
         self._serving = Supervisor("control plane")
-        store = await Store.open(self._medium, self._serving)
+        store = await Store.open(self.medium, self._serving)
         api_server = await ApiServer.start(
             store,
             self.clock,
@@ -184,13 +153,39 @@ class World:
             admission=(KarmadaAdmission(self.clock, self.randomness, self.timing),),
             crds=custom_resource_definitions(),
         )
-        self.place.put(api_server)
+        self.place.put(api_server, self.life)
         await ensure_namespaces(self.client)
-        self.start_controllers()
+
+    async def stop_apiserver(self) -> None:
+        if self._serving is not None:
+            self.place.take_away()
+            await self._serving.close()
+            self._serving = None
+
+    def crash_apiserver(self, *, power_cut: bool = False) -> None:
+        """Killed in the middle of whatever it does; a power cut takes what is not synced along."""
+        self.life.end()
+        self.place.take_away()
+        self._serving = None
+        if power_cut:
+            self.medium.lose_unsynced()
+
+    @property
+    def apiserver_is_up(self) -> bool:
+        return self._serving is not None
+
+    @property
+    def controllers_are_up(self) -> bool:
+        return self._manager is not None
 
     def start_controllers(self) -> None:
-        self._controlling = Supervisor("controllers")
-        plane = self.plane(Client(LinkedTransport(self.place, ADMIN)), self._controlling)
+        self.controllers_life = self.begin_life(CONTROLLERS)
+        self.controllers_life.context().run(self._start_controllers)
+
+    def _start_controllers(self) -> None:
+        self._controlling = Supervisor(CONTROLLERS)
+        transport = LinkedTransport(self.place, ADMIN, self.link(CONTROLLERS, self.NAME))
+        plane = self.plane(Client(transport), self._controlling, self.controllers_clock)
         self._manager = ControllerManager(plane, self._connect, self._settings)
         self._manager.start()
 
@@ -200,6 +195,11 @@ class World:
             await self._manager.close()
             await self._controlling.close()
             self._manager = self._controlling = None
+
+    def crash_controllers(self) -> None:
+        """Killed in the middle of whatever they do."""
+        self.controllers_life.end()
+        self._manager = self._controlling = None
 
     async def join(self, member: SimulatedMember) -> None:
         """Starts a member; a Push member's Cluster is made here, a Pull member's by its agent."""
@@ -265,4 +265,5 @@ class World:
         self._informers.of(WORKS).on_change(changed)
 
     def _connect(self, cluster: Cluster, secret: Secret | None) -> Client:
-        return Client(LinkedTransport(self._members[cluster.name].place, ADMIN))
+        place = self._members[cluster.name].place
+        return Client(LinkedTransport(place, ADMIN, self.link(CONTROLLERS, cluster.name)))

@@ -43,6 +43,12 @@ class MemoryMedium:
         self._power_cuts += 1
         self._unsynced.clear()
 
+    def become(self, loaded: Loaded) -> None:
+        """Other contents, as from a backup; not while a store is open on it."""
+        self._unsynced.clear()
+        self._records = {record.revision: _alone(record) for record in loaded.records}
+        self._compacted = loaded.compacted
+
     def break_down(self, reason: str = "input/output error") -> None:
         """Every commit fails until `repair`, the one that runs included."""
         self._broken = reason

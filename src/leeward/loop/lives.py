@@ -1,0 +1,118 @@
+"""Lives: groups of tasks that can end as a killed process ends, in the middle of a sentence.
+
+A task belongs to the `Life` in whose context it was started, and what it starts belongs there too. When a life ends,
+its tasks are not cancelled: they are never resumed. No `finally` runs, nothing is given back, no answer is sent.
+
+Only a `VirtualLoop` knows lives; in production a process has one life, which the operating system ends.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_LIFE: "ContextVar[Life | None]" = ContextVar("life", default=None)
+
+
+class Life:
+    """One life; `steps` counts how often its tasks were resumed, which is how often they could have been killed."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.steps = 0
+        self.ended = False
+        self._left: int | None = None
+        self._at_end: Callable[[], None] = lambda: None
+        self._still: dict[asyncio.Task[Any], None] = {}
+        self._buried = False
+
+    def context(self) -> Context:
+        """A context whose tasks belong to this life."""
+        context = copy_context()
+        context.run(_LIFE.set, self)
+        return context
+
+    def end(self) -> None:
+        """From now on nothing of it runs."""
+        if not self.ended:
+            self.ended = True
+            self._at_end()
+
+    def end_after(self, steps: int, at_end: Callable[[], None]) -> None:
+        """Ends it when its tasks have been resumed `steps` times more; `at_end` must not wait for anything."""
+        self._left, self._at_end = steps, at_end
+
+    async def bury(self) -> None:
+        """Frees what the ended tasks hold. Only for the end of a world: here their `finally` may run."""
+        self._buried = True
+        still = list(self._still)
+        for task in still:
+            task.cancel()
+        if still:
+            await asyncio.wait(still)
+
+    def live(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """`work` as something that is resumed only while this life goes on."""
+        return _Living(self, work)
+
+    def may_go_on(self) -> bool:
+        """Counts one resumption. Returns whether it may happen."""
+        if self._left == 0:
+            self.end()
+        if self.ended:
+            return False
+        self.steps += 1
+        if self._left is not None:
+            self._left -= 1
+        return True
+
+    def lie_still(self) -> Any:
+        """Has the running task wait for what never comes, whoever cancels it, until it is buried."""
+        if self._buried:
+            raise asyncio.CancelledError
+        task = asyncio.current_task()
+        assert task is not None
+        self._still[task] = None
+        return next(asyncio.get_running_loop().create_future().__await__())
+
+
+class _Living(Coroutine[Any, Any, T]):
+    """A coroutine between whose steps its life can end."""
+
+    def __init__(self, life: Life, work: Coroutine[Any, Any, T]) -> None:
+        self._life = life
+        self._work = work
+
+    def send(self, value: Any) -> Any:
+        return self._work.send(value) if self._life.may_go_on() else self._life.lie_still()
+
+    def throw(self, typ: Any, val: Any = None, tb: Any = None) -> Any:
+        if self._life.may_go_on():
+            return self._work.throw(typ)
+        try:
+            return self._life.lie_still()
+        except asyncio.CancelledError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """What was waiting when its life ended may object; nobody listens."""
+        objections: tuple[type[RuntimeError], ...] = (RuntimeError,) if self._life.ended else ()
+        with contextlib.suppress(*objections):
+            self._work.close()
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._work.__await__()
+
+
+def freezable(
+    loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], context: Context | None = None
+) -> asyncio.Task[T]:
+    """A task factory: tasks that belong to a life end with it."""
+    life = _LIFE.get() if context is None else context.get(_LIFE)
+    if life is not None:
+        work = life.live(work)
+    return asyncio.Task(work, loop=loop, context=context)

@@ -1,0 +1,19 @@
+"""A party's own clock: it may be wrong, but it runs as fast as all others."""
+
+from datetime import datetime, timedelta
+
+from leeward.loop.clock import Clock
+
+
+class SkewedClock:
+    """`skew_seconds` ahead of the true clock (behind it, when negative); durations are true."""
+
+    def __init__(self, true: Clock) -> None:
+        self._true = true
+        self.skew_seconds = 0.0
+
+    def now(self) -> datetime:
+        return self._true.now() + timedelta(seconds=self.skew_seconds)
+
+    def monotonic(self) -> float:
+        return self._true.monotonic()

@@ -1,0 +1,91 @@
+"""The journal of a world: every write that became durable anywhere, in order, with its virtual time, and its hash.
+
+A journal is the truth of a run: checkers read it, not what some cache believes. Two runs of the same seed have the
+same hash, to the last byte.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from leeward.apiserver.store.medium import Batch, Loaded
+from leeward.apiserver.store.memory import MemoryMedium
+from leeward.apiserver.store.record import Record
+
+Now = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One record that became durable at `place`, `seconds` after the world began."""
+
+    seconds: float
+    place: str
+    record: Record
+
+
+class Journal:
+    """Tells its readers of every write, and keeps nothing but the hash and the count."""
+
+    def __init__(self, now: Now) -> None:
+        self.now = now
+        self.count = 0
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._readers: list[Callable[[Write], None]] = []
+        self._replaced: list[Callable[[str], None]] = []
+
+    @property
+    def trace_hash(self) -> str:
+        return self._hash.hexdigest()
+
+    def on_write(self, reader: Callable[[Write], None]) -> None:
+        self._readers.append(reader)
+
+    def on_replaced(self, reader: Callable[[str], None]) -> None:
+        """Calls `reader` with the place whose whole contents are others from now on; its writes follow."""
+        self._replaced.append(reader)
+
+    def write(self, place: str, record: Record) -> None:
+        write = Write(self.now(), place, record)
+        self.count += 1
+        head = f"{write.seconds!r} {place} {record.key} {record.revision} {record.deleted} "
+        self._hash.update(head.encode())
+        self._hash.update(record.value)
+        for reader in self._readers:
+            reader(write)
+
+    def replaced(self, place: str) -> None:
+        self._hash.update(f"{self.now()!r} {place} replaced".encode())
+        for reader in self._replaced:
+            reader(place)
+
+
+class JournaledMedium(MemoryMedium):
+    """A medium in memory that tells the journal what became durable: at a sync, and at a load after a crash."""
+
+    def __init__(self, place: str, journal: Journal, sync_seconds: float = 0.0) -> None:
+        super().__init__(sync_seconds)
+        self._place = place
+        self._journal = journal
+        self._told = 0
+
+    async def load(self) -> Loaded:
+        loaded = await super().load()
+        self._tell(loaded.records)
+        return loaded
+
+    async def commit(self, batch: Batch) -> None:
+        await super().commit(batch)
+        self._tell(batch.records)
+
+    def replace(self, loaded: Loaded) -> None:
+        """Other contents: a member that lost its data, or comes back as it once was."""
+        self.become(loaded)
+        self._told = 0
+        self._journal.replaced(self._place)
+
+    def _tell(self, records: Iterable[Record]) -> None:
+        for record in records:
+            if record.revision > self._told:
+                self._told = record.revision
+                self._journal.write(self._place, record)

@@ -1,0 +1,145 @@
+"""A member cluster of a world, with its agent in Pull mode, and the ways in which it can die and come back."""
+
+from typing import TYPE_CHECKING, Literal
+
+from leeward.agent.agent import Agent
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
+from leeward.apiserver.handler import User
+from leeward.apiserver.inprocess import ADMIN
+from leeward.apiserver.server import ApiServer
+from leeward.apiserver.store import Store
+from leeward.apiserver.store.medium import Loaded
+from leeward.client import Client
+from leeward.loop.lives import Life
+from leeward.loop.supervisor import Supervisor
+from leeward.members import Workloads, WorkloadSettings
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import Member, Server
+from leeward.sim.clocks import SkewedClock
+from leeward.sim.journal import JournaledMedium
+from leeward.sim.network import Link, LinkedTransport, Place
+
+if TYPE_CHECKING:
+    from leeward.sim.world import World
+
+Mode = Literal["Push", "Pull"]
+
+
+def agent_of(member: str) -> str:
+    """The party's name in `World.link`."""
+    return f"agent-{member}"
+
+
+class SimulatedMember:
+    """Its API server and its workloads are one process, its agent is another."""
+
+    def __init__(self, world: "World", name: str, mode: Mode) -> None:
+        self.name = name
+        self.mode: Mode = mode
+        self.nodes = WorkloadSettings().nodes
+        self.place = Place()
+        self.agent_link = Link()
+        self.client = Client(LinkedTransport(self.place, ADMIN))
+        self.medium = JournaledMedium(name, world.journal)
+        self.agent_clock = SkewedClock(world.clock)
+        self.life = Life(name)
+        self.agent_life = Life(agent_of(name))
+        self._world = world
+        self._server: ApiServer | None = None
+        self._processes: Supervisor | None = None
+        self._agent: Supervisor | None = None
+
+    @property
+    def is_up(self) -> bool:
+        return self._processes is not None
+
+    @property
+    def agent_is_up(self) -> bool:
+        return self._agent is not None
+
+    async def start(self) -> None:
+        """Starts what a stopped member consists of, on the store that it had."""
+        await self.start_apiserver()
+        if self.mode == "Pull":
+            self.start_agent()
+
+    async def stop(self) -> None:
+        """The processes are gone; connections are refused."""
+        await self.stop_agent()
+        await self.stop_apiserver()
+
+    def pause(self) -> None:
+        """The processes are frozen; connections hang."""
+        self.place.link.hang()
+        self.agent_link.hang()
+
+    def resume(self) -> None:
+        self.place.link.flow()
+        self.agent_link.flow()
+
+    def set_ready(self, ready: bool) -> None:
+        """What /readyz answers."""
+        if self._server is not None:
+            self._server.health.ready = ready
+
+    def set_latency(self, seconds: float) -> None:
+        self.place.link.latency_seconds = seconds
+
+    async def start_apiserver(self) -> None:
+        self.life = self._world.begin_life(self.name)
+        await self._world.within(self.life, self._start_apiserver())
+
+    async def _start_apiserver(self) -> None:
+        world = self._world
+        self._processes = Supervisor(self.name)
+        store = await Store.open(self.medium, self._processes)
+        self._server = await ApiServer.start(store, world.clock, world.randomness, self._processes)
+        self.place.put(self._server, self.life)
+        server = Server.of(Client(LinkedTransport(self.place, ADMIN)), world.randomness, self._processes)
+        settings = WorkloadSettings(nodes=self.nodes, pod_startup_seconds=world.timing.pod_startup_seconds)
+        workloads = Workloads(server, world.clock, world.randomness, Metrics(), self._processes, settings)
+        await workloads.start()
+
+    async def stop_apiserver(self) -> None:
+        self.place.take_away()
+        if self._processes is not None:
+            await self._processes.close()
+            self._processes = None
+
+    def crash_apiserver(self) -> None:
+        """Killed in the middle of whatever it does."""
+        self.life.end()
+        self.place.take_away()
+        self._processes = None
+
+    def start_agent(self) -> None:
+        self.agent_life = self._world.begin_life(agent_of(self.name))
+        self.agent_life.context().run(self._start_agent)
+
+    def _start_agent(self) -> None:
+        world = self._world
+        self._agent = Supervisor(f"agent of {self.name}")
+        user = User(AGENT_USER_PREFIX + self.name, (AGENT_GROUP, "system:authenticated"))
+        party = agent_of(self.name)
+        home = LinkedTransport(world.place, user, self.agent_link, world.link(party, world.NAME))
+        member_client = Client(LinkedTransport(self.place, ADMIN, self.agent_link, world.link(party, self.name)))
+        plane = world.plane(Client(home), self._agent, self.agent_clock)
+        member = Member(self.name, Server.of(member_client, world.randomness, self._agent), self._agent)
+        self._agent.start(Agent(plane, member, world.timing).start(), "agent")
+
+    async def stop_agent(self) -> None:
+        if self._agent is not None:
+            await self._agent.close()
+            self._agent = None
+
+    def crash_agent(self) -> None:
+        self.agent_life.end()
+        self._agent = None
+
+    async def contents(self) -> Loaded:
+        """What its store keeps, for a backup."""
+        return await self.medium.load()
+
+    def replace_contents(self, loaded: Loaded) -> None:
+        """While it is stopped: it comes back with other data."""
+        self.medium.replace(loaded)

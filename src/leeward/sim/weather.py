@@ -1,0 +1,113 @@
+"""Weather on a link: what goes wrong with single requests and with the lines of watches, drawn from a seed.
+
+    busy     429, not carried out          lost        no answer, not carried out
+    broken   500, not carried out          unanswered  no answer, but carried out
+    conflict 409, only for writes that name a version
+    expired  410, only for lists with a continue token and for watches
+
+Lines of a watch come late, in order; come twice; or the stream breaks before the next one. No line is ever left out
+while its stream goes on: that no API server does (D5).
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from leeward.api.status import Status
+from leeward.apiserver.refusals import status_response
+from leeward.client import Request, Response, Unreachable
+from leeward.client.errors import error_of_status
+from leeward.client.transport import Transport
+
+Mishap = Literal["busy", "broken", "conflict", "expired", "lost", "unanswered"]
+MISHAPS: tuple[Mishap, ...] = ("busy", "broken", "conflict", "expired", "lost", "unanswered")
+
+
+@dataclass(frozen=True, slots=True)
+class Climate:
+    """Shares of requests and lines from 0 to 1, delays in seconds.
+
+    `mishaps` befall `rate` of the requests; lines come up to `lag_seconds` late, `repeats` of them twice; at `breaks`
+    of them the stream ends. `jitter_seconds`: each request takes up to that much longer.
+    """
+
+    rate: float = 0.0
+    mishaps: tuple[Mishap, ...] = ()
+    lag_seconds: float = 0.0
+    repeats: float = 0.0
+    breaks: float = 0.0
+    jitter_seconds: float = 0.0
+
+
+class Weather:
+    """`told` is called with the name of everything that happens: rare situations are counted by it."""
+
+    def __init__(self, climate: Climate, draw: random.Random, told: Callable[[str], None] = lambda _: None) -> None:
+        self.climate = climate
+        self._draw = draw
+        self._told = told
+
+    async def send(self, request: Request, inner: Transport, timeout_seconds: float) -> Response:
+        """Carries the request, or does not. The caller's deadline ends what never comes back."""
+        climate = self.climate
+        if climate.jitter_seconds:
+            await asyncio.sleep(climate.jitter_seconds * self._draw.random())
+        mishap = self._mishap(request)
+        if mishap is None:
+            return await inner.send(request, timeout_seconds=timeout_seconds)
+        self._told(mishap)
+        if mishap in ("busy", "broken", "conflict", "expired"):
+            return status_response(_STATUSES[mishap])
+        if mishap == "unanswered":
+            await inner.send(request, timeout_seconds=timeout_seconds)
+        await asyncio.sleep(timeout_seconds + 1)
+        raise Unreachable("no answer")
+
+    def open(self, request: Request) -> None:
+        """Raises: ApiError, Unreachable when a stream cannot be opened."""
+        mishap = self._mishap(request)
+        if mishap is None:
+            return
+        self._told(mishap)
+        if mishap in ("lost", "unanswered"):
+            raise Unreachable("connection reset")
+        raise error_of_status(_STATUSES[mishap])
+
+    async def line(self) -> int:
+        """Waits as long as a line takes. Returns how often it comes. Raises: Unreachable when the stream breaks."""
+        climate = self.climate
+        if climate.lag_seconds:
+            self._told("lag")
+            await asyncio.sleep(climate.lag_seconds * self._draw.random())
+        if climate.breaks and self._draw.random() < climate.breaks:
+            self._told("break")
+            raise Unreachable("connection reset")
+        if climate.repeats and self._draw.random() < climate.repeats:
+            self._told("repeat")
+            return 2
+        return 1
+
+    def _mishap(self, request: Request) -> Mishap | None:
+        climate = self.climate
+        if not climate.mishaps or self._draw.random() >= climate.rate:
+            return None
+        mishap = self._draw.choice(climate.mishaps)
+        return mishap if _can_befall(mishap, request) else None
+
+
+def _can_befall(mishap: Mishap, request: Request) -> bool:
+    if mishap == "conflict":
+        return request.method in ("PUT", "PATCH") and b'"resourceVersion"' in request.body
+    if mishap == "expired":
+        return request.method == "GET" and ("watch" in request.query or "continue" in request.query)
+    return True
+
+
+_STATUSES = {
+    "busy": Status(message="too many requests, please try again later", reason="TooManyRequests", code=429),
+    "broken": Status(message="the server has an internal error", reason="InternalError", code=500),
+    "conflict": Status(message="the object has been modified", reason="Conflict", code=409),
+    "expired": Status(message="too old resource version", reason="Expired", code=410),
+}
