@@ -15,7 +15,7 @@ from importlib import resources
 
 from leeward.apiserver.structure import ANY, Structure
 
-_TABLES = ("meta", "core", "pods", "volumes", "workloads", "network", "others")
+_TABLES = ("meta", "core", "pods", "volumes", "workloads", "network", "others", "reviews")
 _FIELD = re.compile(r"(\w+)(=?) (\[[^\]]*\]|\{\{?[^}]*\}\}?!?|\w+)(?:, |$)")
 _SCALARS = frozenset(("string", "int32", "int64", "bool", "double", "time", "microtime", "bytes", "quantity", "intstr"))
 _DEFAULTS = {("ContainerPort", "protocol"): "TCP", ("ServicePort", "protocol"): "TCP"}

@@ -18,6 +18,8 @@ from leeward.apiserver import refusals
 from leeward.apiserver.custom.definitions import ending_status
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.protobuf import MEDIA_TYPE as PROTOBUF
+from leeward.apiserver.protobuf import parse_protobuf
 from leeward.apiserver.registry import lifecycle
 from leeward.apiserver.registry.decoding import json_fault
 from leeward.apiserver.registry.objects import decode_stored
@@ -79,14 +81,23 @@ def delete_options(body: bytes, query: dict[str, str], content_type: str) -> Del
 
 def _read_body(body: bytes, content_type: str) -> _Body:
     try:
-        parsed = list(codec.parse_yaml(body)) if "yaml" in content_type else [codec.decode_manifest(body)]
-        read = msgspec.convert(parsed[0] if parsed else {}, _Body)
+        read = msgspec.convert(_parse(body, content_type), _Body)
     except (codec.DecodeError, ValueError) as error:
         raise refusals.bad_request(f"couldn't get version/kind; json parse error: {json_fault(error, body)}") from error
     if read.kind not in ("", _KIND):
         said = f'no kind "{read.kind}" is registered for version "{read.api_version}" in scheme "{_SCHEME}"'
         raise refusals.bad_request(said)
     return read
+
+
+def _parse(body: bytes, content_type: str) -> Manifest:
+    """Raises: ValueError."""
+    if content_type.startswith(PROTOBUF):
+        return parse_protobuf(body)
+    if "yaml" in content_type:
+        documents = list(codec.parse_yaml(body))
+        return documents[0] if documents else {}
+    return codec.decode_manifest(body)
 
 
 def _of_query(query: dict[str, str]) -> _Body:
