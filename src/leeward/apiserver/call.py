@@ -1,13 +1,16 @@
 """One request for objects, with what is known about it, and the answer that shows what was written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from leeward.api import codec
+from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.presenting import Presenter
 from leeward.apiserver.registry.managing import manager_name
 from leeward.apiserver.registry.objects import encode_unstored
+from leeward.apiserver.registry.scaling import SCALE_KIND, render_scale
 from leeward.apiserver.registry.writing import Written
 from leeward.apiserver.routing import Target
 from leeward.client.transport import Request, Response
@@ -42,3 +45,7 @@ class Call:
         if written.record is not None and not written.deleted:
             return self.presenter.one(written.record.value, code)
         return self.presenter.one(encode_unstored(self.kind, written.manifest), code)
+
+    def shown_scale(self, manifest: ReadOnlyManifest) -> Response:
+        """The Scale of an object."""
+        return replace(self.presenter, kind=SCALE_KIND).one(codec.encode(render_scale(self.kind, manifest)))

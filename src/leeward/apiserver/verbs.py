@@ -26,7 +26,6 @@ from leeward.apiserver.registry.options import (
     parse_version,
 )
 from leeward.apiserver.registry.reading import read_one, read_page
-from leeward.apiserver.registry.scaling import render_scale
 from leeward.apiserver.registry.selection import parse_selection
 from leeward.apiserver.registry.watching import WatchRequest, open_watch
 from leeward.apiserver.registry.writing import Writer
@@ -140,8 +139,7 @@ class Verbs:
     async def _answer_scale(self, call: Call) -> Response:
         match call.request.method:
             case "GET":
-                stored = decode_stored(call.kind, self._read(call))
-                return call.presenter.respond(codec.encode(render_scale(call.kind, stored)))
+                return call.shown_scale(decode_stored(call.kind, self._read(call)))
             case "PUT" | "PATCH":
                 return await self._writes.scale(call)
             case _:

@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from leeward.api import codec
 from leeward.api.meta import Manifest, format_time
 from leeward.api.status import Problem
 from leeward.apiserver import refusals
@@ -127,7 +126,7 @@ class WriteVerbs:
     async def scale(self, call: Call) -> Response:
         """PUT and PATCH of a Scale; the answer is the Scale that results."""
         written = await (self._apply_existing(call) if _is_apply(call) else self._rescale(call))
-        return call.presenter.respond(codec.encode(render_scale(call.kind, written.manifest)))
+        return call.shown_scale(written.manifest)
 
     async def _rescale(self, call: Call) -> Written:
         kind, target = call.kind, call.target

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
-from leeward.apiserver.kinds import basics, others, pods, printing, workloads
+from leeward.apiserver.kinds import administrative, basics, others, pods, printing, workloads
 from leeward.apiserver.kinds.columns import CREATED_AT, at
 from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, spec_changed
 from leeward.apiserver.kinds.names import dns_label, path_segment
@@ -75,10 +75,10 @@ CORE = (
          columns=printing.REPLICA_SETS, status=True, scale=_REPLICAS,
          default=workloads.default_replication_controller, validate=workloads.validate_replication_controller,
          generation=spec_changed, fields=_fields("status.replicas")),
-    Kind("", "v1", "ResourceQuota", "resourcequotas", True, ("quota",), status=True,
+    Kind("", "v1", "ResourceQuota", "resourcequotas", True, ("quota",), columns=administrative.QUOTAS, status=True,
          default=others.default_with_status, returns_deleted=True),
     Kind("", "v1", "LimitRange", "limitranges", True, ("limits",), columns=(CREATED_AT,)),
-    Kind("", "v1", "PodTemplate", "podtemplates", True,
+    Kind("", "v1", "PodTemplate", "podtemplates", True, columns=administrative.POD_TEMPLATES,
          default=basics.default_pod_template_object, returns_deleted=True),
 )  # fmt: skip
 
@@ -96,7 +96,7 @@ APPS = (
     Kind("apps", "v1", "DaemonSet", "daemonsets", True, ("ds",), _ALL, columns=printing.DAEMON_SETS, status=True,
          default=workloads.default_daemon_set, validate=workloads.validator("daemonset"),
          generation=spec_changed),
-    Kind("apps", "v1", "ControllerRevision", "controllerrevisions", True),
+    Kind("apps", "v1", "ControllerRevision", "controllerrevisions", True, columns=administrative.REVISIONS),
 )  # fmt: skip
 
 BATCH = (
@@ -113,7 +113,7 @@ NETWORKING = (
     Kind("networking.k8s.io", "v1", "Ingress", "ingresses", True, ("ing",), columns=printing.INGRESSES, status=True,
          default=others.default_ingress, generation=spec_changed),
     Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", False,
-         generation=spec_changed),
+         columns=administrative.INGRESS_CLASSES, generation=spec_changed),
     Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", True, ("netpol",), columns=printing.POLICIES,
          default=others.default_policy, generation=spec_changed),
     Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", True, columns=printing.ENDPOINT_SLICES,
@@ -139,9 +139,9 @@ EXTENSIONS = (
          default=default_definition, validate=validate_definition, generation=spec_changed, unconditional_update=False,
          returns_deleted=True),
     Kind("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False,
-         (), _EXT, generation=content_changed),
+         (), _EXT, columns=administrative.WEBHOOKS, generation=content_changed),
     Kind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
-         False, (), _EXT, generation=content_changed),
+         False, (), _EXT, columns=administrative.WEBHOOKS, generation=content_changed),
 )  # fmt: skip
 
 OTHERS = (
@@ -162,8 +162,8 @@ OTHERS = (
     Kind("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", False, ("pc",),
          columns=printing.PRIORITY_CLASSES, default=others.default_priority_class, generation=content_changed),
     Kind("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", False, ("csr",),
-         columns=printing.SIGNING_REQUESTS, status=True, subresources=("approval",), default=others.default_with_status,
-         fields=_fields("spec.signerName")),
+         columns=administrative.SIGNING_REQUESTS, status=True, subresources=("approval",),
+         default=others.default_with_status, fields=_fields("spec.signerName")),
     Kind("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", False, ephemeral=True),
     Kind("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", False, ephemeral=True),
     Kind("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, ephemeral=True),

@@ -162,6 +162,17 @@ def _ingress_hosts(ingress: ReadOnlyManifest) -> str:
     return ",".join(rule["host"] for rule in at(ingress, "spec.rules", ()) if rule.get("host")) or "*"
 
 
+def _ingress_addresses(ingress: ReadOnlyManifest) -> str:
+    points = entries(section(section(ingress, "status"), "loadBalancer"), "ingress")
+    return ",".join(sorted({p.get("ip") or p.get("hostname", "") for p in points}))
+
+
+def _subjects(binding: ReadOnlyManifest, kind: str) -> str:
+    """Service accounts with their namespace."""
+    found = [subject for subject in entries(binding, "subjects") if subject.get("kind") == kind]
+    return ", ".join("/".join(filter(None, (s.get("namespace"), s.get("name")))) for s in found)
+
+
 _TEMPLATE = (
     Column("Containers", containers("spec.template.spec.containers", "name"), priority=1,
            description="Names of each container in the template."),
@@ -294,8 +305,10 @@ VOLUMES = described(
         "Claim", text(lambda m: "/".join(at(m, f"spec.claimRef.{k}", "") for k in ("namespace", "name")).strip("/"))
     ),
     Column("StorageClass", field("spec.storageClassName", "")),
+    Column("VolumeAttributesClass", field("spec.volumeAttributesClassName", "<unset>")),
     Column("Reason", field("status.reason", "")),
     AGE,
+    Column("VolumeMode", field("spec.volumeMode", "<unset>"), priority=1),
 )
 CLAIMS = described(
     "CLAIMS",
@@ -304,7 +317,9 @@ CLAIMS = described(
     Column("Capacity", field("status.capacity.storage", "")),
     Column("Access Modes", text(lambda m: ",".join(at(m, "status.accessModes", ())))),
     Column("StorageClass", field("spec.storageClassName", "")),
+    Column("VolumeAttributesClass", field("spec.volumeAttributesClassName", "<unset>")),
     AGE,
+    Column("VolumeMode", field("spec.volumeMode", "<unset>"), priority=1),
 )
 AUTOSCALERS = described(
     "AUTOSCALERS",
@@ -318,6 +333,7 @@ INGRESSES = described(
     "INGRESSES",
     Column("Class", field("spec.ingressClassName")),
     Column("Hosts", text(_ingress_hosts)),
+    Column("Address", text(_ingress_addresses)),
     Column("Ports", text(lambda m: "80, 443" if at(m, "spec.tls") else "80")),
     AGE,
 )
@@ -332,12 +348,16 @@ BINDINGS = described(
     "BINDINGS",
     Column("Role", text(lambda m: f"{at(m, 'roleRef.kind', '')}/{at(m, 'roleRef.name', '')}")),
     AGE,
+    Column("Users", text(lambda m: _subjects(m, "User")), priority=1),
+    Column("Groups", text(lambda m: _subjects(m, "Group")), priority=1),
+    Column("ServiceAccounts", text(lambda m: _subjects(m, "ServiceAccount")), priority=1),
 )
 STORAGE_CLASSES = described(
     "STORAGE_CLASSES",
     Column("Provisioner", field("provisioner", "")),
     Column("ReclaimPolicy", field("reclaimPolicy", "")),
     Column("VolumeBindingMode", field("volumeBindingMode", "")),
+    Column("AllowVolumeExpansion", text(lambda m: str(at(m, "allowVolumeExpansion", False)).lower())),
     AGE,
 )
 PRIORITY_CLASSES = described(
@@ -347,9 +367,3 @@ PRIORITY_CLASSES = described(
     AGE,
 )
 POLICIES = described("POLICIES", Column("Pod-Selector", text(lambda m: label_selector(at(m, "spec.podSelector")))), AGE)
-SIGNING_REQUESTS = described(
-    "SIGNING_REQUESTS",
-    AGE,
-    Column("SignerName", field("spec.signerName", "")),
-    Column("Requestor", field("spec.username", "")),
-)

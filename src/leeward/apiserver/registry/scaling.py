@@ -4,12 +4,15 @@ from typing import Any, cast
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
+from leeward.apiserver.kinds.administrative import SCALES
 from leeward.apiserver.kinds.columns import NONE, at, label_selector, labels
 from leeward.apiserver.kinds.kind import Kind, Scale
 from leeward.apiserver.refusals import invalid
 from leeward.apiserver.values import section
 
 SCALE = ("autoscaling", "v1", "Scale")
+SCALE_KIND = Kind("autoscaling", "v1", "Scale", "scales", columns=SCALES)
+"""How a Scale is shown; no objects of it are stored."""
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 

@@ -1,0 +1,82 @@
+"""The columns that kubectl shows for what administrators keep: quotas, signing requests, classes, revisions, scales."""
+
+from leeward.api.meta import ReadOnlyManifest
+from leeward.apiserver.kinds.columns import AGE, NONE, at, containers, count, described, duration, field, labels, text
+from leeward.apiserver.kinds.kind import Column
+from leeward.apiserver.values import entries, section
+
+
+def _requested_duration(request: ReadOnlyManifest) -> str:
+    seconds = at(request, "spec.expirationSeconds")
+    return NONE if seconds is None else duration(seconds)
+
+
+def _signing_condition(request: ReadOnlyManifest) -> str:
+    """What was decided, and what came of it: `Approved,Issued`."""
+    status = section(request, "status")
+    said = {condition.get("type") for condition in entries(status, "conditions")}
+    decided = next((kind for kind in ("Denied", "Approved") if kind in said), "Pending")
+    failed, issued = "Failed" in said, bool(status.get("certificate"))
+    return ",".join((decided, *(("Failed",) if failed else ()), *(("Issued",) if issued else ())))
+
+
+def _quota(quota: ReadOnlyManifest, *, limits: bool) -> str:
+    """Used of hard, of the limits or of everything else."""
+    status = section(quota, "status")
+    hard, used = section(status, "hard"), section(status, "used")
+    names = sorted(name for name in hard if name.startswith("limits.") == limits)
+    return ", ".join(f"{name}: {used.get(name, 0)}/{hard[name]}" for name in names)
+
+
+def _controller(revision: ReadOnlyManifest) -> str:
+    for owner in entries(section(revision, "metadata"), "ownerReferences"):
+        if owner.get("controller"):
+            group = str(owner.get("apiVersion", "")).rpartition("/")[0]
+            return ".".join(filter(None, (owner.get("kind", ""), group))).lower() + f"/{owner.get('name', '')}"
+    return NONE
+
+
+def _class_parameters(ingress_class: ReadOnlyManifest) -> str:
+    parameters = section(section(ingress_class, "spec"), "parameters")
+    if not parameters:
+        return NONE
+    kind = ".".join(filter(None, (parameters.get("kind", ""), parameters.get("apiGroup"))))
+    return f"{kind}/{parameters.get('name', '')}"
+
+
+SIGNING_REQUESTS = described(
+    "SIGNING_REQUESTS",
+    AGE,
+    Column("SignerName", field("spec.signerName")),
+    Column("Requestor", field("spec.username", "")),
+    Column("RequestedDuration", text(_requested_duration)),
+    Column("Condition", text(_signing_condition)),
+)
+QUOTAS = described(
+    "QUOTAS",
+    Column("Request", text(lambda m: _quota(m, limits=False))),
+    Column("Limit", text(lambda m: _quota(m, limits=True))),
+    AGE,
+)
+POD_TEMPLATES = described(
+    "POD_TEMPLATES",
+    Column("Containers", containers("template.spec.containers", "name")),
+    Column("Images", containers("template.spec.containers", "image")),
+    Column("Pod Labels", text(lambda m: labels(at(m, "template.metadata.labels")))),
+)
+REVISIONS = described(
+    "REVISIONS", Column("Controller", text(_controller)), Column("Revision", field("revision", 0)), AGE
+)
+INGRESS_CLASSES = described(
+    "INGRESS_CLASSES",
+    Column("Controller", field("spec.controller", "")),
+    Column("Parameters", text(_class_parameters)),
+    AGE,
+)
+WEBHOOKS = described("WEBHOOKS", Column("Webhooks", count("webhooks"), "integer"), AGE)
+SCALES = described(
+    "SCALES",
+    Column("Desired", field("spec.replicas", 0), "integer"),
+    Column("Available", field("status.replicas", 0), "integer"),
+    AGE,
+)
