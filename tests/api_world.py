@@ -14,6 +14,7 @@ from leeward.apiserver.inprocess import ADMIN, InProcessTransport
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
+from leeward.apiserver.webhooks.calling import WebhookClient
 from leeward.client.transport import Request, Response
 from leeward.loop.clock import VirtualClock
 from leeward.loop.randomness import Randomness
@@ -111,23 +112,37 @@ def _decoded(response: Response) -> Any:
 
 @asynccontextmanager
 async def api_world(
-    medium: MemoryMedium | None = None, crds: Sequence[Manifest] = (), admission: Sequence[Admission] = ()
+    medium: MemoryMedium | None = None,
+    crds: Sequence[Manifest] = (),
+    admission: Sequence[Admission] = (),
+    webhook_client: WebhookClient | None = None,
 ) -> AsyncGenerator[ApiWorld, None]:
     async with AsyncExitStack() as stack:
         supervisor = await stack.enter_async_context(Supervisor("test"))
         store = await Store.open(medium or MemoryMedium(), supervisor)
         stack.push_async_callback(store.close)
         server = await ApiServer.start(
-            store, VirtualClock(), Randomness(7), supervisor, admission, crds, metrics=CollectorRegistry()
+            store,
+            VirtualClock(),
+            Randomness(7),
+            supervisor,
+            admission,
+            crds,
+            metrics=CollectorRegistry(),
+            webhook_client=webhook_client,
         )
         yield ApiWorld(server, store)
 
 
-def tell(story: Callable[[ApiWorld], Awaitable[None]], crds: Sequence[Manifest] = ()) -> None:
+def tell(
+    story: Callable[[ApiWorld], Awaitable[None]],
+    crds: Sequence[Manifest] = (),
+    webhook_client: WebhookClient | None = None,
+) -> None:
     """Plays `story` on a fresh server, on virtual time."""
 
     async def play() -> None:
-        async with api_world(crds=crds) as world:
+        async with api_world(crds=crds, webhook_client=webhook_client) as world:
             await story(world)
 
     run_virtual(play())

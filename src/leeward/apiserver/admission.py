@@ -1,7 +1,9 @@
-"""Admission: how other packages default and reject objects before they are stored.
+"""Admission: how others default and reject objects before they are stored.
 
-An `Admission` sees every create, update and delete of a whole object, after decoding and defaulting and before
-validation; never a write to a subresource. It answers at once: it neither waits nor writes.
+An `Admission` is code in this process. It sees every create, update and delete of a whole object, after decoding and
+defaulting and before validation; never a write to a subresource. It answers at once: it neither waits nor writes.
+
+`Webhooks` are somewhere else: they see writes to subresources, too, and are waited for.
 """
 
 from collections.abc import Sequence
@@ -12,19 +14,30 @@ from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.resource import Resource
 from leeward.api.status import Problem
 from leeward.apiserver.handler import User
+from leeward.apiserver.kinds.kind import Kind
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionReview:
-    """`operation` is CREATE, UPDATE or DELETE. On DELETE, `object` is the object that would go."""
+    """`operation` is CREATE, UPDATE, DELETE or CONNECT. On DELETE, `object` is the object that would go.
+
+    With a `subresource`, the objects are of that one's own kind where it has one (a Scale, an Eviction), and `name` is
+    that of the object which has the subresource.
+    """
 
     operation: str
-    resource: Resource[Manifest]
+    kind: Kind
     namespace: str
     object: Manifest
     old_object: ReadOnlyManifest | None
     user: User
     dry_run: bool
+    subresource: str = ""
+    name: str = ""
+
+    @property
+    def resource(self) -> Resource[Manifest]:
+        return self.kind.resource
 
 
 class Rejected(Exception):
@@ -40,3 +53,23 @@ class Admission(Protocol):
     def admit(self, review: AdmissionReview) -> Manifest:
         """The object to store: `review.object` itself, or a changed copy. Ignored on DELETE. Raises: Rejected."""
         ...
+
+
+class Webhooks(Protocol):
+    async def mutate(self, review: AdmissionReview) -> Manifest:
+        """The object that is wanted: `review.object` itself, or a changed copy. Raises: Refused."""
+        ...
+
+    async def validate(self, review: AdmissionReview) -> None:
+        """Raises: Refused."""
+        ...
+
+
+class NoWebhooks:
+    """Nobody else is asked."""
+
+    async def mutate(self, review: AdmissionReview) -> Manifest:
+        return review.object
+
+    async def validate(self, review: AdmissionReview) -> None:
+        del review

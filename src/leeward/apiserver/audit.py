@@ -17,6 +17,7 @@ from leeward.api.meta import format_micro_time
 from leeward.apiserver.authorization import Attributes, attributes_of
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.health import OPEN_PATHS
+from leeward.apiserver.remarks import collected_annotations
 from leeward.client.transport import Request, Response
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
@@ -60,8 +61,11 @@ class Audit:
         if request.path.startswith(OPEN_PATHS):
             return await self._handler.handle(request, user)
         received = self._clock.now()
-        answer = await self._handler.handle(request, user)
+        with collected_annotations() as annotations:
+            answer = await self._handler.handle(request, user)
         event = _event(request, user, answer, received, self._clock.now())
+        if annotations:
+            event["annotations"] = annotations
         self._sink(codec.encode({**event, "auditID": self._randomness.uid()}))
         return answer
 
@@ -111,7 +115,7 @@ def _event(
         "stage": "ResponseStarted" if streams else "ResponseComplete",
         "requestURI": _uri(request),
         "verb": asked.verb,
-        "user": {"username": user.name, "uid": user.uid, "groups": list(user.groups)},
+        "user": user.info(),
         "impersonatedUser": _impersonated(request.headers),
         "userAgent": request.headers.get("user-agent", ""),
         "objectRef": None if asked.path else _reference(asked),

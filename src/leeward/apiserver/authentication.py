@@ -9,6 +9,7 @@ Never verifies a certificate: TLS has done that, with the client CA of the serve
 import csv
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -106,7 +107,7 @@ def _user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
 def _authenticated(user: User) -> User:
     if AUTHENTICATED_GROUP in user.groups:
         return user
-    return User(user.name, (*user.groups, AUTHENTICATED_GROUP), user.uid)
+    return replace(user, groups=(*user.groups, AUTHENTICATED_GROUP))
 
 
 def _bearer_token(header: str) -> str:

@@ -2,18 +2,25 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from leeward.client.transport import Request, Response
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks."""
+    """Who asks. `extra` is what the one who vouches for the user knows beyond: keys with their values."""
 
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def info(self) -> dict[str, Any]:
+        """The user as an `authentication.k8s.io/v1` UserInfo; empty fields are left out."""
+        extra = {key: list(values) for key, values in self.extra}
+        info = {"username": self.name, "uid": self.uid, "groups": list(self.groups), "extra": extra}
+        return {key: value for key, value in info.items() if value}
 
 
 ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))

@@ -10,6 +10,7 @@ from typing import Any
 from leeward.api import codec
 from leeward.api.meta import Manifest, format_time
 from leeward.apiserver import refusals
+from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import Refused
@@ -20,6 +21,13 @@ from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.values import entries, grown, section
 from leeward.client.transport import Response
 
+_OPTIONS = {
+    "attach": "PodAttachOptions",
+    "exec": "PodExecOptions",
+    "portforward": "PodPortForwardOptions",
+    "proxy": "PodProxyOptions",
+}
+_DEEDS = {"binding": ("v1", "Binding"), "eviction": ("policy/v1", "Eviction")}
 ACTIONS = ("attach", "binding", "eviction", "exec", "log", "portforward", "proxy")
 _SUCCESS: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
@@ -37,9 +45,23 @@ class PodActions:
             if method != "POST" or body is None:
                 raise refusals.method_not_allowed()
             act = self._bind if action == "binding" else self._evict
+            await self._admit("CREATE", kind, namespace, name, action, body, user)
             await act(kind, namespace, name, body, user)
             return Response(201, codec.encode(_SUCCESS), {"content-type": refusals.JSON})
+        if action in _OPTIONS:
+            options: Manifest = {"kind": _OPTIONS[action], "apiVersion": "v1"}
+            await self._admit("CONNECT", kind, namespace, name, action, options, user)
         return self._look(kind, namespace, name, action)
+
+    async def _admit(
+        self, operation: str, kind: Kind, namespace: str, name: str, action: str, said: Manifest, user: User
+    ) -> None:
+        if action in _DEEDS:
+            said["apiVersion"], said["kind"] = _DEEDS[action]
+        dry_run = bool(section(said, "deleteOptions").get("dryRun"))
+        await self.writer.admission.ask(
+            AdmissionReview(operation, kind, namespace, said, None, user, dry_run, action, name)
+        )
 
     async def _bind(self, kind: Kind, namespace: str, name: str, binding: Manifest, user: User) -> None:
         node = section(binding, "target").get("name", "")

@@ -12,13 +12,9 @@ from leeward.apiserver.kinds.kind import Kind
 def answer(kind: Kind, manifest: Manifest, user: User, now: datetime, access: Access, namespace: str) -> Manifest:
     """The review with its status. Raises: Refused."""
     if kind.kind == "SelfSubjectReview":
-        status, metadata = _who_am_i(user), {"creationTimestamp": format_time(now)}
+        status: dict[str, Any] = {"userInfo": user.info()}
+        metadata = {"creationTimestamp": format_time(now)}
     else:
         status, metadata = access.review(kind.kind, manifest, user, namespace), {}
     spec = {"spec": manifest["spec"]} if "spec" in manifest else {}
     return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, **spec, "status": status}
-
-
-def _who_am_i(user: User) -> dict[str, Any]:
-    info: dict[str, Any] = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
-    return {"userInfo": {key: value for key, value in info.items() if value}}

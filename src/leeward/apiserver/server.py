@@ -5,6 +5,7 @@ as whom, and may they? ▸ health ▸ which path? ▸ discovery, OpenAPI, or the
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from prometheus_client import REGISTRY, CollectorRegistry
 
@@ -25,14 +26,19 @@ from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.limits import check_body
 from leeward.apiserver.namespaces import NamespaceController
 from leeward.apiserver.openapi import OpenApi
+from leeward.apiserver.presenting import with_warnings
+from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.deleting import Deleter
 from leeward.apiserver.registry.writing import Writer
+from leeward.apiserver.remarks import collected_warnings
 from leeward.apiserver.routing import GroupPath, Target, Unknown, route
 from leeward.apiserver.services import ServiceAddresses
 from leeward.apiserver.store import Overloaded, Store, StoreFailed
 from leeward.apiserver.tokens import SigningKey
 from leeward.apiserver.tokens.certificates import CertificateSigner
 from leeward.apiserver.verbs import Verbs
+from leeward.apiserver.webhooks.calling import NoCalls, WebhookClient
+from leeward.apiserver.webhooks.dispatch import AdmissionWebhooks
 from leeward.client.transport import Request, Response
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
@@ -68,10 +74,12 @@ class ApiServer:
         tokens: Mapping[str, User] | None = None,
         signing_key: SigningKey | None = None,
         collectors: bool = True,
+        webhook_client: WebhookClient | None = None,
     ) -> "ApiServer":
         """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
 
         `collectors`: whether to empty namespaces that end and to collect dependents; kube-apiserver alone does not.
+        Webhooks are asked through `webhook_client`, but never about what the server must have to begin with.
         """
         catalog = Catalog(BUILT_IN)
         namespaces, definition = _kind(catalog, "", "namespaces"), _kind(catalog, *_DEFINITION)
@@ -79,12 +87,15 @@ class ApiServer:
         services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
         hooks = {DEFINITIONS: definitions, "//services/": services}
         access = Access(store, clock, randomness, tokens, signing_key)
-        writer = Writer(store, clock, randomness, (*admission, *access.admission), hooks)
-        server = cls(writer, catalog, Health(store, metrics), access)
+        inside = (*admission, *access.admission)
+        webhooks = AdmissionWebhooks(store, catalog, webhook_client or NoCalls(), randomness)
+        writer = Writer(store, clock, randomness, Admitter(inside), hooks)
         definitions.serve_stored()
         await bootstrap.create_namespaces(writer, namespaces)
         await bootstrap.create_roles(writer, catalog)
         await bootstrap.install_definitions(writer, definition, definitions, crds)
+        writer = replace(writer, admission=Admitter(inside, webhooks))
+        server = cls(writer, catalog, Health(store, metrics), access)
         deleter = Deleter(writer)
         supervisor.start(definitions.run(writer, deleter), "definitions")
         if collectors:
@@ -103,6 +114,11 @@ class ApiServer:
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         """Answers one request; errors are answers, too."""
+        with collected_warnings() as warnings:
+            answer = await self._answer_or_refuse(request, user)
+        return with_warnings(answer, warnings) if isinstance(answer, Response) else answer
+
+    async def _answer_or_refuse(self, request: Request, user: User) -> Response | StreamResponse:
         try:
             return await self._answer(request, user)
         except refusals.Refused as refusal:

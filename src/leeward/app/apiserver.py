@@ -15,6 +15,7 @@ from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.tokens import load_signing_key
+from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local.certificates import Authority, Pair
 from leeward.loop.clock import Clock, SystemClock
@@ -45,6 +46,7 @@ async def run_apiserver(config: ApiServerConfig) -> None:
     tls = _server_context(config, clock)
     tokens = load_token_file(config.token_auth_file) if config.token_auth_file else {}
     signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
+    webhooks = HttpsWebhooks()
     async with Supervisor("apiserver") as supervisor:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
         try:
@@ -56,6 +58,7 @@ async def run_apiserver(config: ApiServerConfig) -> None:
                 metrics=metrics.registry,
                 tokens=tokens,
                 signing_key=signing_key,
+                webhook_client=webhooks,
                 collectors=False,
             )
             front = HttpFront(Fairness(server), server.authenticator, tls, port=config.port)
@@ -67,6 +70,7 @@ async def run_apiserver(config: ApiServerConfig) -> None:
         finally:
             await supervisor.close()
             await store.close()
+            await webhooks.close()
 
 
 def _server_context(config: ApiServerConfig, clock: Clock) -> ssl.SSLContext:

@@ -12,6 +12,7 @@ from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.tokens import load_signing_key
+from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connect
 from leeward.app.tls import server_context
@@ -34,6 +35,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
     tls = server_context(config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
     tokens = load_token_file(config.token_file)
     signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
+    webhooks = HttpsWebhooks()
     audit_file = AuditFile(config.data_dir / AUDIT_FILE)
     async with Supervisor("api server") as serving, Supervisor("controllers") as controlling:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), serving)
@@ -48,6 +50,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 metrics=metrics.registry,
                 tokens=tokens,
                 signing_key=signing_key,
+                webhook_client=webhooks,
             )
             client = Client(InProcessTransport(api_server), "leeward")
             await ensure_namespaces(client)
@@ -70,4 +73,5 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 await controlling.close()
         finally:
             await store.close()
+            await webhooks.close()
             audit_file.close()

@@ -11,6 +11,7 @@ from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.tokens import load_signing_key
+from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.access import grant_member_access
 from leeward.app.config import SIGNING_KEY_FILE, MemberConfig
 from leeward.app.local.errors import FleetError
@@ -36,6 +37,7 @@ async def run_member(config: MemberConfig) -> None:
     tls = server_context(config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
     tokens = load_token_file(config.token_file)
     signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
+    webhooks = HttpsWebhooks()
     async with Supervisor(config.name) as supervisor:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
         try:
@@ -47,6 +49,7 @@ async def run_member(config: MemberConfig) -> None:
                 metrics=metrics.registry,
                 tokens=tokens,
                 signing_key=signing_key,
+                webhook_client=webhooks,
             )
             faulty = FaultyServer(config, api_server)
             supervisor.start(faulty.follow(), "faults")
@@ -67,6 +70,7 @@ async def run_member(config: MemberConfig) -> None:
         finally:
             await supervisor.close()
             await store.close()
+            await webhooks.close()
 
 
 class FaultyServer:

@@ -6,6 +6,7 @@ from leeward.api.meta import Manifest
 from leeward.apiserver.authorization import Attributes, attributes_of
 from leeward.apiserver.authorization.rules import Rule, matches, missing
 from leeward.apiserver.handler import ANONYMOUS, User
+from leeward.apiserver.inprocess import ADMIN
 from leeward.client.transport import Request
 from tests.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
 
@@ -227,6 +228,16 @@ def test_only_who_may_impersonate_speaks_for_another() -> None:
         assert (await as_bob(ALICE, **bob, **{"impersonate-group": "system:masters"}))[0] == 403
         assert (await as_bob(ALICE, **bob, **{"impersonate-extra-scopes": "x"}))[0] == 403
         assert (await as_bob(ALICE, **bob, **{"impersonate-uid": "x"}))[0] == 403
+
+    tell(story)
+
+
+def test_what_is_known_about_somebody_beyond_the_name_goes_along_with_an_impersonation() -> None:
+    async def story(world: ApiWorld) -> None:
+        path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        headers = {"impersonate-user": "bob", "impersonate-extra-example.com%2fteam": "blue\nred"}
+        answer = await world.server.handle(Request("POST", path, {}, headers, b"{}"), ADMIN)
+        assert b'"extra":{"example.com/team":["blue","red"]}' in getattr(answer, "body", b"")
 
     tell(story)
 

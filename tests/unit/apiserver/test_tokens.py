@@ -111,6 +111,7 @@ def test_a_token_for_another_audience_is_not_for_us() -> None:
         reviewed = await review(token=token, audiences=["vault", "x"])
         assert (reviewed["authenticated"], reviewed["audiences"]) == (True, ["vault"])
         assert reviewed["user"]["username"] == ROBOT
+        assert reviewed["user"]["extra"]["authentication.kubernetes.io/credential-id"][0].startswith("JTI=")
 
     tell(story)
 

@@ -49,7 +49,7 @@ class Gate:
                 f'requested &user.DefaultInfo{{Name:"", UID:"{wanted.uid}", Groups:[]string{{{groups}}}, '
                 "Extra:map[string][]string(nil)} without impersonating a user name"
             )
-        for attributes in _claims(wanted, request):
+        for attributes in _claims(wanted):
             self.check(user, attributes)
         return _with_implied_groups(wanted)
 
@@ -83,20 +83,22 @@ def _wanted(request: Request) -> User | None:
     if not any(key.startswith("impersonate-") for key in headers):
         return None
     groups = tuple(filter(None, headers.get("impersonate-group", "").split("\n")))
-    return User(headers.get("impersonate-user", ""), groups, headers.get("impersonate-uid", ""))
+    extra = tuple((_extra_key(name), tuple(headers[name].split("\n"))) for name in headers if name.startswith(_EXTRA))
+    return User(headers.get("impersonate-user", ""), groups, headers.get("impersonate-uid", ""), extra)
 
 
-def _claims(wanted: User, request: Request) -> list[Attributes]:
+def _extra_key(header: str) -> str:
+    return _ESCAPES.sub(lambda found: chr(int(found[0][1:], 16)), header.removeprefix(_EXTRA))
+
+
+def _claims(wanted: User) -> list[Attributes]:
     """All that must be allowed, each by itself."""
     claims = [_name_claim(wanted.name)]
     claims += [Attributes("impersonate", resource="groups", name=group) for group in wanted.groups]
     if wanted.uid:
         claims.append(Attributes("impersonate", IDENTITY_GROUP, "uids", name=wanted.uid))
-    for header, values in request.headers.items():
-        if header.startswith(_EXTRA):
-            key = _ESCAPES.sub(lambda found: chr(int(found[0][1:], 16)), header.removeprefix(_EXTRA))
-            for value in values.split("\n"):
-                claims.append(Attributes("impersonate", IDENTITY_GROUP, "userextras", key, name=value))
+    for key, values in wanted.extra:
+        claims += [Attributes("impersonate", IDENTITY_GROUP, "userextras", key, name=value) for value in values]
     return claims
 
 
@@ -115,4 +117,4 @@ def _with_implied_groups(user: User) -> User:
     implied = UNAUTHENTICATED if user.name == ANONYMOUS.name else AUTHENTICATED
     if AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
         groups.append(implied)
-    return User(user.name, tuple(groups), user.uid)
+    return User(user.name, tuple(groups), user.uid, user.extra)

@@ -10,18 +10,18 @@ from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 from leeward.apiserver.custom.rules import Program, Unwritable
 
 
-def compile_cel(text: str) -> Program:
+def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
     """Raises: Unwritable."""
     try:
-        return _Compiled(_environment().compile(text))
+        return _Compiled(_environment(variables).compile(text))
     except Exception as error:
         raise Unwritable(str(error)) from error
 
 
 @cache
-def _environment() -> Any:
+def _environment(variables: tuple[str, ...]) -> Any:
     extensions = [ext_math.ExtMath(), ext_optional.ExtOptional(), ext_strings.ExtStrings()]
-    return cel.NewEnv(variables={"self": cel.Type.DYN, "oldSelf": cel.Type.DYN}, extensions=extensions)
+    return cel.NewEnv(variables=dict.fromkeys(variables, cel.Type.DYN), extensions=extensions)
 
 
 class _Compiled:

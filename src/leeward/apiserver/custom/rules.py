@@ -7,7 +7,7 @@ or with the same keys.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from leeward.api.status import Problem
@@ -15,6 +15,7 @@ from leeward.apiserver.custom.node import Node
 from leeward.apiserver.values import entries, texts
 
 ABSENT: Any = object()
+REMEMBERED_PROGRAMS = 4_096
 _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 
 
@@ -136,9 +137,9 @@ def _compile_rule(rule: Mapping[str, Any]) -> Rule:
     )
 
 
-@cache
-def compile_program(text: str) -> Program:
+@lru_cache(REMEMBERED_PROGRAMS)
+def compile_program(text: str, variables: tuple[str, ...] = ("self", "oldSelf")) -> Program:
     """Raises: Unwritable."""
     from leeward.apiserver.custom.cel import compile_cel
 
-    return compile_cel(text)
+    return compile_cel(text, variables)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
 from leeward.apiserver.kinds import administrative, basics, others, pods, printing, workloads
+from leeward.apiserver.kinds import webhook_configurations as webhooks
 from leeward.apiserver.kinds.columns import CREATED_AT, at
 from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, spec_changed
 from leeward.apiserver.kinds.names import dns_label, path_segment
@@ -139,9 +140,11 @@ EXTENSIONS = (
          default=default_definition, validate=validate_definition, generation=spec_changed, unconditional_update=False,
          returns_deleted=True),
     Kind("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False,
-         (), _EXT, columns=administrative.WEBHOOKS, generation=content_changed),
+         (), _EXT, columns=administrative.WEBHOOKS, default=webhooks.default_mutating,
+         validate=webhooks.validate_configuration, generation=content_changed),
     Kind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
-         False, (), _EXT, columns=administrative.WEBHOOKS, generation=content_changed),
+         False, (), _EXT, columns=administrative.WEBHOOKS, default=webhooks.default_validating,
+         validate=webhooks.validate_configuration, generation=content_changed),
 )  # fmt: skip
 
 OTHERS = (

@@ -15,6 +15,7 @@ from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
 from leeward.apiserver import refusals
+from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.custom.definitions import ending_status
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
@@ -152,7 +153,9 @@ class Deleter:
     async def _delete_once(self, kind: Kind, key: str, record: Record, options: DeleteOptions, user: User) -> Written:
         old = decode_stored(kind, record.value)
         _check_preconditions(kind, old, options)
-        self.writer.admit_deletion(kind, old["metadata"].get("namespace", ""), old, user, options.dry_run)
+        namespace = old["metadata"].get("namespace", "")
+        review = AdmissionReview("DELETE", kind, namespace, old, old, user, options.dry_run)
+        await self.writer.admission.admit_deletion(review)
         marked = self._marked(kind, old, options)
         if options.dry_run:
             return Written(marked, deleted=lifecycle.is_finished(marked))

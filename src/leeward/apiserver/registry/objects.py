@@ -5,10 +5,10 @@ both, is the same bytes with another beginning.
 """
 
 import copy
-from typing import Any
+from typing import Any, cast
 
 from leeward.api import codec
-from leeward.api.meta import Manifest
+from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.values import section
 
@@ -39,6 +39,14 @@ def decode_stored(kind: Kind, value: bytes) -> Manifest:
     if kind.view is not None:
         kind.view.show(manifest)
     return manifest
+
+
+def converted(kind: Kind, other: Kind, manifest: ReadOnlyManifest) -> Manifest:
+    """An object of `kind` as `other`, which is the same stored object in another version or group."""
+    shown = decode_stored(other, encode_stored(kind, cast(Manifest, manifest), 0))
+    shown["metadata"].pop("resourceVersion")
+    version = manifest["metadata"].get("resourceVersion")
+    return {**shown, "metadata": {**shown["metadata"], **({"resourceVersion": version} if version else {})}}
 
 
 def body_of(kind: Kind, value: bytes) -> bytes:

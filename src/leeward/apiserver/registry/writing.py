@@ -1,17 +1,17 @@
 """Create and update: the way of an object into the store.
 
-    create:  stamp ▸ default ▸ admit ▸ hook ▸ check ▸ put
-    change:  read the head ▸ let the caller change it ▸ default ▸ stamp ▸ admit ▸ hook ▸ check ▸ put, or nothing
+    create:  stamp ▸ default ▸ admit ▸ hook ▸ check ▸ approve ▸ put
+    change:  read the head ▸ let the caller change it ▸ default ▸ stamp ▸ admit ▸ ... ▸ approve ▸ put, or nothing
 
-From reading the head to `put` there is no await, so no other write comes between; should the store still say that
-somebody was faster, the change is made again on what is there now.
+Only where webhooks are asked something is waited for between reading the head and `put`. Should the store say that
+somebody was faster, the change is made again on what is there now, and is admitted again.
 
 Holds: D4, D8 (an object that is being deleted goes when its last finalizer does).
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -19,12 +19,13 @@ from leeward.api import codec
 from leeward.api.meta import Manifest, format_time
 from leeward.api.status import Problem, StatusCause
 from leeward.apiserver import refusals
-from leeward.apiserver.admission import Admission, AdmissionReview, Rejected
+from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.kinds.metadata import validate_metadata, validate_metadata_update
 from leeward.apiserver.limits import check_stored
 from leeward.apiserver.registry import lifecycle, managing
+from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.hooks import Hook, NoHook
 from leeward.apiserver.registry.objects import decode_stored, encode_stored, metadata_of
 from leeward.apiserver.registry.options import parse_version
@@ -41,8 +42,6 @@ Change = Callable[[Manifest], Manifest]
 """From a private copy of the stored object to the wanted one. Raises: Refused."""
 
 _NO_HOOK = NoHook()
-_WHOLE = ("", "scale")
-"""What is written with all of an object's rules."""
 
 
 class _NamespaceMeta(msgspec.Struct, rename="camel", gc=False):
@@ -69,7 +68,7 @@ class Writer:
     store: Store
     clock: Clock
     randomness: Randomness
-    admission: Sequence[Admission] = ()
+    admission: Admitter = field(default_factory=Admitter)
     hooks: Mapping[str, Hook] = field(default_factory=dict[str, Hook])
 
     async def create(
@@ -85,13 +84,18 @@ class Writer:
         if manager:
             managing.track_create(kind, manifest, manager, format_time(now))
         kind.complete(manifest)
-        manifest = self._admit(kind, "CREATE", namespace, manifest, None, user, dry_run)
+        review = AdmissionReview("CREATE", kind, namespace, manifest, None, user, dry_run)
+        manifest = await self.admission.admit(review)
         name = metadata_of(manifest).get("name", "")
         key = kind.key(namespace if kind.namespaced else "", name)
         if self.store.head(key) is not None:
             raise refusals.already_exists(kind.group, kind.plural, name)
         self._prepare(kind, manifest, None, dry_run)
-        return await self._put(kind, key, None, manifest, None, dry_run)
+        await self._approve(replace(review, object=manifest))
+        try:
+            return await self._put(kind, key, None, manifest, None, dry_run)
+        except Raced:
+            raise refusals.already_exists(kind.group, kind.plural, name) from None
 
     async def change(
         self,
@@ -133,10 +137,11 @@ class Writer:
             managing.track_change(kind, old, new, manager, subresource, format_time(self.clock.now()))
         kind.complete(new)
         lifecycle.stamp_changed(kind, old, new, counts=subresource not in ("status", "approval", "binding"))
-        if subresource in _WHOLE:
-            namespace = old["metadata"].get("namespace", "")
-            new = self._admit(kind, "UPDATE", namespace, new, old, user, dry_run)
+        namespace = old["metadata"].get("namespace", "")
+        review = AdmissionReview("UPDATE", kind, namespace, new, old, user, dry_run, subresource)
+        new = await self.admission.admit(review)
         self._prepare(kind, new, old, dry_run, subresource)
+        await self._approve(replace(review, object=new))
         if new == old:
             await self._until_durable(record)
             return Written(old, record)
@@ -176,38 +181,15 @@ class Writer:
         if problems:
             raise refusals.invalid(kind.group, kind.kind, old["metadata"]["name"], problems)
 
-    def _admit(
-        self,
-        kind: Kind,
-        operation: str,
-        namespace: str,
-        manifest: Manifest,
-        old: Manifest | None,
-        user: User,
-        dry_run: bool,
-    ) -> Manifest:
-        name = metadata_of(manifest).get("name", "")
-        for admission in self.admission:
-            review = AdmissionReview(operation, kind.resource, namespace, manifest, old, user, dry_run)
-            try:
-                admitted = admission.admit(review)
-            except Rejected as rejection:
-                raise _refusal_of(kind, name, rejection) from rejection
-            if admitted is not manifest:
-                manifest = admitted
-                kind.default(manifest)
-        if old is not None:
-            lifecycle.stamp_changed(kind, old, manifest)
-        return manifest
-
-    def admit_deletion(self, kind: Kind, namespace: str, manifest: Manifest, user: User, dry_run: bool) -> None:
-        """Raises: Refused."""
-        for admission in self.admission:
-            review = AdmissionReview("DELETE", kind.resource, namespace, manifest, manifest, user, dry_run)
-            try:
-                admission.admit(review)
-            except Rejected as rejection:
-                raise _refusal_of(kind, manifest["metadata"]["name"], rejection) from rejection
+    async def _approve(self, review: AdmissionReview) -> None:
+        """Asks those who judge what was prepared; a namespace may have come to its end meanwhile. Raises: Refused."""
+        try:
+            await self.admission.approve(review)
+            if review.operation == "CREATE":
+                self._check_namespace(review.kind, review.namespace, review.object)
+        except BaseException:
+            self.hook_of(review.kind).not_written(review.object, review.old_object)
+            raise
 
     def _prepare(self, kind: Kind, new: Manifest, old: Manifest | None, dry_run: bool, subresource: str = "") -> None:
         """Lets the hook complete the object, then checks all of it. Raises: Refused."""
@@ -301,9 +283,3 @@ def _terminating(kind: Kind, namespace: str, name: str) -> refusals.Refused:
     cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
     details = msgspec.structs.replace(refusal.status.details, causes=(cause,))
     return refusals.Refused(msgspec.structs.replace(refusal.status, details=details))
-
-
-def _refusal_of(kind: Kind, name: str, rejection: Rejected) -> refusals.Refused:
-    if rejection.problems:
-        return refusals.invalid(kind.group, kind.kind, name, rejection.problems)
-    return refusals.forbidden(kind.group, kind.plural, name, rejection.message)

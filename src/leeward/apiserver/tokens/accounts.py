@@ -52,7 +52,7 @@ class ServiceAccountTokens:
         claims = self._claims_of(token) if looks_like_token(token) else None
         if claims is None or not self._is_current(claims) or not set(audiences).intersection(claims.aud):
             return None
-        return user_of(claims.kubernetes.namespace, claims.kubernetes.serviceaccount)
+        return _user_of(claims)
 
     def audiences_of(self, token: str) -> Sequence[str]:
         claims = self._claims_of(token) if looks_like_token(token) else None
@@ -80,9 +80,14 @@ class ServiceAccountTokens:
         return record is not None and uid_of(record) == reference.uid
 
 
-def user_of(namespace: str, account: Reference) -> User:
+def _user_of(claims: Claims) -> User:
+    namespace, account, pod = claims.kubernetes.namespace, claims.kubernetes.serviceaccount, claims.kubernetes.pod
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    return User(f"system:serviceaccount:{namespace}:{account.name}", groups, account.uid)
+    extra = {"credential-id": f"JTI={claims.jti}"}
+    if pod is not None:
+        extra |= {"pod-name": pod.name, "pod-uid": pod.uid}
+    pairs = tuple((f"authentication.kubernetes.io/{key}", (value,)) for key, value in extra.items())
+    return User(f"system:serviceaccount:{namespace}:{account.name}", groups, account.uid, pairs)
 
 
 def uid_of(record: Record) -> str:

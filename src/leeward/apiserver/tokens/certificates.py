@@ -9,9 +9,9 @@ Kubernetes: pkg/controller/certificates; Karmada: pkg/controllers/certificate/ap
 
 import base64
 import binascii
+import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -30,6 +30,8 @@ from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.store import Record
 from leeward.apiserver.tokens.bootstrap import GROUP as BOOTSTRAP_GROUP
 from leeward.apiserver.values import entries, section, texts
+
+log = logging.getLogger(__name__)
 
 GROUP, PLURAL = "certificates.k8s.io", "certificatesigningrequests"
 SIGNER = "kubernetes.io/kube-apiserver-client"
@@ -54,10 +56,8 @@ class SigningRequestAdmission:
             raise Rejected("spec.request must be a certificate request (PKCS#10) in PEM")
         if spec.get("signerName") == SIGNER and ADMIN_GROUP in subject[1]:
             raise Rejected(f"use of {SIGNER} signer with {ADMIN_GROUP} group is not allowed")
-        user = review.user
-        said: dict[str, Any] = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
         kept = {key: value for key, value in spec.items() if key not in _WHO}
-        return {**review.object, "spec": {**kept, **{key: value for key, value in said.items() if value}}}
+        return {**review.object, "spec": {**kept, **review.user.info()}}
 
 
 class CertificateSigner:
@@ -77,7 +77,10 @@ class CertificateSigner:
         """Goes on until it is cancelled."""
         async for record in changes(self._writer.store, PREFIX):
             if not record.deleted:
-                await self._look_at(record)
+                try:
+                    await self._look_at(record)
+                except Refused as refusal:
+                    log.warning("certificate signer: %s: %s", record.key, refusal)
 
     async def _look_at(self, record: Record) -> None:
         manifest = codec.decode_manifest(record.value)
@@ -97,11 +100,7 @@ class CertificateSigner:
             return {**current, "status": change(section(current, "status"))}
 
         name = manifest["metadata"]["name"]
-        try:
-            await self._writer.change(self._kind, "", name, changed, _CONTROLLER, dry_run=False, subresource="status")
-        except Refused as refusal:
-            if refusal.status.code != 404:
-                raise
+        await self._writer.change(self._kind, "", name, changed, _CONTROLLER, dry_run=False, subresource="status")
 
     def _sign(self, spec: ReadOnlyManifest, now: datetime) -> bytes:
         request = x509.load_pem_x509_csr(base64.b64decode(spec["request"]))

@@ -4,7 +4,6 @@ from typing import Any
 
 from leeward.api.meta import Manifest
 from leeward.apiserver.authentication import Authenticator
-from leeward.apiserver.handler import User
 from leeward.apiserver.refusals import bad_request
 from leeward.apiserver.tokens.accounts import AUDIENCES, ServiceAccountTokens
 from leeward.apiserver.tokens.jwt import looks_like_token
@@ -21,13 +20,8 @@ def review_token(manifest: Manifest, accounts: ServiceAccountTokens, others: Aut
     user = accounts.authenticate(token, audiences)
     if user is not None:
         shared = [audience for audience in audiences if audience in accounts.audiences_of(token)]
-        return {"authenticated": True, "user": _shown(user), "audiences": shared}
+        return {"authenticated": True, "user": user.info(), "audiences": shared}
     user = None if looks_like_token(token) else others.known_user(token)
     if user is None:
         return {"user": {}, "error": "invalid bearer token"}
-    return {"authenticated": True, "user": _shown(user), "audiences": list(AUDIENCES)}
-
-
-def _shown(user: User) -> dict[str, Any]:
-    shown: dict[str, Any] = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
-    return {key: value for key, value in shown.items() if value}
+    return {"authenticated": True, "user": user.info(), "audiences": list(AUDIENCES)}

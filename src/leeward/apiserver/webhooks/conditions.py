@@ -1,0 +1,30 @@
+"""Match conditions: the last filter before a webhook is asked, in CEL over `object`, `oldObject` and `request`.
+
+All of them must be true. One that is false settles it, whatever the others do; else one that fails decides as the
+webhook's failure would.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from leeward.apiserver.custom.rules import compile_program
+from leeward.apiserver.kinds.webhook_configurations import CONDITION_VARIABLES
+from leeward.apiserver.webhooks.calling import Uncallable
+from leeward.apiserver.webhooks.configuration import Webhook
+
+
+def meets_conditions(webhook: Webhook, request: Mapping[str, Any]) -> bool:
+    """`request` is that of the AdmissionReview. Raises: Uncallable when a condition has no result."""
+    if not webhook.match_conditions:
+        return True
+    variables = {"object": request["object"], "oldObject": request["oldObject"], "request": request}
+    failed: list[str] = []
+    for condition in webhook.match_conditions:
+        try:
+            if compile_program(condition.expression, CONDITION_VARIABLES).evaluate(variables) is not True:
+                return False
+        except ValueError as error:
+            failed.append(f'match condition "{condition.name}": {error}')
+    if failed:
+        raise Uncallable("; ".join(failed))
+    return True

@@ -1,0 +1,56 @@
+"""What a webhook's patch makes of an object: within what the request itself may change, and never its identity."""
+
+import copy
+from typing import Any, cast
+
+from leeward.api.meta import Manifest
+from leeward.apiserver import refusals
+from leeward.apiserver.admission import AdmissionReview
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.patch import jsonpatch
+from leeward.apiserver.registry import lifecycle
+from leeward.apiserver.registry.decoding import Unfit, decode_object
+from leeward.apiserver.registry.objects import converted, metadata_of
+from leeward.apiserver.webhooks.configuration import Webhook
+from leeward.apiserver.webhooks.wire import Verdict, is_whole
+
+
+def patched(review: AdmissionReview, seen_as: Kind, webhook: Webhook, verdict: Verdict) -> Manifest:
+    """The object after `verdict` of a webhook that saw it as `seen_as`. Raises: Refused."""
+    if not verdict.patch:
+        return review.object
+    if review.operation in ("DELETE", "CONNECT"):
+        said = "attempted to modify the object, which is not supported for this operation"
+        raise refusals.internal_error(f'admission webhook "{webhook.name}" {said}')
+    try:
+        return _patched(review, seen_as, verdict.patch)
+    except (ValueError, Unfit) as error:
+        said = f'admission webhook "{webhook.name}" returned a patch that cannot be applied'
+        raise refusals.internal_error(f"{said}: {error}") from error
+
+
+def _patched(review: AdmissionReview, seen_as: Kind, operations: Any) -> Manifest:
+    kind, before = review.kind, review.object
+    if not is_whole(review):
+        return jsonpatch.apply(copy.deepcopy(before), operations)
+    seen = before if seen_as is kind else converted(kind, seen_as, before)
+    result = jsonpatch.apply(copy.deepcopy(seen), operations)
+    if not isinstance(result, dict):
+        raise ValueError("the result is no object")
+    after = decode_object(seen_as, cast(Manifest, result), "Ignore").manifest
+    if seen_as is not kind:
+        after = converted(seen_as, kind, after)
+    after = _narrowed(kind, before, after, review.subresource)
+    kind.default(after)
+    lifecycle.stamp_changed(kind, before, after, counts=False)
+    if "managedFields" in before["metadata"]:
+        metadata_of(after)["managedFields"] = before["metadata"]["managedFields"]
+    return after
+
+
+def _narrowed(kind: Kind, before: Manifest, after: Manifest, subresource: str) -> Manifest:
+    if subresource in ("status", "approval"):
+        return lifecycle.only_status(kind, before, after)
+    if subresource in ("ephemeralcontainers", "resize"):
+        return lifecycle.only_fields(before, after, subresource)
+    return lifecycle.only_spec(kind, before, after)
