@@ -1,4 +1,4 @@
-"""The JSON merge patch (RFC 7396) that turns one object into another."""
+"""The patches that turn one object into another: JSON merge patch (RFC 7396), and JSON patch (RFC 6902)."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -21,6 +21,23 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Manifest:
         elif before != value:
             patch[key] = value
     return patch
+
+
+def json_patch(old: Mapping[str, Any], new: Mapping[str, Any], at: str = "") -> list[Manifest]:
+    """The operations from `old` to `new`, `at` a JSON pointer; none when they are equal. Lists are replaced whole."""
+    patch: list[Manifest] = [{"op": "remove", "path": _pointer(at, key)} for key in old if key not in new]
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(value, dict) and isinstance(before, dict):
+            patch += json_patch(cast(Manifest, before), cast(Manifest, value), _pointer(at, key))
+        elif key not in old or before != value:
+            patch.append({"op": "add", "path": _pointer(at, key), "value": value})
+    return patch
+
+
+def _pointer(at: str, key: str) -> str:
+    """RFC 6901."""
+    return f"{at}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
 def status_patch(old: object, new: object) -> Manifest:

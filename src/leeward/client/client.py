@@ -25,6 +25,7 @@ T = TypeVar("T")
 REQUEST_TIMEOUT_SECONDS = 10.0
 WATCH_TIMEOUT_SECONDS = 300
 MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,14 @@ class Client:
         path = resource.path(namespace, name, subresource)
         body = await self._request("PATCH", path, body=codec.encode(patch), content_type=MERGE_PATCH)
         return self._decode(resource, body)
+
+    async def apply(self, resource: Resource[T], manifest: Manifest, namespace: str = "", *, field_manager: str) -> T:
+        """Server-side apply: the fields of `manifest` become so, and `field_manager` owns them. Idempotent."""
+        name = manifest["metadata"]["name"]
+        query = _query(fieldManager=field_manager, force="true")
+        body = codec.encode(_with_kind(resource, manifest))
+        path = resource.path(namespace, name)
+        return self._decode(resource, await self._request("PATCH", path, query, body, APPLY_PATCH))
 
     async def delete(
         self,

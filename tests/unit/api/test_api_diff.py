@@ -1,13 +1,13 @@
-"""Merge patches: what they turn one object into, told by the API server's own merge."""
+"""Merge patches and JSON patches: what they turn one object into, told by the API server's own patching."""
 
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leeward.api.diff import merge_patch, status_patch
+from leeward.api.diff import json_patch, merge_patch, status_patch
 from leeward.api.work import AggregatedStatusItem, ResourceBindingStatus
-from leeward.apiserver.patch import merge
+from leeward.apiserver.patch import jsonpatch, merge
 
 SCALARS = st.integers(0, 3) | st.text("ab", max_size=2)
 KEYS = st.sampled_from("abc")
@@ -49,3 +49,15 @@ def test_a_status_is_patched_field_by_field() -> None:
     assert status_patch(old, new) == {
         "status": {"schedulerObservedGeneration": None, "aggregatedStatus": [{"clusterName": "member1"}]}
     }
+
+
+@given(manifests(SCALARS), manifests(SCALARS))
+def test_applying_the_json_patch_gives_the_target(old: dict[str, Any], new: dict[str, Any]) -> None:
+    operations = json_patch(old, new)
+    assert jsonpatch.apply(old, operations) == new
+    assert bool(operations) == (old != new)
+
+
+def test_a_json_patch_points_to_keys_with_slashes_and_tildes() -> None:
+    old, new = {"labels": {"a/b": "1"}}, {"labels": {"a/b": "2", "c~d": "3"}}
+    assert jsonpatch.apply(old, json_patch(old, new)) == new

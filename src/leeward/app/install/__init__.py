@@ -1,0 +1,1 @@
+"""What `leeward init` puts into a control plane that is a real kube-apiserver, and `deinit` takes out again."""

@@ -1,0 +1,105 @@
+"""The installation as manifests: namespaces, CustomResourceDefinitions, and the rights of each component.
+
+A component may do what it does and no more. The controllers read every kind, because every kind can be a template, and
+write labels, annotations and status of templates; they create and delete only Karmada's kinds and their own.
+"""
+
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
+from leeward.api.resource import Resource
+from leeward.api.schema import custom_resource_definitions
+
+_RBAC = "rbac.authorization.k8s.io"
+CONTROLLER_MANAGER, SCHEDULER, WEBHOOK = "leeward-controller-manager", "leeward-scheduler", "leeward-webhook"
+FIELD_MANAGER = "leeward-init"
+
+DEFINITIONS: Resource[Manifest] = Resource.of_manifests(
+    "apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", False
+)
+SERVICE_ACCOUNTS: Resource[Manifest] = Resource.of_manifests("v1", "serviceaccounts", "ServiceAccount", True)
+CLUSTER_ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "clusterroles", "ClusterRole", False)
+CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
+    f"{_RBAC}/v1", "clusterrolebindings", "ClusterRoleBinding", False
+)
+
+_READ, _WRITE = ["get", "list", "watch"], ["create", "update", "patch", "delete"]
+_KARMADA = ["apps.karmada.io", "cluster.karmada.io", "config.karmada.io", "policy.karmada.io", "work.karmada.io"]
+
+
+def namespaces() -> list[Manifest]:
+    return [{"metadata": {"name": name}} for name in (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)]
+
+
+def rights() -> list[tuple[Resource[Manifest], str, Manifest]]:
+    """Resource, namespace ("" for none) and manifest of every account, role and binding."""
+    objects: list[tuple[Resource[Manifest], str, Manifest]] = []
+    for name, rules in _RULES.items():
+        subject = {"kind": "ServiceAccount", "name": name, "namespace": SYSTEM_NAMESPACE}
+        role = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": name}
+        objects += [
+            (SERVICE_ACCOUNTS, SYSTEM_NAMESPACE, {"metadata": {"name": name, "namespace": SYSTEM_NAMESPACE}}),
+            (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
+            (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
+        ]
+    return objects
+
+
+def definitions() -> list[Manifest]:
+    return custom_resource_definitions()
+
+
+def _rule(groups: list[str], resources: list[str], verbs: list[str], names: list[str] | None = None) -> dict[str, Any]:
+    return {"apiGroups": groups, "resources": resources, "verbs": verbs, **({"resourceNames": names} if names else {})}
+
+
+_EVENTS = _rule(["", "events.k8s.io"], ["events"], ["create", "patch", "update"])
+_LEASES = _rule(["coordination.k8s.io"], ["leases"], [*_READ, *_WRITE])
+_HEALTH = {"nonResourceURLs": ["/healthz", "/readyz", "/livez", "/version", "/api", "/api/*", "/apis", "/apis/*"]}
+
+_RULES: dict[str, list[dict[str, Any]]] = {
+    CONTROLLER_MANAGER: [
+        _rule(["*"], ["*"], [*_READ, "update", "patch"]),
+        _rule(_KARMADA, ["*"], _WRITE),
+        _rule([""], ["namespaces", "configmaps"], _WRITE),
+        _rule([_RBAC], ["roles", "rolebindings", "clusterroles", "clusterrolebindings"], _WRITE),
+        _rule(["certificates.k8s.io"], ["signers"], ["approve"], ["kubernetes.io/kube-apiserver-client"]),
+        _LEASES,
+        _EVENTS,
+        {**_HEALTH, "verbs": ["get"]},
+    ],
+    SCHEDULER: [
+        _rule(["cluster.karmada.io", "policy.karmada.io"], ["*"], _READ),
+        _rule(
+            ["work.karmada.io"],
+            [
+                "resourcebindings",
+                "resourcebindings/status",
+                "clusterresourcebindings",
+                "clusterresourcebindings/status",
+            ],
+            [*_READ, "update", "patch"],
+        ),
+        _rule(["work.karmada.io"], ["works"], _READ),
+        _rule([""], ["configmaps", "namespaces"], _READ),
+        _LEASES,
+        _EVENTS,
+        {**_HEALTH, "verbs": ["get"]},
+    ],
+    WEBHOOK: [
+        _rule([""], ["secrets"], ["create"]),
+        _rule([""], ["secrets"], ["get", "patch", "update"], ["leeward-webhook-cert"]),
+        _rule(
+            ["admissionregistration.k8s.io"],
+            ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+            ["create"],
+        ),
+        _rule(
+            ["admissionregistration.k8s.io"],
+            ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+            ["get", "patch", "update"],
+            ["leeward-webhook"],
+        ),
+    ],
+}

@@ -1,0 +1,19 @@
+"""`leeward deinit`: takes Leeward out of a control plane again."""
+
+from pathlib import Path
+
+import click
+
+from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+
+
+@click.command()
+@control_plane_options
+def deinit(kubeconfig: Path | None, context: str) -> None:
+    """Take Leeward's kinds, with all their objects, and its rights out of a control plane."""
+    from leeward.app.install.installing import uninstall
+
+    connection = connection_from(kubeconfig, context)
+    client = client_of(connection)
+    carry_out(uninstall(client), client)
+    click.echo(f"taken out of {connection.server}")

@@ -1,0 +1,19 @@
+"""`leeward init`: installs Leeward into a control plane that is a real kube-apiserver."""
+
+from pathlib import Path
+
+import click
+
+from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+
+
+@click.command()
+@control_plane_options
+def init(kubeconfig: Path | None, context: str) -> None:
+    """Install Leeward's kinds and rights into a control plane. Can be repeated, and brings an older one up to date."""
+    from leeward.app.install.installing import install
+
+    connection = connection_from(kubeconfig, context)
+    client = client_of(connection)
+    carry_out(install(client), client)
+    click.echo(f"installed into {connection.server}: now run `leeward serve` and `leeward webhook` beside it")

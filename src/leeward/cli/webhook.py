@@ -1,0 +1,47 @@
+"""`leeward webhook`: admission for a control plane on a real kube-apiserver."""
+
+from pathlib import Path
+
+import click
+
+from leeward.cli.connections import client_of, connection_from, control_plane_options
+from leeward.cli.serving import log_to_stderr, serve
+
+
+@click.command()
+@click.option("--bind-address", default="0.0.0.0", show_default=True, help="Address to listen on.")
+@click.option(
+    "--secure-port", type=click.IntRange(1, 65535), default=8443, show_default=True, help="Port to listen on."
+)
+@click.option(
+    "--url", default="", help="https://HOST:PORT at which the kube-apiserver finds us.  [default: the Service]"
+)
+@click.option("--default-not-ready-toleration-seconds", type=int, default=300, show_default=True)
+@click.option("--default-unreachable-toleration-seconds", type=int, default=300, show_default=True)
+@control_plane_options
+def webhook(
+    bind_address: str,
+    secure_port: int,
+    url: str,
+    default_not_ready_toleration_seconds: int,
+    default_unreachable_toleration_seconds: int,
+    kubeconfig: Path | None,
+    context: str,
+) -> None:
+    """Run the admission webhook in the foreground. It makes and renews its certificates itself."""
+    if url and not url.startswith("https://"):
+        raise click.BadParameter("must begin with https://", param_hint="--url")
+    from leeward.loop.clock import SystemClock
+    from leeward.loop.randomness import Randomness
+    from leeward.webhook import Endpoint, Webhook, WebhookSettings
+
+    log_to_stderr()
+    client = client_of(connection_from(kubeconfig, context))
+    settings = WebhookSettings(
+        endpoint=Endpoint(url),
+        host=bind_address,
+        port=secure_port,
+        not_ready_toleration_seconds=default_not_ready_toleration_seconds,
+        unreachable_toleration_seconds=default_unreachable_toleration_seconds,
+    )
+    serve(Webhook(client, SystemClock(), Randomness(), settings).run(), "webhook")

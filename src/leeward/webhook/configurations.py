@@ -1,0 +1,105 @@
+"""The webhook configurations that point a kube-apiserver to us.
+
+Policies, Clusters and the other kinds of Karmada's are never written past the webhook (`failurePolicy: Fail`); the
+deletion of users' objects, which only protection by label asks us about, goes on when we cannot be asked.
+
+Karmada: artifacts/deploy/webhook-configuration.yaml; one rule for all of a group's kinds instead of one for each.
+"""
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.resource import Resource
+from leeward.api.validation import DELETION_PROTECTED_LABEL
+
+NAME = "leeward-webhook"
+TIMEOUT_SECONDS = 5
+_GROUP_VERSION = "admissionregistration.k8s.io/v1"
+MUTATING: Resource[Manifest] = Resource.of_manifests(
+    _GROUP_VERSION, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False
+)
+VALIDATING: Resource[Manifest] = Resource.of_manifests(
+    _GROUP_VERSION, "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", False
+)
+_WRITES, _CREATES = ["CREATE", "UPDATE"], ["CREATE"]
+_OURS = ["resourcebindings", "clusterresourcebindings"]
+
+
+def _rule(group: str, resources: list[str], operations: list[str]) -> dict[str, Any]:
+    return {
+        "apiGroups": [group],
+        "apiVersions": ["*"],
+        "resources": resources,
+        "operations": operations,
+        "scope": "*",
+    }
+
+
+_USERS = [
+    _rule("cluster.karmada.io", ["clusters"], _WRITES),
+    _rule("policy.karmada.io", ["*"], _WRITES),
+    _rule("config.karmada.io", ["*"], _WRITES),
+]
+_DEFAULTED = [*_USERS, _rule("work.karmada.io", [*_OURS, "works"], _CREATES)]
+"""Bindings and Works, which our own controllers write in their thousands, are given an identity, once."""
+_CHECKED = [*_USERS, _rule("work.karmada.io", _OURS, _WRITES)]
+_DELETIONS = [_rule("*", ["*"], ["DELETE"])]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the kube-apiserver finds us: a URL (`https://host:port`), or else the Service of the installation."""
+
+    url: str = ""
+
+    @property
+    def hosts(self) -> list[str]:
+        """The names that the serving certificate must have."""
+        if not self.url:
+            return [f"{NAME}.{SYSTEM_NAMESPACE}.svc", f"{NAME}.{SYSTEM_NAMESPACE}.svc.cluster.local"]
+        host = self.url.removeprefix("https://").rstrip("/")
+        return [host.rpartition(":")[0].strip("[]") if ":" in host else host]
+
+    def client_config(self, path: str, ca_bundle: bytes) -> Manifest:
+        bundle = base64.b64encode(ca_bundle).decode()
+        if self.url:
+            return {"url": self.url.rstrip("/") + path, "caBundle": bundle}
+        service = {"namespace": SYSTEM_NAMESPACE, "name": NAME, "path": path, "port": 443}
+        return {"service": service, "caBundle": bundle}
+
+
+def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[Manifest], Manifest]]:
+    protected = {"objectSelector": {"matchLabels": {DELETION_PROTECTED_LABEL: "Always"}}}
+    mutate, validate = (endpoint.client_config(path, ca_bundle) for path in ("/mutate", "/validate"))
+    return [
+        (MUTATING, _configuration([_hook("defaults.leeward.dev", _DEFAULTED, mutate)])),
+        (
+            VALIDATING,
+            _configuration(
+                [
+                    _hook("rules.leeward.dev", _CHECKED, validate),
+                    _hook("protection.leeward.dev", _DELETIONS, validate) | protected | {"failurePolicy": "Ignore"},
+                ]
+            ),
+        ),
+    ]
+
+
+def _configuration(hooks: list[Manifest]) -> Manifest:
+    return {"metadata": {"name": NAME}, "webhooks": hooks}
+
+
+def _hook(name: str, rules: list[dict[str, Any]], client_config: Manifest) -> Manifest:
+    return {
+        "name": name,
+        "rules": rules,
+        "clientConfig": client_config,
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "matchPolicy": "Equivalent",
+        "timeoutSeconds": TIMEOUT_SECONDS,
+    }

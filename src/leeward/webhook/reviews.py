@@ -1,0 +1,71 @@
+"""One AdmissionReview, answered: pure functions from the request's object to the response.
+
+Kubernetes: admission.k8s.io/v1; patches are JSON patches (RFC 6902).
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from leeward.api import codec
+from leeward.api.defaulting import DefaultingSettings, apply_defaults
+from leeward.api.diff import json_patch
+from leeward.api.meta import Manifest
+from leeward.api.validation import validate, validate_deletion
+
+API_VERSION = "admission.k8s.io/v1"
+KIND = "AdmissionReview"
+MAX_NAMED_PROBLEMS = 20
+
+Answer = Callable[[Mapping[str, Any]], Manifest]
+"""From the `request` of a review to its `response`, without the uid."""
+
+
+class BadReview(ValueError):
+    """The body is no AdmissionReview."""
+
+
+def answer_review(body: bytes, answer: Answer) -> Manifest:
+    """The review to send back. Raises: BadReview."""
+    try:
+        review = codec.decode_manifest(body)
+    except codec.DecodeError as error:
+        raise BadReview(f"the body is no JSON object: {error}") from error
+    if (review.get("apiVersion"), review.get("kind")) != (API_VERSION, KIND):
+        raise BadReview(f"the body must be an {KIND} of {API_VERSION}")
+    request: object = review.get("request")
+    if not isinstance(request, dict) or not cast(Manifest, request).get("uid"):
+        raise BadReview("request.uid is required")
+    asked = cast(Manifest, request)
+    return {"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": asked["uid"], **answer(asked)}}
+
+
+def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest:
+    """Allows the write, with a patch that sets the defaults where any are missing."""
+    given = _object(request, "object")
+    wanted = apply_defaults(given, settings, _object(request, "oldObject") or None)
+    patch = json_patch(given, wanted)
+    return {"allowed": True, **({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})}
+
+
+def judge(request: Mapping[str, Any]) -> Manifest:
+    """Allows the write, or names every field that is wrong with it."""
+    old = _object(request, "oldObject")
+    if request.get("operation") == "DELETE":
+        problems, code = validate_deletion(old), 403
+    else:
+        problems, code = validate(_object(request, "object"), old or None), 422
+    if not problems:
+        return {"allowed": True}
+    named = "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS]))
+    reason = "Forbidden" if code == 403 else "Invalid"
+    return {"allowed": False, "status": {"code": code, "reason": reason, "message": named}}
+
+
+def _object(request: Mapping[str, Any], field: str) -> Manifest:
+    value: object = request.get(field)
+    return cast(Manifest, value) if isinstance(value, dict) else {}
+
+
+def _base64(patch: list[Manifest]) -> str:
+    return base64.b64encode(codec.encode(patch)).decode()

@@ -1,0 +1,153 @@
+"""The webhook at work: keeps its certificate and its configurations right, and serves.
+
+    Secret leeward-webhook-cert  ──▶ TLS context        looked at again before it ends, and every hour
+                                 └─▶ caBundle of the two webhook configurations
+
+Several replicas share the Secret: who comes second takes what the first has made.
+"""
+
+import asyncio
+import base64
+import logging
+import os
+import ssl
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from leeward.api.defaulting import DefaultingSettings
+from leeward.api.meta import Manifest
+from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.resource import SECRETS
+from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
+from leeward.webhook.configurations import Endpoint, configurations
+from leeward.webhook.reviews import judge, mutate
+from leeward.webhook.server import WebhookServer
+
+log = logging.getLogger(__name__)
+
+SECRET = "leeward-webhook-cert"
+LOOK_AGAIN, RETRY = timedelta(hours=1), timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSettings:
+    """Negative toleration seconds switch that default off, as with Karmada's flags."""
+
+    endpoint: Endpoint
+    host: str
+    port: int
+    not_ready_toleration_seconds: int = 300
+    unreachable_toleration_seconds: int = 300
+
+
+class Webhook:
+    def __init__(self, client: Client, clock: Clock, randomness: Randomness, settings: WebhookSettings) -> None:
+        self._client = client
+        self._clock = clock
+        self._randomness = randomness
+        self._settings = settings
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._loaded: Mapping[str, bytes] = {}
+
+    async def run(self) -> None:
+        """Serves until cancelled. Raises: OSError when the port is taken."""
+        while not self._loaded:
+            await self._refresh()
+            if not self._loaded:
+                await asyncio.sleep(RETRY.total_seconds())
+        answers = {"/mutate": self._mutate, "/validate": judge}
+        server = WebhookServer(answers, self._context, self._settings.host, self._settings.port)
+        await server.start()
+        try:
+            while True:
+                await asyncio.sleep(self._rest_seconds())
+                await self._refresh()
+        finally:
+            await server.stop()
+
+    def _mutate(self, request: Mapping[str, object]) -> Manifest:
+        settings = self._settings
+        return mutate(
+            request,
+            DefaultingSettings(
+                now=self._clock.now(),
+                new_uid=self._randomness.uid,
+                not_ready_toleration_seconds=settings.not_ready_toleration_seconds,
+                unreachable_toleration_seconds=settings.unreachable_toleration_seconds,
+            ),
+        )
+
+    async def _refresh(self) -> None:
+        """A failure leaves what is in use, and is tried again."""
+        try:
+            data = await self._certificate()
+            if data != self._loaded:
+                load_pair(self._context, data[CERTIFICATE], data[KEY])
+                self._loaded = data
+            await self._configure(data[CA])
+        except WorldError as error:
+            log.warning("the certificate of the webhook cannot be looked after: %s", error)
+
+    def _rest_seconds(self) -> float:
+        until = renew_at(self._loaded) - self._clock.now()
+        return min(LOOK_AGAIN, max(until, RETRY)).total_seconds()
+
+    async def _certificate(self) -> dict[str, bytes]:
+        """What the Secret holds, renewed where that is due. Raises: WorldError."""
+        try:
+            secret = await self._client.get(SECRETS, SECRET, SYSTEM_NAMESPACE)
+            data, version = dict(secret.data), secret.metadata.resource_version
+        except NotFound:
+            data, version = {}, ""
+        fresh = renewed(data, self._settings.endpoint.hosts, self._clock.now())
+        if fresh is None:
+            return data
+        encoded = {key: base64.b64encode(value).decode() for key, value in fresh.items()}
+        body: Manifest = {"metadata": {"name": SECRET}, "type": "kubernetes.io/tls", "data": encoded}
+        try:
+            if version:
+                await self._client.patch(SECRETS, SECRET, {"data": encoded}, SYSTEM_NAMESPACE, resource_version=version)
+            else:
+                await self._client.create(SECRETS, body, SYSTEM_NAMESPACE)
+        except (AlreadyExists, Conflict):
+            return dict((await self._client.get(SECRETS, SECRET, SYSTEM_NAMESPACE)).data)
+        return fresh
+
+    async def _configure(self, ca_bundle: bytes) -> None:
+        """Raises: WorldError."""
+        for resource, wanted in configurations(self._settings.endpoint, ca_bundle):
+            try:
+                present = await self._client.get(resource, wanted["metadata"]["name"])
+            except NotFound:
+                await self._client.create(resource, wanted)
+                continue
+            if _differs(present["webhooks"], wanted["webhooks"]):
+                await self._client.patch(resource, wanted["metadata"]["name"], {"webhooks": wanted["webhooks"]})
+
+
+def _differs(present: list[Manifest], wanted: list[Manifest]) -> bool:
+    """Whether a field that we set has another value; what the server has added does not count."""
+    if len(present) != len(wanted):
+        return True
+    return any(
+        is_there.get(key) != value
+        for is_there, hook in zip(present, wanted, strict=True)
+        for key, value in hook.items()
+    )
+
+
+def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """New connections show it; the ssl module reads it from a file only: one that is ours alone and gone at once."""
+    descriptor, name = tempfile.mkstemp(suffix=".pem")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(certificate + b"\n" + key)
+        context.load_cert_chain(name)
+    finally:
+        os.unlink(name)

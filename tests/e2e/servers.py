@@ -1,0 +1,225 @@
+"""Real Kubernetes API servers on 127.0.0.1: each an etcd and a kube-apiserver, members with a controller manager.
+
+A member lives and dies as clusters do: its processes can be killed, frozen, or cut off from their etcd, which makes
+`/readyz` answer 500.
+"""
+
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from leeward.app.local.certificates import Authority
+
+TOKEN = "e2e-admin"
+START_SECONDS = 90.0
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@dataclass
+class Program:
+    """One process, which can be started again with the same arguments."""
+
+    name: str
+    command: Sequence[str]
+    log: Path
+    environment: dict[str, str] = field(default_factory=dict[str, str])
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **self.environment}
+            )
+
+    def send(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(10)
+
+    def stop(self) -> None:
+        """Asks it to end, and waits. Frozen ones are thawed first."""
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+class KubeServer:
+    """etcd and kube-apiserver in one directory; `kubeconfig` is an administrator's."""
+
+    def __init__(self, name: str, directory: Path, binaries: Path, *, workloads: bool) -> None:
+        self.name = name
+        self.directory = directory
+        self.kubeconfig = directory / "kubeconfig"
+        self.port = free_port()
+        directory.mkdir(parents=True)
+        self._binaries = binaries
+        self._authority = Authority(directory / "pki", datetime.now(UTC))
+        self.etcd = self._etcd()
+        self.apiserver = self._apiserver(self._etcd_url)
+        self.manager = self._manager() if workloads else None
+        self._write_kubeconfig()
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def programs(self) -> list[Program]:
+        return [program for program in (self.etcd, self.apiserver, self.manager) if program is not None]
+
+    def start(self) -> None:
+        for program in self.programs:
+            program.start()
+
+    def wait_ready(self) -> None:
+        """Raises: AssertionError with the end of the log."""
+        deadline = time.monotonic() + START_SECONDS
+        while self.get("/readyz") != 200:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{self.name} is not ready: {self.apiserver.log.read_text()[-2000:]}")
+            time.sleep(0.2)
+
+    def get(self, path: str) -> int:
+        """The code of an answer; 0 where there is none."""
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {TOKEN}"})
+        context = ssl.create_default_context(cafile=str(self.directory / "pki" / "ca.crt"))
+        try:
+            with urllib.request.urlopen(request, timeout=2, context=context) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return 0
+
+    def metrics(self) -> str:
+        request = urllib.request.Request(self.url + "/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+        context = ssl.create_default_context(cafile=str(self.directory / "pki" / "ca.crt"))
+        with urllib.request.urlopen(request, timeout=20, context=context) as answer:
+            return answer.read().decode()
+
+    def kill(self) -> None:
+        """Connections are refused."""
+        for program in (self.apiserver, self.manager, self.etcd):
+            if program is not None:
+                program.kill()
+
+    def freeze(self) -> None:
+        """Connections hang."""
+        self.apiserver.send(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.apiserver.send(signal.SIGCONT)
+
+    def make_unready(self) -> None:
+        """Without its etcd the server answers, and says that it is not ready."""
+        self.etcd.kill()
+
+    def make_ready(self) -> None:
+        self.etcd.start()
+
+    def stop(self) -> None:
+        for program in reversed(self.programs):
+            program.stop()
+
+    def _etcd(self) -> Program:
+        client, peer = free_port(), free_port()
+        self._etcd_url = f"http://127.0.0.1:{client}"
+        return self._program(
+            "etcd",
+            f"--data-dir={self.directory / 'etcd'}",
+            f"--listen-client-urls={self._etcd_url}",
+            f"--advertise-client-urls={self._etcd_url}",
+            f"--listen-peer-urls=http://127.0.0.1:{peer}",
+            f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}",
+            f"--initial-cluster=default=http://127.0.0.1:{peer}",
+            "--unsafe-no-fsync",
+        )
+
+    def _apiserver(self, etcd_url: str) -> Program:
+        tokens = self.directory / "tokens.csv"
+        tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
+        self._key = _signing_key(self.directory / "sa.key")
+        pair = self._authority.server(self.name)
+        return self._program(
+            "kube-apiserver",
+            f"--etcd-servers={etcd_url}",
+            f"--secure-port={self.port}",
+            "--bind-address=127.0.0.1",
+            f"--tls-cert-file={pair.certificate}",
+            f"--tls-private-key-file={pair.key}",
+            f"--client-ca-file={self._authority.pair.certificate}",
+            f"--token-auth-file={tokens}",
+            f"--service-account-key-file={self._key}",
+            f"--service-account-signing-key-file={self._key}",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            "--service-cluster-ip-range=10.96.0.0/16",
+            "--authorization-mode=RBAC",
+            "--enable-bootstrap-token-auth",
+            "--allow-privileged=true",
+        )
+
+    def _manager(self) -> Program:
+        return self._program(
+            "kube-controller-manager",
+            f"--kubeconfig={self.kubeconfig}",
+            f"--service-account-private-key-file={self._key}",
+            f"--root-ca-file={self._authority.pair.certificate}",
+            f"--cluster-signing-cert-file={self._authority.pair.certificate}",
+            f"--cluster-signing-key-file={self._authority.pair.key}",
+            "--use-service-account-credentials=false",
+            "--leader-elect=false",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={free_port()}",
+            "--controllers=*,-nodelifecycle,-nodeipam,-route,-cloud-node-lifecycle,-ttl",
+        )
+
+    def _program(self, binary: str, *arguments: str) -> Program:
+        return Program(
+            f"{self.name}/{binary}", [str(self._binaries / binary), *arguments], self.directory / f"{binary}.log"
+        )
+
+    def _write_kubeconfig(self) -> None:
+        authority = str(self._authority.pair.certificate)
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": self.name,
+            "contexts": [{"name": self.name, "context": {"cluster": self.name, "user": "admin"}}],
+            "clusters": [{"name": self.name, "cluster": {"server": self.url, "certificate-authority": authority}}],
+            "users": [{"name": "admin", "user": {"token": TOKEN}}],
+        }
+        self.kubeconfig.write_text(yaml.safe_dump(document))
+
+
+def _signing_key(path: Path) -> Path:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL
+    path.write_bytes(key.private_bytes(encoding, form, serialization.NoEncryption()))
+    return path

@@ -1,0 +1,90 @@
+"""Admission reviews: what a kube-apiserver asks, and what it is told."""
+
+import base64
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from leeward.api.defaulting import DefaultingSettings
+from leeward.apiserver.patch import jsonpatch
+from leeward.webhook.reviews import BadReview, answer_review, judge, mutate
+
+SETTINGS = DefaultingSettings(now=datetime(2026, 1, 1, tzinfo=UTC), new_uid=lambda: "an-id")
+POLICY: dict[str, Any] = {
+    "apiVersion": "policy.karmada.io/v1alpha1",
+    "kind": "PropagationPolicy",
+    "metadata": {"name": "nginx", "namespace": "default"},
+    "spec": {
+        "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "nginx", "namespace": "default"}],
+        "placement": {},
+    },
+}
+
+
+def request(operation: str, **objects: Any) -> dict[str, Any]:
+    return {"uid": "7", "operation": operation, **objects}
+
+
+def body(**fields: Any) -> bytes:
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", **fields}).encode()
+
+
+def test_a_policy_is_given_its_defaults_by_a_patch() -> None:
+    response = mutate(request("CREATE", object=POLICY), SETTINGS)
+    assert response["allowed"]
+    patched = jsonpatch.apply(POLICY, json.loads(base64.b64decode(response["patch"])))
+    keys = [toleration["key"] for toleration in patched["spec"]["placement"]["clusterTolerations"]]
+    assert keys == ["cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"]
+    assert patched["metadata"]["labels"] == {"propagationpolicy.karmada.io/permanent-id": "an-id"}
+
+
+def test_what_has_its_defaults_is_not_patched() -> None:
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "nginx"}}
+    assert mutate(request("CREATE", object=deployment), SETTINGS) == {"allowed": True}
+
+
+def test_a_wrong_policy_is_refused_with_the_field_that_is_wrong() -> None:
+    wrong = {
+        **POLICY,
+        "spec": {**POLICY["spec"], "placement": {"spreadConstraints": [{"minGroups": 3, "maxGroups": 1}]}},
+    }
+    response = judge(request("CREATE", object=wrong))
+    assert not response["allowed"]
+    assert response["status"]["code"] == 422
+    assert "spec.placement.spreadConstraints[0]" in response["status"]["message"]
+
+
+def test_a_good_policy_is_allowed() -> None:
+    labels = {"propagationpolicy.karmada.io/permanent-id": "an-id"}
+    good = {**POLICY, "metadata": {**POLICY["metadata"], "labels": labels}}
+    assert judge(request("UPDATE", object=good, oldObject=good)) == {"allowed": True}
+
+
+def test_a_protected_object_is_not_deleted() -> None:
+    labels = {"resourcetemplate.karmada.io/deletion-protected": "Always"}
+    protected = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "it", "labels": labels}}
+    response = judge(request("DELETE", oldObject=protected, object=None))
+    assert (response["allowed"], response["status"]["code"]) == (False, 403)
+
+
+def test_the_answer_carries_the_uid_of_the_question() -> None:
+    answered = answer_review(body(request=request("CREATE", object={})), judge)
+    assert answered["response"] == {"uid": "7", "allowed": True}
+    assert (answered["apiVersion"], answered["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        (b"[]", "no JSON object"),
+        (b"{", "no JSON object"),
+        (b'{"kind": "Pod"}', "AdmissionReview of admission.k8s.io/v1"),
+        (body(), "request.uid"),
+        (body(request={"operation": "CREATE"}), "request.uid"),
+    ],
+)
+def test_what_is_no_review_is_refused_with_the_reason(sent: bytes, says: str) -> None:
+    with pytest.raises(BadReview, match=says):
+        answer_review(sent, judge)
