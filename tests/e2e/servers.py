@@ -25,6 +25,11 @@ from leeward.app.local.certificates import Authority
 
 TOKEN = "e2e-admin"
 START_SECONDS = 90.0
+WORKLOADS = "*,-nodelifecycle,-nodeipam,-route,-cloud-node-lifecycle,-ttl"
+HOUSEKEEPING = "namespace,garbagecollector,serviceaccount-token,csrsigning,csrcleaner,tokencleaner"
+"""What a control plane for templates runs, as Karmada installs it: nothing that makes Pods of a Deployment."""
+LAST_INSECURE_MINOR = 24
+"""From this minor version on there is no port without TLS to switch off."""
 
 
 def free_port() -> int:
@@ -83,7 +88,8 @@ class KubeServer:
         self._authority = Authority(directory / "pki", datetime.now(UTC))
         self.etcd = self._etcd()
         self.apiserver = self._apiserver(self._etcd_url)
-        self.manager = self._manager() if workloads else None
+        self._minor = _minor_of(binaries / "kube-apiserver")
+        self.manager = self._manager(WORKLOADS if workloads else HOUSEKEEPING)
         self._write_kubeconfig()
 
     @property
@@ -92,19 +98,20 @@ class KubeServer:
 
     @property
     def programs(self) -> list[Program]:
-        return [program for program in (self.etcd, self.apiserver, self.manager) if program is not None]
+        return [self.etcd, self.apiserver, self.manager]
 
     def start(self) -> None:
-        for program in self.programs:
-            program.start()
+        self.etcd.start()
+        self.apiserver.start()
 
     def wait_ready(self) -> None:
-        """Raises: AssertionError with the end of the log."""
+        """Starts the controller manager, too: it ends when there is nothing to talk to. Raises: AssertionError."""
         deadline = time.monotonic() + START_SECONDS
         while self.get("/readyz") != 200:
             if time.monotonic() > deadline:
                 raise AssertionError(f"{self.name} is not ready: {self.apiserver.log.read_text()[-2000:]}")
             time.sleep(0.2)
+        self.manager.start()
 
     def get(self, path: str) -> int:
         """The code of an answer; 0 where there is none."""
@@ -127,8 +134,7 @@ class KubeServer:
     def kill(self) -> None:
         """Connections are refused."""
         for program in (self.apiserver, self.manager, self.etcd):
-            if program is not None:
-                program.kill()
+            program.kill()
 
     def freeze(self) -> None:
         """Connections hang."""
@@ -183,9 +189,10 @@ class KubeServer:
             "--authorization-mode=RBAC",
             "--enable-bootstrap-token-auth",
             "--allow-privileged=true",
+            "--disable-admission-plugins=TaintNodesByCondition",
         )
 
-    def _manager(self) -> Program:
+    def _manager(self, controllers: str) -> Program:
         return self._program(
             "kube-controller-manager",
             f"--kubeconfig={self.kubeconfig}",
@@ -197,7 +204,8 @@ class KubeServer:
             "--leader-elect=false",
             "--bind-address=127.0.0.1",
             f"--secure-port={free_port()}",
-            "--controllers=*,-nodelifecycle,-nodeipam,-route,-cloud-node-lifecycle,-ttl",
+            f"--controllers={controllers}",
+            *(["--port=0"] if self._minor < LAST_INSECURE_MINOR else []),
         )
 
     def _program(self, binary: str, *arguments: str) -> Program:
@@ -216,6 +224,12 @@ class KubeServer:
             "users": [{"name": "admin", "user": {"token": TOKEN}}],
         }
         self.kubeconfig.write_text(yaml.safe_dump(document))
+
+
+def _minor_of(binary: Path) -> int:
+    """`Kubernetes v1.20.2` is 20."""
+    said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
+    return int(said.split()[1].split(".")[1])
 
 
 def _signing_key(path: Path) -> Path:

@@ -45,26 +45,32 @@ class WorkStatusController:
         statuses: list[ManifestStatus] = []
         carried = True
         for ordinal, manifest in enumerate(work.spec.workload.manifests):
-            observed = await self._observed(work, manifest, anew)
-            if observed is None:
+            resource = await self._resource(manifest)
+            observed = await self._observed(work, resource, manifest, anew) if resource is not None else None
+            if resource is None or observed is None:
                 carried = False
                 continue
             carried = carried and annotations_of(observed).get(WORK_GENERATION_ANNOTATION) == str(
                 work.metadata.generation
             )
-            statuses.append(_manifest_status(ordinal, observed))
+            statuses.append(_manifest_status(ordinal, resource.plural, observed))
         await self._write(work, tuple(statuses), carried, anew)
         return None
 
-    async def _observed(self, work: Work, manifest: Manifest, anew: bool) -> Manifest | None:
+    async def _resource(self, manifest: Manifest) -> Resource[Manifest] | None:
+        """Where the member serves a kind, None when it does not."""
+        try:
+            return await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
+        except UnknownKind:
+            return None
+
+    async def _observed(
+        self, work: Work, resource: Resource[Manifest], manifest: Manifest, anew: bool
+    ) -> Manifest | None:
         """The member's object, None when it is not there, or not ours.
 
         From the cache; `anew` asks the member itself, because the cache may be older than the cluster's recovery.
         """
-        try:
-            resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
-        except UnknownKind:
-            return None
         informer = self._backlinks.follow(resource)
         key = key_of(manifest)
         if anew or not informer.synced:
@@ -84,7 +90,9 @@ class WorkStatusController:
             type=REFLECTED_CONDITION,
             status="True" if carried else "False",
             reason="Reflected" if carried else "NotYetApplied",
-            message="" if carried else "the member does not carry this generation of the Work yet",
+            message="the member carries this generation of the Work"
+            if carried
+            else "the member does not carry this generation of the Work yet",
             observed_generation=work.metadata.generation if carried else 0,
         )
         before = remove_condition(work.status.conditions, REFLECTED_CONDITION) if anew else work.status.conditions
@@ -99,7 +107,7 @@ def _is_reflected_since(work: Work, since: datetime) -> bool:
     return reflected is not None and (reflected.last_transition_time or since) >= since
 
 
-def _manifest_status(ordinal: int, observed: Manifest) -> ManifestStatus:
+def _manifest_status(ordinal: int, plural: str, observed: Manifest) -> ManifestStatus:
     group, _, version = observed["apiVersion"].rpartition("/")
     key = key_of(observed)
     return ManifestStatus(
@@ -108,7 +116,7 @@ def _manifest_status(ordinal: int, observed: Manifest) -> ManifestStatus:
             group=group,
             version=version,
             kind=observed["kind"],
-            resource="",
+            resource=plural,
             namespace=key.namespace,
             name=key.name,
         ),

@@ -63,13 +63,14 @@ class Webhook:
                 await asyncio.sleep(RETRY.total_seconds())
         answers = {"/mutate": self._mutate, "/validate": judge}
         server = WebhookServer(answers, self._context, self._settings.host, self._settings.port)
-        await server.start()
         try:
+            await server.start()
             while True:
                 await asyncio.sleep(self._rest_seconds())
                 await self._refresh()
         finally:
             await server.stop()
+            await self._client.close()
 
     def _mutate(self, request: Mapping[str, object]) -> Manifest:
         settings = self._settings

@@ -72,7 +72,7 @@ async def _wait_established(client: Client, names: list[str]) -> None:
 
 
 def _is_established(definition: Manifest) -> bool:
-    conditions: list[Manifest] = definition.get("status", {}).get("conditions", [])
+    conditions: list[Manifest] = definition.get("status", {}).get("conditions") or []
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 

@@ -1,0 +1,46 @@
+"""Nodes and kubelets for a real API server: `python -m tests.e2e.nodes KUBECONFIG`.
+
+Registers simulated Nodes, binds Pods to them and makes them Ready. Deployments become Pods by the cluster's own
+kube-controller-manager.
+"""
+
+import asyncio
+import logging
+import sys
+from pathlib import Path
+
+from leeward.client import Client, WorldError
+from leeward.client.connection import transport_of
+from leeward.client.kubeconfig import load
+from leeward.loop.clock import SystemClock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.members import WorkloadSettings
+from leeward.members.kubelet import KubeletController
+from leeward.members.nodes import NodesController
+from leeward.members.platform import Platform
+from leeward.members.scheduler import SchedulerController
+from leeward.runtime.metrics import Metrics
+
+
+async def run(kubeconfig: Path) -> None:
+    clock, randomness, settings = SystemClock(), Randomness(), WorkloadSettings(pod_startup_seconds=0.5)
+    client = Client(transport_of(load(kubeconfig)), "e2e-nodes")
+    async with Supervisor("nodes") as supervisor:
+        platform = Platform(client, clock, randomness, Metrics(), supervisor)
+        await platform.wait_synced()
+        nodes = NodesController(platform, settings)
+        while True:
+            try:
+                await nodes.register()
+                break
+            except WorldError:
+                await asyncio.sleep(1)
+        for controller in (nodes, KubeletController(platform, settings), SchedulerController(platform)):
+            controller.start()
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    asyncio.run(run(Path(sys.argv[1])))
