@@ -3,7 +3,7 @@
 Nothing here asks the functions that are under test: whether a copy is seen healthy is looked up in the model again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from leeward.core.placement import Decision
@@ -14,11 +14,16 @@ from leeward.sim.small.worlds import NAMES, Workload
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """One write of the scheduler: the binding before and after it, and what was known then."""
+    """One write of the scheduler: the binding before and after it, and what was known then.
+
+    `ordered` and `orders` are the replicas per cluster that Works ask for, before and after.
+    """
 
     workload: Workload
     before: Plan
     after: Plan
+    ordered: Mapping[int, int]
+    orders: Mapping[int, int]
     works: tuple[WorkObject | None, ...]
     fleet: tuple[ClusterObject, ...]
     decision: Decision
@@ -29,10 +34,10 @@ class Writing:
         return [task for task in self.after.tasks if task.cluster not in being_left]
 
     @property
-    def ended(self) -> list[Task]:
-        """Tasks that are over, and whose copy goes with them."""
-        there = {*self.after.assigned, *(task.cluster for task in self.after.tasks)}
-        return [task for task in self.before.tasks if task.cluster not in there]
+    def ended(self) -> dict[int, Task]:
+        """The tasks that are over, by cluster."""
+        being_left = {task.cluster for task in self.after.tasks}
+        return {task.cluster: task for task in self.before.tasks if task.cluster not in being_left}
 
     @property
     def is_covered(self) -> bool:
@@ -41,11 +46,10 @@ class Writing:
             return sum(self.after.assigned.values()) >= self.after.replicas
         return bool(self.after.targets)
 
-    @property
-    def is_healthy(self) -> bool:
-        """Whether all targets are seen healthy, as they were before this write."""
-        before = self.before
-        return before.rendered and bool(before.targets) and all(self.sees_healthy(*pair) for pair in before.targets)
+    def is_replaced(self, cluster: int) -> bool:
+        """Whether all targets but this one were seen healthy when this was written."""
+        others = [target for target in self.before.targets if target[0] != cluster]
+        return self.before.rendered and bool(others) and all(self.sees_healthy(*target) for target in others)
 
     def sees_healthy(self, cluster: int, replicas: int) -> bool:
         work = self.works[cluster]
@@ -59,58 +63,57 @@ class Writing:
         return work.ready if work.applied and work.reflected and work.since_ready else 0
 
 
-def check_decision(
-    workload: Workload,
-    before: Plan,
-    after: Plan,
-    works: tuple[WorkObject | None, ...],
-    fleet: tuple[ClusterObject, ...],
-    decision: Decision,
-) -> tuple[Problem, ...]:
+def check_decision(writing: Writing) -> tuple[Problem, ...]:
     """All that is wrong with one write of the scheduler."""
-    writing = Writing(workload, before, after, works, fleet, decision)
-    checks = (_keeps_copies, _shrinks_nothing, _is_legal, _is_conserved, _is_braked, _has_a_place, _spares, _is_single)
+    checks = (_keeps_copies, _is_legal, _is_conserved, _is_braked, _has_a_place, _spares, _is_single)
     return tuple(problem for check in checks for problem in check(writing))
 
 
 def _keeps_copies(w: Writing) -> Iterator[Problem]:
-    """S1, of the copies whose eviction ends."""
-    for task in w.ended:
-        if task.mode == "Directly":
+    """S1, of all copies that are to go, or to shrink; what is purged `Directly` goes at once."""
+    purged = {task.cluster for task in w.after.tasks if task.mode == "Directly"}
+    for cluster, replicas in w.ordered.items():
+        left = w.orders.get(cluster, 0)
+        if left >= replicas or cluster in purged:
             continue
-        name = NAMES[task.cluster]
-        if not w.is_covered:
-            yield Problem("S1", f"the copy in {name} goes, and what replaces it was not placed")
-        elif w.is_healthy:
-            continue
-        elif w.sees_healthy(task.cluster, task.replicas or 0):
-            yield Problem("S1", f"the copy in {name} is seen healthy and goes, what replaces it is not seen healthy")
-        elif task.age < GRACE_TICKS:
-            yield Problem("S1", f"the copy in {name} goes in its grace period, what replaces it is not seen healthy")
+        task = w.ended.get(cluster)
+        yield from _ends_in_time(w, task, left) if task is not None else _shrinks_unseen(w, cluster, replicas, left)
 
 
-def _shrinks_nothing(w: Writing) -> Iterator[Problem]:
-    """S1, of targets that get less without that the user asked for it."""
-    being_left = {task.cluster for task in w.after.tasks}
-    for cluster, replicas in w.before.targets:
-        left = w.after.assigned.get(cluster, 0)
-        if left >= replicas or cluster in being_left or w.before.asked:
-            continue
-        lost = min(replicas, w.seen_ready(cluster)) - left
-        if lost > 0:
-            yield Problem("S1", f"{NAMES[cluster]} loses {lost} replicas that are seen ready")
-        elif not w.is_covered:
-            yield Problem("S1", f"{NAMES[cluster]} shrinks to {left}, and what replaces it was not placed")
+def _ends_in_time(w: Writing, task: Task, left: int) -> Iterator[Problem]:
+    """An eviction ends when its replacement is seen healthy, or late; but never a copy that is the one seen healthy."""
+    name = NAMES[task.cluster]
+    if task.mode == "Directly":
+        return
+    if not w.is_covered:
+        yield Problem("S1", f"the copy in {name} goes, and what replaces it was not placed")
+    elif w.is_replaced(task.cluster):
+        return
+    elif w.sees_healthy(task.cluster, left + (task.replicas or 0)):
+        yield Problem("S1", f"the copy in {name} is seen healthy and goes, what replaces it is not seen healthy")
+    elif task.age < GRACE_TICKS:
+        yield Problem("S1", f"the copy in {name} goes in its grace period, what replaces it is not seen healthy")
+
+
+def _shrinks_unseen(w: Writing, cluster: int, replicas: int, left: int) -> Iterator[Problem]:
+    """What the user did not ask for takes only replicas that are not seen ready, and that are placed elsewhere."""
+    lost = min(replicas, w.seen_ready(cluster)) - left
+    if w.before.asked:
+        return
+    if lost > 0:
+        yield Problem("S1", f"{NAMES[cluster]} loses {lost} replicas that are seen ready")
+    elif not w.is_covered:
+        yield Problem("S1", f"{NAMES[cluster]} shrinks to {left}, and what replaces it was not placed")
 
 
 def _is_legal(w: Writing) -> Iterator[Problem]:
-    """S2: nothing new on tainted clusters, nothing where it is being evicted, and as many clusters as asked for."""
+    """S2: nothing new on tainted clusters, nothing more where it is being evicted, as many clusters as asked for."""
     being_left = {task.cluster for task in w.after.tasks}
     for cluster, replicas in w.after.targets:
-        if cluster in being_left:
-            yield Problem("S2", f"{NAMES[cluster]} is a target, and is being left")
-        is_new = cluster not in w.before.assigned
-        if is_new and w.fleet[cluster].taints:
+        before = w.before.assigned.get(cluster, 0)
+        if cluster in being_left and replicas > before:
+            yield Problem("S2", f"{NAMES[cluster]} is being left, and gets {replicas - before} replicas")
+        if not before and w.fleet[cluster].taints:
             yield Problem("S2", f"{NAMES[cluster]} is a new target, and is tainted")
         if replicas <= 0:
             yield Problem("S3", f"{NAMES[cluster]} is to have {replicas} replicas")

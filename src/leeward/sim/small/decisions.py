@@ -15,7 +15,7 @@ from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready,
 from leeward.core.failover.taints import decide_taints
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.core.scheduling import Unplaceable
-from leeward.sim.small.checks import check_decision
+from leeward.sim.small.checks import Writing, check_decision
 from leeward.sim.small.model import BrakeState, ClusterObject, ClusterState, Plan, Problem, WorkObject
 from leeward.sim.small.objects import (
     NOW,
@@ -97,7 +97,8 @@ class Decisions:
         around = Surroundings(self._clusters(fleet), real_works, braked)
         decision = self._rules.placement(binding_of(workload, plan), around, NOW, PLACEMENT)
         after = decided(plan, decision)
-        problems = check_decision(workload, plan, after, works, fleet, decision)
+        ordered, orders = self.needed(index, plan), self.needed(index, after)
+        problems = check_decision(Writing(workload, plan, after, ordered, orders, works, fleet, decision))
         is_retried = isinstance(decision.result, Unplaceable) or decision.held is not None
         wakes = is_retried or (decision.wake_at is not None and decision.wake_at <= NOW + TICK)
         return Placing(after, problems, wakes)
