@@ -149,3 +149,13 @@ def test_s3_s11_as_many_replicas_move_as_find_room(
     assert all(now.get(name, 0) + moved.get(name, 0) == before[name] for name in names[:lost])
     assert all(now[name] >= before[name] for name in alive), "C2"
     assert (decision.held is None) == (bool(alive) and room >= leaving)
+
+
+def test_s11_a_cluster_that_looks_dead_is_no_place_to_go_even_before_its_taint_is_written() -> None:
+    bound = spread(AGGREGATED, {"member1": 2})
+    unseen, alive = roomy(cluster("member2", ready="False"), 9), roomy(cluster("member3"), 2)
+    drained = cluster("member1", taints=(DRAIN,))
+    assert replicas(decide(bound, drained, unseen, alive)) == {"member3": 2}
+    held = decide(bound, drained, unseen)
+    assert (replicas(held), held.eviction_tasks) == ({"member1": 2}, ())
+    assert held.held is not None

@@ -97,14 +97,22 @@ def _find_place(
 ) -> Placed | Unplaceable:
     kept = {*suspects, *staying}
     frozen = tuple(t for t in left.clusters if t.name in kept or has_died(fleet.get(t.name)))
-    clusters = candidates(left, fleet, now, {*kept, *(target.name for target in frozen)})
-    result = schedule(_without_frozen(left, frozen, staying), binding.status, clusters, keep_assigned=True)
+    asked, barred = _without_frozen(left, frozen, staying), {*kept, *(target.name for target in frozen)}
+    result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True)
+    while isinstance(result, Placed) and (dead := _dead_among(result, fleet)):
+        barred |= dead
+        result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True)
     if isinstance(result, Unplaceable):
         return result
     placed = tuple(sorted((*result.clusters, *frozen), key=lambda target: target.name))
     if not result.clusters or not _is_placement(left, placed):
         return Unplaceable("Error", "no cluster that is alive would hold a copy", {})
     return replace(result, clusters=placed)
+
+
+def _dead_among(result: Placed, fleet: Mapping[str, Cluster]) -> set[str]:
+    """The clusters of a result that look dead, but are not tainted yet: the taint is another controller's write."""
+    return {target.name for target in result.clusters if has_died(fleet.get(target.name))}
 
 
 def find_part(
