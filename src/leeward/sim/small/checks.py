@@ -47,9 +47,13 @@ class Writing:
         return bool(self.after.targets)
 
     def is_replaced(self, cluster: int) -> bool:
-        """Whether all targets but this one were seen healthy when this was written."""
+        """Whether all targets but this one were seen healthy when this was written, under the present template."""
         others = [target for target in self.before.targets if target[0] != cluster]
-        return self.before.rendered and bool(others) and all(self.sees_healthy(*target) for target in others)
+        return self.before.rendered and bool(others) and all(self._serves(*target) for target in others)
+
+    def _serves(self, cluster: int, replicas: int) -> bool:
+        work = self.works[cluster]
+        return work is not None and not work.outdated and self.sees_healthy(cluster, replicas)
 
     def sees_healthy(self, cluster: int, replicas: int) -> bool:
         work = self.works[cluster]

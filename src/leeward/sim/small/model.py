@@ -79,10 +79,11 @@ class WorkObject(NamedTuple):
     """What a Work orders, and what it reports.
 
     `applied` and `reflected` say that this is so for its present generation; `ready` and `healthy` are the report,
-    `since_ready` whether it was read after the cluster last became Ready.
+    `since_ready` whether it was read after the cluster last became Ready. `outdated`: the template has changed since.
     """
 
     replicas: int
+    outdated: bool = False
     deleting: bool = False
     applied: bool = False
     reflected: bool = False
@@ -92,11 +93,12 @@ class WorkObject(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """What a member really runs; `current`: it carries the Work's present generation."""
+    """What a member really runs; `current`: it carries the Work's present generation, `outdated`: another template."""
 
     replicas: int
     ready: int
     current: bool = True
+    outdated: bool = False
 
 
 class BindingState(NamedTuple):

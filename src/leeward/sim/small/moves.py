@@ -103,7 +103,8 @@ class Moves:
                 binding = with_work(binding, cluster, ordered)
                 copy = binding.copies[cluster]
                 if copy is not None:
-                    binding = with_copy(binding, cluster, copy._replace(current=False))
+                    is_outdated = copy.outdated or (work is not None and work.outdated)
+                    binding = with_copy(binding, cluster, copy._replace(current=False, outdated=is_outdated))
         return binding if binding.deleted or plan.rendered else binding._replace(plan=plan._replace(rendered=True))
 
     def _members(self, state: State) -> Iterator[Move]:
@@ -159,6 +160,8 @@ class Moves:
         is_met = sum(plan.assigned.values()) == replicas if workload.is_divided else False
         scaled = plan._replace(replicas=replicas, rendered=False, asked=not is_met)
         yield "scale", (replicas,), binding._replace(plan=scaled)
+        if any(work is not None and not work.outdated for work in binding.works):
+            yield "update", (), _outdated(binding)
         yield "delete", (), binding._replace(plan=Plan(plan.replicas), deleted=True)
         rendered = self._render(index, binding)
         for cluster, (old, new) in enumerate(zip(binding.works, rendered.works, strict=True)):
@@ -171,17 +174,23 @@ class Moves:
         return _probed(state, index, cluster)
 
 
+def _outdated(binding: BindingState) -> BindingState:
+    """The binding of a template that was changed."""
+    works = tuple(work and work._replace(outdated=True) for work in binding.works)
+    return binding._replace(plan=binding.plan._replace(rendered=False), works=works)
+
+
 def _ordered(work: WorkObject | None, replicas: int | None, purging: bool) -> WorkObject | None:
     """A Work as it is to be. While a copy is purged Directly none is made, and none grows (Holds: S7)."""
     if work is None:
         return None if replicas is None or purging else WorkObject(replicas)
-    if work.deleting or work.replicas == replicas:
+    if work.deleting or (work.replicas == replicas and not work.outdated):
         return work
     if replicas is None:
         return work._replace(deleting=True, applied=False, reflected=False)
     if purging and replicas > work.replicas:
         return work
-    return work._replace(replicas=replicas, applied=False, reflected=False)
+    return work._replace(replicas=replicas, outdated=False, applied=False, reflected=False)
 
 
 def _probed(state: State, index: int, cluster: ClusterState) -> State:
@@ -224,7 +233,7 @@ def _applied(binding: BindingState, index: int, work: WorkObject) -> BindingStat
     copy = binding.copies[index]
     if work.deleting:
         return with_copy(with_work(binding, index, None), index, None)
-    ready = 0 if copy is None else min(copy.ready, work.replicas)
+    ready = 0 if copy is None or copy.outdated else min(copy.ready, work.replicas)
     return with_copy(with_work(binding, index, work._replace(applied=True)), index, Copy(work.replicas, ready))
 
 

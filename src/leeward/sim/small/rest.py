@@ -117,4 +117,6 @@ def _miscarried(binding: BindingState) -> list[str]:
         runs = 0 if copy is None else copy.ready
         if runs != assigned.get(index, 0) or (copy is not None and index not in assigned):
             found.append(f"runs {runs} replicas in {NAMES[index]}, and is to run {assigned.get(index, 0)}")
+        if copy is not None and copy.outdated:
+            found.append(f"runs an old template in {NAMES[index]}")
     return found

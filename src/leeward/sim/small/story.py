@@ -22,6 +22,7 @@ _PHRASES = {
 }
 _BINDING_PHRASES = {
     "scale": "someone scales {0} to {1}",
+    "update": "someone changes the template of {0}",
     "delete": "someone deletes {0}",
     "decide": "the scheduler decides on {0}",
     "render": "the Works of {0} follow",

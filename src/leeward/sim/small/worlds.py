@@ -19,10 +19,10 @@ from leeward.api.policy import (
     StaticClusterWeight,
 )
 
-Fault = Literal["cut", "refuse", "fail", "taint", "scale", "delete", "unwritten", "slow"]
+Fault = Literal["cut", "refuse", "fail", "taint", "scale", "update", "delete", "unwritten", "slow"]
 """cut: a cluster answers no more; refuse: it refuses our credential; fail: the Pods of a copy fail; taint: someone
-wants the cluster empty; scale, delete: the user does that; unwritten: the API server refuses one write of a Work;
-slow: time passes although the control plane has something to do."""
+wants the cluster empty; scale, update, delete: the user does that to the template; unwritten: one write of a Work is
+refused; slow: time passes although the control plane has something to do."""
 
 TICK_SECONDS = 60
 GRACE_SECONDS = 1.5 * TICK_SECONDS
@@ -103,7 +103,7 @@ WORLDS = (
     SmallWorld("aggregated", 3, (Workload(divided(aggregated=True), 2, 4),), ("cut", "fail", "taint"), room=4),
     SmallWorld("duplicated everywhere", 3, (Workload(duplicated(), 1, 2),), ("cut", "fail", "taint")),
     SmallWorld(
-        "duplicated to two of three", 3, (Workload(duplicated(2), 1, 2),), ("cut", "fail", "taint", "unwritten")
+        "duplicated to two of three", 3, (Workload(duplicated(2), 1, 2),), ("cut", "taint", "update", "unwritten")
     ),
     SmallWorld("directly", 3, (Workload(duplicated(1), 1, 2, "Directly"),), ("cut", "fail", "taint", "scale")),
     SmallWorld("refused credentials", 3, (Workload(duplicated(1), 1, 2),), ("cut", "refuse", "slow")),
