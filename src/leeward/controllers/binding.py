@@ -16,7 +16,7 @@ from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import WORKS
 from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.client import AlreadyExists, NotFound, WorldError
-from leeward.core.execution.aggregate import aggregate
+from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.works import build_works
 from leeward.core.failover.evidence import trusted
 from leeward.core.interpreter import aggregate_status, replicas_of
@@ -132,7 +132,7 @@ class BindingController:
 
     async def _report_status(self, binding: Binding, template: Manifest, works: Mapping[str, Work]) -> None:
         items, applied = aggregate(binding, {cluster: trusted(work) for cluster, work in works.items()})
-        applied = msgspec.structs.replace(applied, observed_generation=binding.metadata.generation)
+        applied = msgspec.structs.replace(applied, observed_generation=rendered_generation(binding, works))
         conditions = set_condition(binding.status.conditions, applied, self._plane.clock.now())
         status = msgspec.structs.replace(binding.status, aggregated_status=items, conditions=conditions)
         patch = status_patch(binding.status, status)

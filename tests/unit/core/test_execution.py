@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from leeward.api.codec import from_wire
+from leeward.api.codec import from_wire, to_wire
 from leeward.api.work import ResourceBinding, Work
-from leeward.core.execution.aggregate import aggregate
+from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.ownership import is_ours, stamp
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.works import build_works
@@ -148,3 +148,14 @@ def test_a_work_without_the_templates_manifest_is_applied_but_unknown() -> None:
 
 def test_a_binding_without_any_cluster_is_not_fully_applied() -> None:
     assert aggregate(binding(), {})[1].status == "False"
+
+
+def test_s1_a_generation_is_rendered_only_when_every_work_could_be_written() -> None:
+    """Seen in a small world: the health of a Work under the old template ended an eviction."""
+    work = from_wire({"metadata": {"name": "nginx", "namespace": "karmada-es-m1"}}, Work)
+    before = [{"type": "FullyApplied", "status": "True", "reason": "FullyAppliedSuccess", "observedGeneration": 4}]
+    wire = {"metadata": {"name": "nginx-deployment", "generation": 5}, "status": {"conditions": before}}
+    spec = {"clusters": [{"name": "m1", "replicas": 3}], "gracefulEvictionTasks": [task("m2", "Gracefully", 3)]}
+    rendered = from_wire({**to_wire(binding(**spec)), **wire}, ResourceBinding)
+    assert rendered_generation(rendered, {"m1": work, "m2": work}) == 5
+    assert rendered_generation(rendered, {"m2": work}) == 4

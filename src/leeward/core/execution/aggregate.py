@@ -6,7 +6,7 @@ not applied, where Karmada fails for the whole binding.
 
 from collections.abc import Mapping
 
-from leeward.api.meta import Condition
+from leeward.api.meta import Condition, find_condition
 from leeward.api.work import AggregatedStatusItem, Binding, BindingResource, ManifestStatus, Work
 from leeward.core.execution.works import replicas_by_cluster
 
@@ -31,6 +31,17 @@ def aggregate(binding: Binding, works: Mapping[str, Work]) -> tuple[tuple[Aggreg
     wanted = set(replicas_by_cluster(binding.spec))
     complete = bool(wanted) and applied == wanted and len(items) == len(wanted)
     return items, _APPLIED if complete else _NOT_APPLIED
+
+
+def rendered_generation(binding: Binding, works: Mapping[str, Work]) -> int:
+    """The generation of the binding that its Works render; `works` are those that were brought up to date, by cluster.
+
+    As long as one that is needed is not among them, it is the generation of which that was said before. Holds: S1.
+    """
+    if set(replicas_by_cluster(binding.spec)) <= set(works):
+        return binding.metadata.generation
+    before = find_condition(binding.status.conditions, _APPLIED.type)
+    return before.observed_generation if before is not None else 0
 
 
 def _item(cluster: str, work: Work, resource: BindingResource) -> AggregatedStatusItem:

@@ -7,7 +7,7 @@ The plumbing of controllers is told here in a few lines each, as `leeward.contro
 asked of the real functions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from leeward.core.failover.health import Sight
 from leeward.sim.small.decisions import Decisions, Rules
@@ -90,10 +90,7 @@ class Moves:
                 yield Move(Step("render", (index,)), with_binding(state, index, rendered))
 
     def _render(self, index: int, binding: BindingState, unwritten: int | None = None) -> BindingState:
-        """The binding controller: Works as the plan needs them, but for the one that cannot be written.
-
-        It says that it has rendered the plan even then, as the real one does.
-        """
+        """The binding controller: Works as the plan needs them, but for the one that cannot be written."""
         plan = binding.plan
         needed: dict[int, int] = {} if binding.deleted else self._decisions.needed(index, plan)
         purging = any(t.mode == "Directly" and binding.works[t.cluster] is not None for t in plan.tasks)
@@ -105,7 +102,9 @@ class Moves:
                 if copy is not None:
                     is_outdated = copy.outdated or (work is not None and work.outdated)
                     binding = with_copy(binding, cluster, copy._replace(current=False, outdated=is_outdated))
-        return binding if binding.deleted or plan.rendered else binding._replace(plan=plan._replace(rendered=True))
+        if binding.deleted or plan.rendered or not _renders(binding, needed):
+            return binding
+        return binding._replace(plan=plan._replace(rendered=True))
 
     def _members(self, state: State) -> Iterator[Move]:
         for index, binding in enumerate(state.bindings):
@@ -172,6 +171,12 @@ class Moves:
         """A cluster turns another face to us; the next probe sees it."""
         cluster = self._decisions.probe(state.clusters[index]._replace(sight=sight))
         return _probed(state, index, cluster)
+
+
+def _renders(binding: BindingState, needed: Mapping[int, int]) -> bool:
+    """Whether all Works were brought up to date; one that is being deleted is made anew later."""
+    works = ((binding.works[cluster], replicas) for cluster, replicas in needed.items())
+    return all(w is not None and (w.deleting or (w.replicas == n and not w.outdated)) for w, n in works)
 
 
 def _outdated(binding: BindingState) -> BindingState:
