@@ -116,6 +116,7 @@ async def api_world(
     crds: Sequence[Manifest] = (),
     admission: Sequence[Admission] = (),
     webhook_client: WebhookClient | None = None,
+    clock: VirtualClock | None = None,
 ) -> AsyncGenerator[ApiWorld, None]:
     async with AsyncExitStack() as stack:
         supervisor = await stack.enter_async_context(Supervisor("test"))
@@ -123,7 +124,7 @@ async def api_world(
         stack.push_async_callback(store.close)
         server = await ApiServer.start(
             store,
-            VirtualClock(),
+            clock or VirtualClock(),
             Randomness(7),
             supervisor,
             admission,

@@ -18,6 +18,7 @@ from leeward.apiserver.authentication import Authenticator
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
+from leeward.apiserver.expiry import EVENT_TTL_SECONDS, EventExpiry
 from leeward.apiserver.garbage import GarbageCollector
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.health import Health
@@ -75,6 +76,7 @@ class ApiServer:
         signing_key: SigningKey | None = None,
         collectors: bool = True,
         webhook_client: WebhookClient | None = None,
+        event_ttl_seconds: float = EVENT_TTL_SECONDS,
     ) -> "ApiServer":
         """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
 
@@ -97,6 +99,9 @@ class ApiServer:
         writer = replace(writer, admission=Admitter(inside, webhooks))
         server = cls(writer, catalog, Health(store, metrics), access)
         deleter = Deleter(writer)
+        expiry = EventExpiry(writer, _kind(catalog, "", "events"), event_ttl_seconds)
+        supervisor.start(expiry.follow(), "events")
+        supervisor.start(expiry.expire(), "event-expiry")
         supervisor.start(definitions.run(writer, deleter), "definitions")
         if collectors:
             supervisor.start(NamespaceController(store, catalog, namespaces).run(writer, deleter), "namespaces")

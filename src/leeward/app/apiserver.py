@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leeward.apiserver.authentication import load_token_file
+from leeward.apiserver.expiry import EVENT_TTL_SECONDS
 from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.server import ApiServer
@@ -37,6 +38,7 @@ class ApiServerConfig:
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
     client_ca_file: Path | None = None
+    event_ttl_seconds: float = EVENT_TTL_SECONDS
 
 
 async def run_apiserver(config: ApiServerConfig) -> None:
@@ -59,6 +61,7 @@ async def run_apiserver(config: ApiServerConfig) -> None:
                 tokens=tokens,
                 signing_key=signing_key,
                 webhook_client=webhooks,
+                event_ttl_seconds=config.event_ttl_seconds,
                 collectors=False,
             )
             front = HttpFront(Fairness(server), server.authenticator, tls, port=config.port)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from leeward.cli.parameters import Duration
 from leeward.cli.serving import log_to_stderr, serve
 from leeward.cli.settings import Settings
 
@@ -18,6 +19,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--tls-cert-file", type=_FILE, help="Certificate to show.  [default: one of its own]")
 @click.option("--tls-private-key-file", type=_FILE, help="The key of that certificate.")
 @click.option("--client-ca-file", type=_FILE, help="Clients with a certificate of this authority are known by it.")
+@click.option("--event-ttl", type=Duration(), default="1h", show_default=True, help="How long events are kept.")
 @click.pass_obj
 def apiserver(
     settings: Settings,
@@ -26,6 +28,7 @@ def apiserver(
     tls_cert_file: Path | None,
     tls_private_key_file: Path | None,
     client_ca_file: Path | None,
+    event_ttl: float,
 ) -> None:
     """Run the API server alone, in the foreground."""
     if not settings.data_dir:
@@ -42,5 +45,6 @@ def apiserver(
         tls_cert_file=tls_cert_file,
         tls_private_key_file=tls_private_key_file,
         client_ca_file=client_ca_file,
+        event_ttl_seconds=event_ttl,
     )
     serve(run_apiserver(config), "apiserver")

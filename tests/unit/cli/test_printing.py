@@ -47,12 +47,12 @@ def test_columns_are_aligned_and_empty_cells_shown() -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("2s", 2), ("500ms", 0.5), ("1.5m", 90), ("0s", 0)])
+@pytest.mark.parametrize(("text", "seconds"), [("2s", 2), ("500ms", 0.5), ("1.5m", 90), ("0s", 0), ("1h30m", 5400)])
 def test_a_duration_is_read(text: str, seconds: float) -> None:
     assert Duration().convert(text, None, None) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "2", "-1s", "s", "2 s", "2h"])
+@pytest.mark.parametrize("text", ["", "2", "-1s", "s", "2 s", "2d"])
 def test_a_bad_duration_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is no duration"):
         Duration().convert(text, None, None)
