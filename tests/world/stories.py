@@ -9,7 +9,7 @@ from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
 from leeward.client import Client, NotFound
 from leeward.loop.virtual import run_virtual
-from leeward.manager.control_plane import ManagerSettings
+from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.sim.world import Mode, World
 

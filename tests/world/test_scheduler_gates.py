@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from leeward.api.meta import Manifest, find_condition
 from leeward.api.resource import PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.core.scheduling.estimates import Answers, Question
-from leeward.manager.control_plane import ManagerSettings
+from leeward.manager.gates import FeatureGates
+from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy, ready_replicas
 
@@ -40,7 +41,7 @@ async def placed(world: World, name: str) -> set[str]:
     return set(world.assigned(f"{name}-deployment"))
 
 
-ON = ManagerSettings(workload_affinity=True)
+ON = ManagerSettings(gates=FeatureGates({"WorkloadAffinity": True}))
 
 
 def test_workloads_of_an_anti_affinity_group_go_to_different_clusters() -> None:
@@ -137,7 +138,7 @@ def test_components_are_placed_as_a_set_with_the_gate() -> None:
         await world.until(lambda: bool(world.assigned("job-flinkdeployment")), 30)
         assert parts(world) == {"jobmanager": 1, "taskmanager": 3}
 
-    play(story, THREE, manager=ManagerSettings(multiple_pod_templates_scheduling=True))
+    play(story, THREE, manager=ManagerSettings(gates=FeatureGates({"MultiplePodTemplatesScheduling": True})))
 
 
 def test_components_are_placed_without_looking_at_them_without_the_gate() -> None:
@@ -233,4 +234,4 @@ def test_without_the_gate_priority_classes_mean_nothing() -> None:
         assert found is not None
         assert found.spec.schedule_priority is None
 
-    play(story, THREE, manager=ManagerSettings(priority_based_scheduling=False))
+    play(story, THREE, manager=ManagerSettings(gates=FeatureGates({"PriorityBasedScheduling": False})))

@@ -9,7 +9,7 @@ from leeward.api.meta import ObjectMeta
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.client import AlreadyExists, Client, Forbidden, NotFound, WorldError
-from leeward.manager.member_side import start_member_side
+from leeward.manager.member_side import MemberSide
 from leeward.manager.timing import Timing
 from leeward.runtime.plane import ControlPlane, Member
 
@@ -40,7 +40,7 @@ class Agent:
                 await asyncio.sleep(RETRY_SECONDS)
         await self._wait_for_access()
         LeaseController(self._plane, self._member, self._timing).start()
-        start_member_side(self._plane, self._member, self._timing, execution_space(self._member.name))
+        MemberSide(self._timing).start(self._plane, self._member, execution_space(self._member.name))
 
     async def _wait_for_access(self) -> None:
         """The control plane gives an agent its rights a moment after its cluster has joined."""

@@ -50,6 +50,8 @@ DRAIN_TAINT = "leeward.dev/drain"
 FLAPPING_TAINT = "leeward.dev/flapping"
 """On a cluster that comes and goes: nothing new is placed there for a while; effect NoSchedule (ours)."""
 
+DRAIN_BUDGET_ANNOTATION = "leeward.dev/drain-budget"
+"""On a Cluster that is drained: how many bindings may be on their way out of it at the same time (ours)."""
 WORK_GENERATION_ANNOTATION = "leeward.dev/work-generation"
 """On a member's object: the generation of the Work whose manifest was applied last (ours)."""
 OUTAGE_ANNOTATION = "leeward.dev/outage-since"

@@ -39,12 +39,16 @@ BRAKED_PAUSE = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """`eviction_seconds` is --failover-eviction-timeout; `failover` the gate; `hold_down` of clusters that flap."""
+    """`eviction_seconds` is --failover-eviction-timeout; `failover` the gate; `hold_down` of clusters that flap.
+
+    `could_not_look`: a status that could not be collected leads to no NoExecute taint.
+    """
 
     patience: Patience
     eviction_seconds: float
     failover: bool = True
     hold_down: HoldDownSettings = field(default_factory=HoldDownSettings)
+    could_not_look: bool = True
 
 
 class ClusterController:
@@ -135,6 +139,7 @@ class ClusterController:
             last_seen=self._last_seen.get(cluster.name),
             eviction_seconds=self._settings.eviction_seconds,
             failover=self._settings.failover and not braked,
+            could_not_look=self._settings.could_not_look,
         )
         hold_down = decide_hold_down(cluster, decision.taints, now, self._settings.hold_down)
         taints = stamp_no_execute(hold_down.taints, now)

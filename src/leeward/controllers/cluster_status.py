@@ -51,9 +51,12 @@ class _Version(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatusSettings:
+    """`modeling` is gate CustomizedClusterResourceModeling: whether nodes are counted by the cluster's models."""
+
     frequency_seconds: float
     probe_timeout_seconds: float
     thresholds: Thresholds
+    modeling: bool = True
 
 
 class ClusterStatusController:
@@ -128,7 +131,7 @@ class ClusterStatusController:
             log.warning("capacity of cluster %s: %s", self._member.name, error)
         else:
             cluster = self._clusters.get(self._member.name)
-            models = () if cluster is None else cluster.spec.resource_models
+            models = () if cluster is None or not self._settings.modeling else cluster.spec.resource_models
             summary = summarize(tuple(nodes.list()), tuple(pods.list()), models)
         return Facts(version, offer, summary)
 

@@ -7,7 +7,8 @@ of the same name, is let go first, and made anew when it is gone.
 Karmada: pkg/detector; same for the parts named here.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +35,7 @@ from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.matching import keep_or_find_policy
+from leeward.core.propagation.skipping import SkippedApis
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
@@ -44,16 +46,22 @@ RESERVED_NAMESPACES = (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)
 
 @dataclass(frozen=True, slots=True)
 class DetectorSettings:
-    """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling."""
+    """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling.
+
+    --skipped-propagating-apis; --skipped-propagating-namespaces, regular expressions of whole names.
+    """
 
     workload_affinity: bool = False
     priorities: bool = True
+    skipped_apis: SkippedApis = field(default_factory=SkippedApis)
+    skipped_namespaces: tuple[str, ...] = ("kube-.*",)
 
 
 class Detector:
     def __init__(self, plane: ControlPlane, templates: Templates, settings: DetectorSettings) -> None:
         self._plane = plane
         self._settings = settings
+        self._skipped_namespaces = [re.compile(pattern) for pattern in settings.skipped_namespaces]
         self._templates = templates
         self._recorder = plane.recorder("resource-detector")
         self._policies = plane.informers.of(PROPAGATION_POLICIES)
@@ -77,7 +85,7 @@ class Detector:
         await self._cluster_policies.wait_synced()
         resource, templates = await self._templates.follow(key.api_version, key.kind)
         template = templates.get(key.key.name, key.key.namespace)
-        if template is None or "deletionTimestamp" in template["metadata"] or _is_reserved(key.key):
+        if template is None or "deletionTimestamp" in template["metadata"] or self._is_skipped(key):
             return None
         policy = keep_or_find_policy(
             template, claimed_by(template), self._policies.list(), self._cluster_policies.list()
@@ -87,6 +95,14 @@ class Detector:
         if policy is not None:
             await self._ensure_binding(resource, template, policy)
         return None
+
+    def _is_skipped(self, key: TemplateKey) -> bool:
+        namespace = key.key.namespace
+        return (
+            _is_reserved(namespace)
+            or self._settings.skipped_apis.skips(key.api_version, key.kind)
+            or any(pattern.fullmatch(namespace) for pattern in self._skipped_namespaces)
+        )
 
     async def _mark(
         self, resource: Resource[Manifest], templates: Informer[Manifest], template: Manifest, patch: Manifest
@@ -152,8 +168,8 @@ class Detector:
             self._controller.queue.add(key)
 
 
-def _is_reserved(key: Key) -> bool:
-    return key.namespace in RESERVED_NAMESPACES or key.namespace.startswith((EXECUTION_SPACE_PREFIX, "kube-"))
+def _is_reserved(namespace: str) -> bool:
+    return namespace in RESERVED_NAMESPACES or namespace.startswith(EXECUTION_SPACE_PREFIX)
 
 
 def _name(policy: AnyPropagationPolicy) -> str:

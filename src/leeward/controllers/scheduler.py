@@ -11,7 +11,7 @@ decides, the estimators are asked first (`runtime/estimators.py`).
 Karmada: pkg/scheduler, the taint manager of pkg/controllers/cluster, pkg/controllers/gracefuleviction.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -21,13 +21,14 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.codec import encode, to_wire
 from leeward.api.diff import status_patch
-from leeward.api.meta import Manifest, find_condition, remove_condition, set_condition, wire_time
+from leeward.api.meta import Condition, Manifest, find_condition, remove_condition, set_condition, wire_time
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, EVICTION_HELD_CONDITION, cluster_of_execution_space
 from leeward.api.policy import Placement
 from leeward.api.resource import CLUSTERS, WORKS, Resource
 from leeward.api.work import Binding, ResourceBindingStatus, TargetCluster, Work
 from leeward.core.failover.application import application_failover
 from leeward.core.failover.brake import looks_dead
+from leeward.core.pace import Pace, drain_budget
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.core.scheduling import Fleet, Placed, Unplaceable, plan, scheduled_condition
 from leeward.core.scheduling.batch import owner_of, priority_of
@@ -47,6 +48,8 @@ from leeward.runtime.strokes import Strokes
 RETRY_UNSCHEDULABLE = timedelta(minutes=5)
 FIRST_BACKOFF_SECONDS = 1.0
 LAST_BACKOFF_SECONDS = 10.0
+TAINT_MANAGER = "taint-manager"
+"""What a scheduler is called that only evicts and finishes evictions, and leaves placing to another process."""
 STROKE = 64
 """So many bindings are decided together, and written concurrently."""
 
@@ -65,6 +68,8 @@ class SchedulerSettings:
     """
 
     placement: PlacementSettings = field(default_factory=PlacementSettings)
+    evictions_per_second: float | None = None
+    """--resource-eviction-rate; None is without a limit."""
     workload_affinity: bool = False
     multiple_pod_templates: bool = False
     estimators: tuple[Estimator, ...] = ()
@@ -76,13 +81,15 @@ class Scheduler:
         self._plane = plane
         self._settings = settings.placement
         self._brake = brake
-        self._recorder = plane.recorder(settings.placement.scheduler_name)
+        placement = settings.placement
+        self._recorder = plane.recorder(placement.scheduler_name if placement.place else TAINT_MANAGER)
         self._clusters = plane.informers.of(CLUSTERS)
         self._groups = WorkloadGroups() if settings.workload_affinity else None
         self._estimates = Estimates()
         self._estimators = Estimators.of(plane, settings.estimators, settings.estimator_timeout_seconds)
         self._fleet = Fleet(profile=self._profile(settings))
         self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
+        self._pace = Pace[BindingKey](settings.evictions_per_second)
         self._attempts: dict[BindingKey, int] = {}
         self._works = plane.informers.of(WORKS)
         self._kinds: dict[str, tuple[Resource[Any], Informer[Any]]] = {}
@@ -90,7 +97,8 @@ class Scheduler:
         for kind in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING):
             self._kinds[kind.resource.plural] = (kind.resource, plane.informers.of(kind.resource))
             self._works_of[kind.resource.plural] = Index(self._works, kind.key_of_work)
-        self._controller = plane.controller("scheduler", self.reconcile, workers=STROKE, rank=self._rank)
+        name = "scheduler" if placement.place else TAINT_MANAGER
+        self._controller = plane.controller(name, self.reconcile, workers=STROKE, rank=self._rank)
 
     def start(self) -> None:
         self._clusters.on_change(self._cluster_changed)
@@ -152,13 +160,24 @@ class Scheduler:
         now, brake = self._plane.clock.now(), self._brake.holds(self._fleet.values())
 
         def decide(key: BindingKey, binding: Binding) -> Decision:
-            around = Surroundings(self._fleet, self._works_by(key), brake)
-            decision = decide_placement(binding, around, now, self._settings)
+            works = self._works_by(key)
+            decision = self._pace.decide(
+                key,
+                self._fleet,
+                now,
+                lambda waits: decide_placement(
+                    binding, Surroundings(self._fleet, works, brake, waits), now, self._settings
+                ),
+            )
             if self._groups is not None and key.key.namespace:
                 self._groups.put(binding, decision.clusters)
             return decision
 
-        return {key: (bindings[key], decision) for key, decision in plan(self._fleet, bindings, decide).items()}
+        for key, binding in bindings.items():
+            self._pace.observe(key, _left_by(binding))
+        plans = plan(self._fleet, bindings, decide)
+        self._add_next_in_line()
+        return {key: (bindings[key], decision) for key, decision in plans.items()}
 
     def _binding(self, key: BindingKey) -> Binding | None:
         return self._kinds[key.plural][1].get(key.key.name, key.key.namespace)
@@ -220,7 +239,7 @@ class Scheduler:
                 message = f"Binding has been scheduled successfully. Result: {_describe(after.spec.clusters)}"
                 self._recorder.normal(resource, after, "ScheduleBindingSucceed", message)
                 self._plane.metrics.schedule_attempts.labels("scheduled", "ReconcileSchedule").inc()
-            case Unplaceable(message=message) if old_scheduled is None or old_scheduled.message != message:
+            case Unplaceable(message=message) if not decision.foreign and _is_news(old_scheduled, message):
                 self._recorder.warning(resource, after, "ScheduleBindingFailed", message)
                 self._plane.metrics.schedule_attempts.labels("error", "ReconcileSchedule").inc()
             case _:
@@ -239,16 +258,20 @@ class Scheduler:
             message = f"Cluster {decision.withdrawn} is back with a healthy copy: its eviction is withdrawn."
             self._recorder.normal(resource, after, "EvictionWithdrawn", message)
         old_held = find_condition(before.status.conditions, EVICTION_HELD_CONDITION)
-        if decision.held is not None and (old_held is None or old_held.message != decision.held.message):
+        if decision.held is not None and not decision.foreign_held and _is_news(old_held, decision.held.message):
             self._recorder.warning(resource, after, "EvictWorkloadFromClusterFailed", decision.held.message)
             self._plane.metrics.evictions.labels("held").inc()
 
     def _binding_changed(self, plural: str) -> Callable[[Binding | None, Binding | None], None]:
         def changed(old: Binding | None, new: Binding | None) -> None:
             if new is not None:
-                self._controller.queue.add(BindingKey(plural, key_of(new)))
+                key = BindingKey(plural, key_of(new))
+                self._pace.observe(key, _left_by(new))
+                self._controller.queue.add(key)
             elif old is not None:
                 self._fleet.release(owner_of(old))
+                self._pace.forget(BindingKey(plural, key_of(old)))
+            self._add_next_in_line()
             self._group_changed(plural, old, new)
 
         return changed
@@ -295,6 +318,10 @@ class Scheduler:
             if key is not None and binding is not None and _depends_on_health(binding):
                 self._controller.queue.add(BindingKey(plural, key))
 
+    def _add_next_in_line(self) -> None:
+        for key in self._pace.next_in_line(self._fleet):
+            self._controller.queue.add(key)
+
     def _add_waiting(self) -> None:
         """The bindings that wait for room: the longer they have found none, the later."""
         now = self._plane.clock.now()
@@ -308,6 +335,11 @@ class Scheduler:
         for plural, (_, informer) in self._kinds.items():
             for binding in informer.list():
                 self._controller.queue.add(BindingKey(plural, key_of(binding)))
+
+
+def _left_by(binding: Binding) -> Iterator[str]:
+    """The clusters that the binding is on its way out of."""
+    return (task.from_cluster for task in binding.spec.graceful_eviction_tasks)
 
 
 def _backoff(attempts: int) -> timedelta:
@@ -330,6 +362,7 @@ def _matters(old: Cluster, new: Cluster) -> bool:
         or old.metadata.labels != new.metadata.labels
         or old.is_being_deleted != new.is_being_deleted
         or old.is_ready != new.is_ready
+        or drain_budget(old) != drain_budget(new)
         or old.status.api_enablements != new.status.api_enablements
     )
 
@@ -344,6 +377,10 @@ def _is_waiting(binding: Binding) -> bool:
     return held is not None or (scheduled is not None and scheduled.status == "False")
 
 
+def _is_news(condition: Condition | None, message: str) -> bool:
+    return condition is None or condition.message != message
+
+
 def _is_settled(decision: Decision) -> bool:
     """Whether the present placement has been carried out, or found to fit nowhere."""
     return isinstance(decision.result, Placed) or getattr(decision.result, "kind", "") == "FitError"
@@ -351,7 +388,9 @@ def _is_settled(decision: Decision) -> bool:
 
 def _status_after(binding: Binding, decision: Decision, now: datetime) -> ResourceBindingStatus:
     status = binding.status
-    if decision.held is not None:
+    if decision.foreign_held:
+        conditions = status.conditions
+    elif decision.held is not None:
         conditions = set_condition(status.conditions, decision.held, now)
     else:
         conditions = remove_condition(status.conditions, EVICTION_HELD_CONDITION)

@@ -35,8 +35,8 @@ from leeward.core.failover.application import (
     watch,
 )
 from leeward.core.failover.eviction import Eviction, PurgeMode, due_evictions, last_resort_at, purge_mode, replicas_in
-from leeward.core.failover.graceful import assess_tasks
-from leeward.core.failover.holding import held_for_place, held_tasks, is_automatic
+from leeward.core.failover.graceful import Assessment, assess_tasks
+from leeward.core.failover.holding import held_for_place, held_tasks, held_turn, is_automatic
 from leeward.core.failover.leaving import NOTHING, leave, leave_further
 from leeward.core.failover.places import (
     candidates,
@@ -58,11 +58,16 @@ TAINT_UNTOLERATED = "TaintUntolerated"
 class PlacementSettings:
     """What flags and gates say: `evict` is the taint manager with gate Failover, `graceful` gate GracefulEviction.
 
+    The parts of the decision can be left to other processes (`ManagerSettings`): `watch` is application failover,
+    `finish` the end of eviction tasks, `place` scheduling.
     `keep_without_place` is S11, `withdraw` that recovery cancels; with `exact_health` what is reported counts as it
     does in Karmada, for the end of tasks and for application failover, which then forgets where it has been.
     """
 
     evict: bool = True
+    watch: bool = True
+    finish: bool = True
+    place: bool = True
     graceful: bool = True
     purge_mode: str = "Gracefully"
     graceful_seconds: float = 600
@@ -71,14 +76,23 @@ class PlacementSettings:
     withdraw: bool = True
     exact_health: bool = False
 
+    @property
+    def tells_held(self) -> bool:
+        """Whether the condition EvictionHeld is kept here: of the parts that run apart, the taint manager does."""
+        return self.finish if self.place else self.evict
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a decision is made on: the fleet and the binding's Works, both by cluster, and whether the brake holds."""
+    """What a decision is made on: the fleet and the binding's Works, both by cluster, and whether the brake holds.
+
+    `waits` are clusters that the binding may not leave yet because of their taints, with the reason, for people.
+    """
 
     fleet: Mapping[str, Cluster]
     works: Mapping[str, Work] = field(default_factory=dict[str, Work])
     brake: bool = False
+    waits: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +101,7 @@ class Decision:
 
     `held` is the condition EvictionHeld where an eviction is held back or cannot be finished, None where there is none.
     `foreign`: another scheduler places this binding, or scheduling is suspended; what it says of that is not ours.
+    `foreign_held`: another process evicts, and keeps the condition EvictionHeld.
     `annotations` are the changes of the binding's annotations, None for one that goes.
     """
 
@@ -98,6 +113,7 @@ class Decision:
     finished: tuple[str, ...] = ()
     withdrawn: str = ""
     foreign: bool = False
+    foreign_held: bool = False
     annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     wake_at: datetime | None = None
 
@@ -107,14 +123,15 @@ def decide_placement(
 ) -> Decision:
     """The whole decision for one binding, on one snapshot of its surroundings."""
     fleet = around.fleet
-    assessment = assess_tasks(binding, fleet, around.works, now, settings.graceful_seconds, exact=settings.exact_health)
+    assessment = _assess(binding, around, now, settings)
     withdrawal = find_withdrawal(binding, fleet, around.works, now) if settings.withdraw else None
     if withdrawal is not None:
         return Decision(withdrawal.clusters, withdrawal.tasks, withdrawn=withdrawal.cluster)
     spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=assessment.kept)
     due, next_due = due_evictions(spec, fleet, now) if settings.evict else ((), None)
     braked = tuple(e for e in due if around.brake and is_automatic(e, fleet[e.cluster]))
-    due = tuple(eviction for eviction in due if eviction not in braked)
+    waiting = tuple(e for e in due if e not in braked and e.cluster in around.waits)
+    due = tuple(eviction for eviction in due if eviction not in (*braked, *waiting))
     watched = _watch(binding, spec, around, now, settings)
     if due:
         decision = _evict(binding, spec, due, fleet, now, settings)
@@ -127,18 +144,29 @@ def decide_placement(
     instants = (assessment.wake_at, next_due, watched.wake_at, decision.wake_at)
     return replace(
         decision,
-        held=decision.held or held_tasks(assessment, braked, around.works),
+        held=decision.held or held_turn(waiting, around.waits) or held_tasks(assessment, braked, around.works),
         foreign=not _may_schedule(spec, settings),
         finished=assessment.finished,
-        annotations=record_patch(binding, record),
+        annotations=record_patch(binding, record) if settings.watch else {},
+        foreign_held=not settings.tells_held,
         wake_at=min((instant for instant in instants if instant is not None), default=None),
+    )
+
+
+def _assess(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Assessment:
+    """Where another process places, only what its scheduler has seen can be a replacement."""
+    is_observed = binding.status.scheduler_observed_generation == binding.metadata.generation
+    if not settings.finish or not (settings.place or settings.exact_health or is_observed):
+        return Assessment(binding.spec.graceful_eviction_tasks, (), (), None)
+    return assess_tasks(
+        binding, around.fleet, around.works, now, settings.graceful_seconds, exact=settings.exact_health
     )
 
 
 def _watch(
     binding: Binding, spec: ResourceBindingSpec, around: Surroundings, now: datetime, settings: PlacementSettings
 ) -> Watch:
-    if not settings.evict or application_failover(spec) is None:
+    if not settings.watch or application_failover(spec) is None:
         return Watch(FailureRecord())
     items = binding.status.aggregated_status if settings.exact_health else seen_items(spec, around.fleet, around.works)
     return watch(spec, items, parse_record(binding), now)
@@ -262,7 +290,7 @@ def _fail_over(
 
 def _may_schedule(spec: ResourceBindingSpec, settings: PlacementSettings) -> bool:
     suspended = spec.suspension is not None and bool(spec.suspension.scheduling)
-    return not suspended and (spec.scheduler_name or DEFAULT_SCHEDULER) == settings.scheduler_name
+    return settings.place and not suspended and (spec.scheduler_name or DEFAULT_SCHEDULER) == settings.scheduler_name
 
 
 def _with_spec(binding: Binding, spec: ResourceBindingSpec) -> Binding:

@@ -1,6 +1,7 @@
-"""All controllers of a control plane, with their settings."""
+"""The controllers of a control plane: those that were chosen, with their settings."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from leeward.controllers.agent_access import AgentAccessController
 from leeward.controllers.binding import BindingController
@@ -12,69 +13,34 @@ from leeward.controllers.namespace_sync import NamespaceSyncController, Namespac
 from leeward.controllers.policies import PolicyController
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
-from leeward.core.failover.brake import BrakeSettings
-from leeward.core.failover.flapping import HoldDownSettings
 from leeward.core.failover.liveness import Patience
 from leeward.core.placement import PlacementSettings
+from leeward.manager.choice import HALVES, MEMBER_SIDE, SCHEDULER
+from leeward.manager.member_side import MemberSide
 from leeward.manager.push import Connect, PushClusters
-from leeward.manager.timing import Timing
+from leeward.manager.settings import ManagerSettings
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
-from leeward.runtime.estimators import Estimator
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import Templates
 
 
-@dataclass(frozen=True, slots=True)
-class ManagerSettings:
-    timing: Timing = field(default_factory=Timing)
-    failover: bool = True
-    """Gate `Failover`."""
-    graceful_eviction: bool = True
-    """Gate `GracefulEviction`."""
-    brake: BrakeSettings = field(default_factory=BrakeSettings)
-    hold_down: HoldDownSettings = field(default_factory=HoldDownSettings)
-    """Of clusters that flap."""
-    purge_mode: str = "Gracefully"
-    """--no-execute-taint-eviction-purge-mode"""
-    workload_affinity: bool = False
-    """Gate `WorkloadAffinity`."""
-    multiple_pod_templates_scheduling: bool = False
-    """Gate `MultiplePodTemplatesScheduling`."""
-    priority_based_scheduling: bool = True
-    """Gate `PriorityBasedScheduling`."""
-    estimators: tuple[Estimator, ...] = ()
-    """Asked for room besides what clusters report of themselves."""
+class Startable(Protocol):
+    def start(self) -> None: ...
 
 
 class ControllerManager:
     """Start it when the control plane answers; it runs until the plane's supervisor is closed."""
 
     def __init__(self, plane: ControlPlane, connect: Connect, settings: ManagerSettings) -> None:
-        timing = settings.timing
         self._plane = plane
-        self._push = PushClusters(plane, connect, timing)
-        templates = Templates(plane.server)
-        brake = BrakeView(plane.informers, settings.brake)
-        patience = Patience(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period)
-        self._controllers = (
-            ClusterController(
-                plane,
-                ClusterSettings(patience, timing.failover_eviction_timeout, settings.failover, settings.hold_down),
-                brake,
-            ),
-            BrakeController(plane, brake),
-            ClusterTaintPolicyController(plane, brake),
-            WorkloadRebalancerController(plane),
-            NamespaceSyncController(plane, NamespaceSyncSettings()),
-            AgentAccessController(plane),
-            PolicyController(plane, templates),
-            Detector(plane, templates, _detector_settings(settings)),
-            Scheduler(plane, _scheduler_settings(settings), brake),
-            BindingController(plane, RESOURCE_BINDING),
-            BindingController(plane, CLUSTER_RESOURCE_BINDING),
-            self._push,
-        )
+        self._connect = connect
+        self._settings = settings
+        self._push: PushClusters | None = None
+        self._brake = BrakeView(plane.informers, settings.brake)
+        runs = settings.controllers.runs
+        self._controllers = [controller for name, make in self._makers() if runs(name) for controller in make()]
+        self._controllers.extend(self._composed())
 
     def start(self) -> None:
         self._plane.supervisor.start(self._plane.events.run(), "events")
@@ -83,24 +49,72 @@ class ControllerManager:
 
     async def close(self) -> None:
         """Ends the groups of the Push clusters; the rest ends with the plane's supervisor."""
-        await self._push.close()
+        if self._push is not None:
+            await self._push.close()
+
+    def _makers(self) -> Iterator[tuple[str, Callable[[], list[Startable]]]]:
+        """By the name of the controller. A controller that is not made follows no kind."""
+        plane, settings = self._plane, self._settings
+        yield "cluster", lambda: [ClusterController(plane, _cluster_settings(settings), self._brake)]
+        yield "brake", lambda: [BrakeController(plane, self._brake)]
+        yield "clustertaintpolicy", lambda: [ClusterTaintPolicyController(plane, self._brake)]
+        yield "workloadRebalancer", lambda: [WorkloadRebalancerController(plane)]
+        skipped = NamespaceSyncSettings(settings.skipped.namespaces)
+        yield "namespace", lambda: [NamespaceSyncController(plane, skipped)]
+        yield "agentAccess", lambda: [AgentAccessController(plane)]
+        yield "detector", self._make_detector
+        yield SCHEDULER, self._make_scheduler
+        kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
+        yield "binding", lambda: [BindingController(plane, kind) for kind in kinds]
+
+    def _composed(self) -> Iterator[Startable]:
+        """What stands for several names at once."""
+        settings = self._settings
+        if settings.controllers.any_of(HALVES):
+            yield Scheduler(self._plane, _scheduler_settings(settings, settings.halves()), self._brake)
+        if settings.controllers.any_of(MEMBER_SIDE):
+            member_side = MemberSide(settings.timing, settings.gates, settings.controllers)
+            self._push = PushClusters(self._plane, self._connect, member_side)
+            yield self._push
+
+    def _make_scheduler(self) -> list[Startable]:
+        settings = self._settings
+        return [Scheduler(self._plane, _scheduler_settings(settings, settings.whole_decision()), self._brake)]
+
+    def _make_detector(self) -> list[Startable]:
+        templates = Templates(self._plane.server)
+        detector = Detector(self._plane, templates, _detector_settings(self._settings))
+        return [PolicyController(self._plane, templates), detector]
+
+
+def _cluster_settings(settings: ManagerSettings) -> ClusterSettings:
+    timing = settings.timing
+    return ClusterSettings(
+        Patience(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period),
+        timing.failover_eviction_timeout,
+        settings.failover,
+        settings.hold_down,
+        settings.safety.could_not_look,
+    )
 
 
 def _detector_settings(settings: ManagerSettings) -> DetectorSettings:
-    return DetectorSettings(workload_affinity=settings.workload_affinity, priorities=settings.priority_based_scheduling)
-
-
-def _scheduler_settings(settings: ManagerSettings) -> SchedulerSettings:
-    placement = PlacementSettings(
-        evict=settings.failover,
-        graceful=settings.graceful_eviction,
-        purge_mode=settings.purge_mode,
-        graceful_seconds=settings.timing.graceful_eviction_timeout,
+    enabled = settings.gates.enabled
+    return DetectorSettings(
+        enabled("WorkloadAffinity"),
+        enabled("PriorityBasedScheduling"),
+        settings.skipped.apis,
+        settings.skipped.namespaces,
     )
+
+
+def _scheduler_settings(settings: ManagerSettings, placement: PlacementSettings) -> SchedulerSettings:
+    enabled = settings.gates.enabled
     return SchedulerSettings(
         placement,
-        workload_affinity=settings.workload_affinity,
-        multiple_pod_templates=settings.multiple_pod_templates_scheduling,
-        estimators=settings.estimators,
-        estimator_timeout_seconds=settings.timing.scheduler_estimator_timeout,
+        settings.eviction.per_second,
+        enabled("WorkloadAffinity"),
+        enabled("MultiplePodTemplatesScheduling"),
+        settings.estimators,
+        settings.timing.scheduler_estimator_timeout,
     )

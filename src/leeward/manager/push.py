@@ -14,8 +14,7 @@ from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import Client, NotFound
 from leeward.loop.supervisor import Supervisor
-from leeward.manager.member_side import start_member_side
-from leeward.manager.timing import Timing
+from leeward.manager.member_side import MemberSide
 from leeward.runtime.plane import ControlPlane, Member, Server
 
 Connect = Callable[[Cluster, Secret | None], Client]
@@ -30,10 +29,10 @@ class _Group:
 
 
 class PushClusters:
-    def __init__(self, plane: ControlPlane, connect: Connect, timing: Timing) -> None:
+    def __init__(self, plane: ControlPlane, connect: Connect, member_side: MemberSide) -> None:
         self._plane = plane
         self._connect = connect
-        self._timing = timing
+        self._member_side = member_side
         self._clusters = plane.informers.of(CLUSTERS)
         self._secrets = plane.informers.of(SECRETS, CLUSTER_NAMESPACE)
         self._groups: dict[str, _Group] = {}
@@ -85,7 +84,7 @@ class PushClusters:
         supervisor = Supervisor(f"cluster {cluster.name}")
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
         member = Member(cluster.name, Server.of(client, self._plane.randomness, supervisor), supervisor)
-        start_member_side(self._plane, member, self._timing)
+        self._member_side.start(self._plane, member)
 
     async def _end(self, name: str) -> None:
         group = self._groups.pop(name, None)

@@ -31,7 +31,8 @@ from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.bootstrap import ensure_namespaces
-from leeward.manager.control_plane import ControllerManager, ManagerSettings
+from leeward.manager.control_plane import ControllerManager
+from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.informers import Informers

@@ -169,7 +169,9 @@ def test_karmada_exact_evicts_also_into_nowhere_and_remembers_no_round() -> None
 
 
 def test_without_the_gate_nothing_is_watched() -> None:
-    decision = fail(app(copies={"member1": 2}), works({"member1": None}), using=PlacementSettings(evict=False))
+    decision = fail(
+        app(copies={"member1": 2}), works({"member1": None}), using=PlacementSettings(evict=False, watch=False)
+    )
     assert (placed(decision), decision.annotations) == ({"member1": 2}, {})
 
 

@@ -22,6 +22,7 @@ from leeward.loop.clock import VirtualClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
+from leeward.manager.member_side import MemberSide
 from leeward.manager.push import PushClusters
 from leeward.manager.timing import Timing
 from leeward.runtime.events import EventRecorder
@@ -98,7 +99,7 @@ def tell(story: Callable[[Fleet], Awaitable[None]], *members: str) -> None:
             events = EventRecorder(client, CLOCK, RANDOMNESS)
             plane = ControlPlane(server, CLOCK, RANDOMNESS, Metrics(), events, supervisor)
             fleet = Fleet(client)
-            push = fleet.push = PushClusters(plane, fleet.connect, Timing.fast())
+            push = fleet.push = PushClusters(plane, fleet.connect, MemberSide(Timing.fast()))
             for name in members:
                 fleet.places[name] = Place()
                 fleet.places[name].put(await serve(servers))

@@ -30,6 +30,14 @@ def held_for_place(
     return _held("NoPlaceToGo", f"{number}not evicted from {_list(kept)}, because there is no place to go: {reason}")
 
 
+def held_turn(waiting: Sequence[Eviction], reasons: Mapping[str, str]) -> Condition | None:
+    """It is not this binding's turn yet."""
+    if not waiting:
+        return None
+    why = "; ".join(dict.fromkeys(reasons[eviction.cluster] for eviction in waiting))
+    return _held("WaitingForTurn", f"not evicted from {_list(waiting)} yet: {why}")
+
+
 def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:
     """Why something that is due does not happen, where it is not for want of a place."""
     if braked:

@@ -42,11 +42,18 @@ class TaintDecision:
 
 
 def decide_taints(
-    cluster: Cluster, now: datetime, *, last_seen: datetime | None, eviction_seconds: float, failover: bool = True
+    cluster: Cluster,
+    now: datetime,
+    *,
+    last_seen: datetime | None,
+    eviction_seconds: float,
+    failover: bool = True,
+    could_not_look: bool = True,
 ) -> TaintDecision:
     """`last_seen` is when a sign of life of a Pull cluster was received last, if that is known.
 
-    With `failover` off no NoExecute taint is added; one that is there leaves with the outage.
+    With `failover` off no NoExecute taint is added; one that is there leaves with the outage. With `could_not_look`
+    off a status that could not be collected is an outage like others.
     """
     ready = cluster.ready
     automatic = AUTOMATIC - policy_taints(cluster)
@@ -56,7 +63,7 @@ def decide_taints(
     key = UNREACHABLE_TAINT if ready is not None and ready.status == "Unknown" else NOT_READY_TAINT
     stamp = wire_time(now)
     no_schedule = _find(cluster, (key, NO_SCHEDULE)) or Taint(key=key, effect=NO_SCHEDULE, time_added=stamp)
-    if ready is None or ready.reason == "StatusCollectionFailed":
+    if ready is None or (could_not_look and ready.reason == "StatusCollectionFailed"):
         return TaintDecision(_in_place(cluster, others, (no_schedule,)), _outage_ends(cluster))
     since = outage_since(cluster) or (last_seen if key == UNREACHABLE_TAINT and last_seen else now)
     annotations = _outage_begins(cluster, since)

@@ -1,0 +1,90 @@
+"""Which controllers run: what --controllers says, under Karmada's names.
+
+`*` is all that run by default, `foo` one more, `-foo` one less; the first that speaks of a controller decides.
+
+The taint manager, the end of graceful evictions and application failover are parts of the scheduler's one decision.
+They are not run by `*`: who names them runs them by themselves, as Karmada does, beside a scheduler that only places.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+HALVES = ("taint-manager", "gracefulEviction", "applicationFailover")
+"""What the scheduler does in its one decision, and what can be run without it."""
+SCHEDULER = "scheduler"
+MEMBER_SIDE = ("clusterStatus", "execution", "workStatus")
+"""Run once for every Push cluster."""
+
+BY_DEFAULT = (
+    "agentAccess",
+    "binding",
+    "bindingStatus",
+    "brake",
+    "cluster",
+    *MEMBER_SIDE,
+    "clustertaintpolicy",
+    "detector",
+    "namespace",
+    "workloadRebalancer",
+)
+"""The controllers of a controller manager."""
+
+ABSENT = (
+    "agentcsrapproving",
+    "cronFederatedHorizontalPodAutoscaler",
+    "deploymentReplicasSyncer",
+    "endpointSlice",
+    "endpointsliceCollect",
+    "endpointsliceDispatch",
+    "federatedHorizontalPodAutoscaler",
+    "federatedResourceQuotaEnforcement",
+    "federatedResourceQuotaStatus",
+    "federatedResourceQuotaSync",
+    "hpaScaleTargetMarker",
+    "multiclusterservice",
+    "remedy",
+    "serviceExport",
+    "serviceImport",
+    "unifiedAuth",
+)
+"""Controllers of Karmada that Leeward has none of: they may be switched off, but not on."""
+
+INSEPARABLE = (("binding", "bindingStatus"),)
+"""One controller here, two in Karmada."""
+
+
+class ChoiceProblem(ValueError):
+    """What is wrong with a list of controllers, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`patterns` as in --controllers; `by_default` is what `*` stands for."""
+
+    patterns: tuple[str, ...] = ("*",)
+    by_default: frozenset[str] = frozenset((*BY_DEFAULT, SCHEDULER))
+
+    def runs(self, name: str) -> bool:
+        for pattern in self.patterns:
+            if pattern.removeprefix("-") == name:
+                return not pattern.startswith("-")
+        return name in self.by_default and "*" in self.patterns
+
+    def any_of(self, names: Sequence[str]) -> bool:
+        return any(map(self.runs, names))
+
+
+def parse_choice(patterns: Sequence[str]) -> tuple[str, ...]:
+    """Raises: ChoiceProblem for a name that is none of a controller, or of one that is not here."""
+    known = (*BY_DEFAULT, SCHEDULER, *HALVES)
+    for pattern in patterns:
+        name = pattern.removeprefix("-")
+        if pattern != "*" and name not in known and name not in ABSENT:
+            raise ChoiceProblem(f"there is no controller {name!r}: choose from {', '.join(sorted(known))}")
+        if pattern in ABSENT:
+            raise ChoiceProblem(f"Leeward has no controller {name!r}: leave it out, or run Karmada's beside it")
+    choice = Choice(tuple(patterns))
+    for one, other in INSEPARABLE:
+        if choice.runs(one) != choice.runs(other):
+            raise ChoiceProblem(f"{one} and {other} are one controller here: name both, or neither")
+    return tuple(patterns)

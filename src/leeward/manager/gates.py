@@ -1,0 +1,61 @@
+"""Feature gates, under Karmada's names: which there are, what they are by default, and which can be switched."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+class GateProblem(ValueError):
+    """What is wrong with a setting of a gate, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """`fixed` says why it cannot be switched; empty: it can."""
+
+    name: str
+    default: bool
+    fixed: str = ""
+
+
+_ALWAYS = "it is always on here; use no such field in policies"
+_ABSENT = "Leeward does not have it; run without it"
+
+GATES = (
+    Gate("Failover", True),
+    Gate("GracefulEviction", True),
+    Gate("CustomizedClusterResourceModeling", True),
+    Gate("PropagateDeps", False, _ABSENT),
+    Gate("PriorityBasedScheduling", True),
+    Gate("StatefulFailoverInjection", True, _ALWAYS),
+    Gate("PropagationPolicyPreemption", False, _ABSENT),
+    Gate("ResourceQuotaEstimate", False, _ABSENT),
+    Gate("FederatedQuotaEnforcement", False, _ABSENT),
+    Gate("MultiplePodTemplatesScheduling", False),
+    Gate("WorkloadAffinity", False),
+    Gate("MultiClusterService", False, _ABSENT),
+)
+BY_NAME: Mapping[str, Gate] = {gate.name: gate for gate in GATES}
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureGates:
+    """What was switched; everything else is as by default."""
+
+    switched: Mapping[str, bool] = field(default_factory=dict[str, bool])
+
+    def enabled(self, name: str) -> bool:
+        """Raises: KeyError for a gate that there is not."""
+        return self.switched.get(name, BY_NAME[name].default)
+
+
+def switch_gates(settings: Iterable[tuple[str, bool]]) -> FeatureGates:
+    """Raises: GateProblem for a gate that there is not, or that cannot be switched so."""
+    switched: dict[str, bool] = {}
+    for name, enabled in settings:
+        gate = BY_NAME.get(name)
+        if gate is None:
+            raise GateProblem(f"there is no feature gate {name!r}: choose from {', '.join(sorted(BY_NAME))}")
+        if gate.fixed and enabled != gate.default:
+            raise GateProblem(f"{name} cannot be {str(enabled).lower()}: {gate.fixed}")
+        switched[name] = enabled
+    return FeatureGates(switched)

@@ -1,0 +1,118 @@
+"""Everything that can be set about the controllers of a control plane, with Leeward's defaults."""
+
+from dataclasses import dataclass, field, replace
+
+from leeward.core.failover.brake import BrakeSettings
+from leeward.core.failover.flapping import HoldDownSettings
+from leeward.core.placement import PlacementSettings
+from leeward.core.propagation.skipping import SkippedApis
+from leeward.manager.choice import Choice
+from leeward.manager.gates import FeatureGates
+from leeward.manager.timing import Timing
+from leeward.runtime.estimators import Estimator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Safety:
+    """What Leeward does more carefully than Karmada; each can be switched off by itself.
+
+    The brake has settings of its own.
+    """
+
+    keep_without_place: bool = True
+    """S11: no eviction without a place to go."""
+    last_healthy_copy: bool = True
+    """S1: an eviction ends on what is seen healthy, and never by time alone."""
+    could_not_look: bool = True
+    """A status that could not be collected never leads to NoExecute."""
+    withdraw_on_recovery: bool = True
+    """An eviction whose old copy is back and healthy first is withdrawn."""
+
+    @staticmethod
+    def karmada() -> "Safety":
+        return Safety(
+            keep_without_place=False, last_healthy_copy=False, could_not_look=False, withdraw_on_recovery=False
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvictionSettings:
+    """--enable-taint-manager, --enable-no-execute-taint-eviction, --no-execute-taint-eviction-purge-mode.
+
+    `per_second` is --resource-eviction-rate; None is without a limit.
+    """
+
+    taint_manager: bool = True
+    no_execute: bool = True
+    purge_mode: str = "Gracefully"
+    per_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """What is never propagated: `namespaces` are regular expressions of whole names."""
+
+    apis: SkippedApis = field(default_factory=SkippedApis)
+    namespaces: tuple[str, ...] = ("kube-.*",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerSettings:
+    timing: Timing = field(default_factory=Timing)
+    gates: FeatureGates = field(default_factory=FeatureGates)
+    controllers: Choice = field(default_factory=Choice)
+    eviction: EvictionSettings = field(default_factory=EvictionSettings)
+    safety: Safety = field(default_factory=Safety)
+    brake: BrakeSettings = field(default_factory=BrakeSettings)
+    hold_down: HoldDownSettings = field(default_factory=HoldDownSettings)
+    """Of clusters that flap."""
+    estimators: tuple[Estimator, ...] = ()
+    """Asked for room besides what clusters report of themselves."""
+    skipped: Skipped = field(default_factory=Skipped)
+    scheduler_name: str = "default-scheduler"
+
+    def karmada_exact(self) -> "ManagerSettings":
+        """With every safety switch at what Karmada does; rates and time-outs stay."""
+        return replace(self, safety=Safety.karmada(), brake=replace(self.brake, enabled=False))
+
+    @property
+    def failover(self) -> bool:
+        return self.gates.enabled("Failover")
+
+    @property
+    def evicts_by_taint(self) -> bool:
+        return self.failover and self.eviction.no_execute
+
+    def whole_decision(self) -> PlacementSettings:
+        """For the scheduler; without the taint manager it only places."""
+        whole = self.eviction.taint_manager
+        return replace(
+            self._placement(),
+            evict=whole and self.evicts_by_taint,
+            watch=whole and self.failover,
+            finish=whole,
+            withdraw=whole and self.safety.withdraw_on_recovery,
+        )
+
+    def halves(self) -> PlacementSettings:
+        """For the halves that --controllers names: they evict and finish, and somebody else places."""
+        runs = self.controllers.runs
+        return replace(
+            self._placement(),
+            evict=runs("taint-manager") and self.evicts_by_taint,
+            watch=runs("applicationFailover") and self.failover,
+            finish=runs("gracefulEviction"),
+            place=False,
+            keep_without_place=False,
+            withdraw=False,
+        )
+
+    def _placement(self) -> PlacementSettings:
+        return PlacementSettings(
+            graceful=self.gates.enabled("GracefulEviction"),
+            purge_mode=self.eviction.purge_mode,
+            graceful_seconds=self.timing.graceful_eviction_timeout,
+            scheduler_name=self.scheduler_name,
+            keep_without_place=self.safety.keep_without_place,
+            exact_health=not self.safety.last_healthy_copy,
+        )

@@ -1,0 +1,114 @@
+"""Evictions at a pace: so many a second, and so many at a time out of a cluster that is drained."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT
+from leeward.core.failover.holding import Eviction
+from leeward.core.pace import Pace, drain_budget
+from leeward.core.placement import Decision
+from tests.builders import cluster
+
+START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+
+
+def after(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def drained(name: str, budget: str = "2", ready: str = "True") -> Cluster:
+    drained = cluster(name, ready=ready)
+    metadata = msgspec.structs.replace(drained.metadata, annotations={DRAIN_BUDGET_ANNOTATION: budget})
+    return msgspec.structs.replace(drained, metadata=metadata)
+
+
+class Binding:
+    """A binding that leaves its clusters as soon as it may."""
+
+    def __init__(self, *clusters: str, taint: str = DRAIN_TAINT) -> None:
+        self._clusters = clusters
+        self._taints = (Taint(taint, "NoExecute"),) if taint else ()
+
+    def decide(self, waits: Mapping[str, str]) -> Decision:
+        left = (name for name in self._clusters if name not in waits)
+        return Decision((), (), evicted=tuple(Eviction(name, self._taints) for name in left))
+
+
+def leave(pace: Pace[str], key: str, binding: Binding, seconds: float, *fleet: Cluster) -> tuple[set[str], float]:
+    """The clusters that it leaves, and in how many seconds it is to ask again."""
+    decision = pace.decide(key, {c.name: c for c in fleet}, after(seconds), binding.decide)
+    wait = decision.wake_at - after(seconds) if decision.wake_at else timedelta()
+    return {eviction.cluster for eviction in decision.evicted}, wait.total_seconds()
+
+
+def test_c4_at_a_rate_of_one_in_two_seconds_the_third_leaves_after_four() -> None:
+    pace, web = Pace[str](0.5), Binding("member1")
+    asked = [leave(pace, key, web, 0) for key in "abc"]
+    assert asked == [({"member1"}, 0), (set(), 2), (set(), 4)]
+    assert leave(pace, "c", web, 3) == (set(), 1)
+    assert leave(pace, "b", web, 2) == ({"member1"}, 0)
+    assert leave(pace, "c", web, 4) == ({"member1"}, 0)
+    assert leave(pace, "d", web, 5) == (set(), 1)
+
+
+def test_c4_a_binding_that_leaves_two_clusters_takes_two_turns() -> None:
+    pace = Pace[str](1)
+    assert leave(pace, "a", Binding("member1", "member2"), 0) == ({"member1", "member2"}, 0)
+    assert leave(pace, "b", Binding("member1"), 0) == (set(), 2)
+
+
+def test_a_rate_of_zero_is_one_in_half_an_hour() -> None:
+    pace, web = Pace[str](0), Binding("member1")
+    assert leave(pace, "a", web, 0) == ({"member1"}, 0)
+    assert leave(pace, "b", web, 0) == (set(), 1_800)
+
+
+def test_turns_that_nobody_waits_for_any_more_hold_up_no_one() -> None:
+    pace, web = Pace[str](0.1), Binding("member1")
+    for key in "abcdef":
+        leave(pace, key, web, 0)
+    for key in "bcdef":
+        leave(pace, key, Binding(), 5)
+    assert leave(pace, "g", web, 60) == ({"member1"}, 0)
+
+
+def test_a_failed_application_waits_for_no_turn() -> None:
+    pace = Pace[str](0)
+    leave(pace, "a", Binding("member1"), 0)
+    assert leave(pace, "b", Binding("member1", taint=""), 0) == ({"member1"}, 0)
+
+
+def test_out_of_a_drained_cluster_go_no_more_than_its_budget_at_a_time() -> None:
+    pace, web, member1 = Pace[str](None), Binding("member1"), drained("member1")
+    assert [leave(pace, key, web, 0, member1)[0] for key in "abcd"] == [{"member1"}, {"member1"}, set(), set()]
+    assert list(pace.next_in_line({"member1": member1})) == []
+    pace.observe("a", ())
+    assert list(pace.next_in_line({"member1": member1})) == ["c"]
+    assert leave(pace, "c", web, 1, member1)[0] == {"member1"}
+    pace.forget("b")
+    assert list(pace.next_in_line({"member1": member1})) == ["d"]
+
+
+def test_one_in_line_that_stays_after_all_gives_its_place_to_the_next() -> None:
+    pace, web, member1 = Pace[str](None), Binding("member1"), drained("member1", budget="1")
+    for key in "abc":
+        leave(pace, key, web, 0, member1)
+    pace.observe("a", ())
+    leave(pace, "b", Binding(), 1, member1)
+    assert list(pace.next_in_line({"member1": member1})) == ["c"]
+
+
+def test_a_budget_holds_nobody_in_a_cluster_that_has_died() -> None:
+    pace, web = Pace[str](None), Binding("member1")
+    dead = drained("member1", budget="1", ready="False")
+    assert [leave(pace, key, web, 0, dead)[0] for key in "ab"] == [{"member1"}, {"member1"}]
+
+
+@pytest.mark.parametrize(("text", "budget"), [("3", 3), ("0", 1), ("", None), ("many", None), ("-1", None)])
+def test_a_budget_is_at_least_one_and_what_is_none_is_no_limit(text: str, budget: int | None) -> None:
+    assert drain_budget(drained("member1", budget=text)) == budget
