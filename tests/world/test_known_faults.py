@@ -21,6 +21,7 @@ from leeward.core.placement import PlacementSettings, Surroundings, decide_place
 from leeward.core.scheduling import Placed
 from leeward.loop.clock import Clock
 from leeward.loop.supervisor import Supervisor
+from leeward.manager.member_side import MemberSide
 from leeward.manager.timing import Timing
 from leeward.runtime.plane import Member, Server
 from leeward.sim.network import LinkedTransport
@@ -326,7 +327,7 @@ def test_fault_13_a_lease_is_judged_by_when_it_was_seen_and_not_by_the_members_c
         server = Server.of(
             Client(LinkedTransport(member.place, ADMIN, member.agent_link)), world.randomness, supervisor
         )
-        supervisor.start(Agent(plane, Member("member3", server, supervisor), world.timing).start(), "agent")
+        supervisor.start(Agent(plane, Member("member3", server, supervisor), MemberSide(world.timing)).start(), "agent")
         await world.sleep(900)
         assert world.is_ready("member3")
         assert world.taints("member3") == set()

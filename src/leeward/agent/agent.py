@@ -10,7 +10,6 @@ from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.client import AlreadyExists, Client, Forbidden, NotFound, WorldError
 from leeward.manager.member_side import MemberSide
-from leeward.manager.timing import Timing
 from leeward.runtime.plane import ControlPlane, Member
 
 log = logging.getLogger(__name__)
@@ -23,10 +22,10 @@ PATIENT_TRIES = 50
 class Agent:
     """Start it with a plane and a member whose supervisors end with the agent."""
 
-    def __init__(self, plane: ControlPlane, member: Member, timing: Timing) -> None:
+    def __init__(self, plane: ControlPlane, member: Member, member_side: MemberSide) -> None:
         self._plane = plane
         self._member = member
-        self._timing = timing
+        self._member_side = member_side
 
     async def start(self) -> None:
         """Joins the cluster where it is not joined yet, and begins to work. Waits for the control plane to answer."""
@@ -39,8 +38,8 @@ class Agent:
                 log.warning("cluster %s cannot be registered yet: %s", self._member.name, error)
                 await asyncio.sleep(RETRY_SECONDS)
         await self._wait_for_access()
-        LeaseController(self._plane, self._member, self._timing).start()
-        MemberSide(self._timing).start(self._plane, self._member, execution_space(self._member.name))
+        LeaseController(self._plane, self._member, self._member_side.timing).start()
+        self._member_side.start(self._plane, self._member, execution_space(self._member.name))
 
     async def _wait_for_access(self) -> None:
         """The control plane gives an agent its rights a moment after its cluster has joined."""

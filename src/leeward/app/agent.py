@@ -1,35 +1,57 @@
 """The agent of a Pull member as a process."""
 
 import asyncio
+import os
 
 from leeward.agent.agent import Agent
 from leeward.app.config import AgentConfig
+from leeward.app.probes import Probes, served
 from leeward.client import Client
-from leeward.client.connection import transport_of
+from leeward.client.connection import Connection, transport_of
+from leeward.client.incluster import load_in_cluster
 from leeward.client.kubeconfig import load
+from leeward.client.limits import Limit, limited
 from leeward.loop.clock import SystemClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
+from leeward.manager.member_side import MemberSide
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane, Member, Server
 
 
 async def run_agent(config: AgentConfig) -> None:
-    """Works until cancelled. Raises: KubeconfigError."""
-    clock, randomness = SystemClock(), Randomness()
+    """Works until cancelled. Raises: KubeconfigError; OSError when an address is taken."""
+    clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
+    limits, probes = config.settings.limits, Probes(metrics)
     control_plane = load(config.control_plane_kubeconfig, config.control_plane_context)
-    client = Client(transport_of(control_plane), "leeward-agent")
-    member_client = Client(transport_of(load(config.member_kubeconfig, config.member_context)), "leeward-agent")
+    client = _client(control_plane, limits.control_plane)
+    member_client = _client(_member(config), limits.members)
     try:
-        async with Supervisor(f"agent of {config.cluster}") as supervisor:
+        async with served(probes, config.settings.serving), Supervisor(f"agent of {config.cluster}") as supervisor:
             server = Server.of(client, randomness, supervisor)
             events = EventRecorder(client, clock, randomness)
-            plane = ControlPlane(server, clock, randomness, Metrics(), events, supervisor)
+            plane = ControlPlane(server, clock, randomness, metrics, events, supervisor)
             member = Member(config.cluster, Server.of(member_client, randomness, supervisor), supervisor)
-            await Agent(plane, member, config.timing).start()
+            await Agent(plane, member, _member_side(config)).start()
+            probes.ready = True
             config.ready()
             await asyncio.Event().wait()
     finally:
         await client.close()
         await member_client.close()
+
+
+def _client(connection: Connection, limit: Limit) -> Client:
+    return Client(limited(transport_of(connection), limit), "leeward-agent")
+
+
+def _member(config: AgentConfig) -> Connection:
+    if config.member_kubeconfig is None:
+        return load_in_cluster(os.environ)
+    return load(config.member_kubeconfig, config.member_context)
+
+
+def _member_side(config: AgentConfig) -> MemberSide:
+    manager = config.settings.manager
+    return MemberSide(manager.timing, manager.gates, manager.controllers)

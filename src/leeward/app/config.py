@@ -7,8 +7,13 @@ defaults of its own.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leeward.manager.timing import Timing
+
+if TYPE_CHECKING:
+    from leeward.app.flags.settings import ComponentSettings
+    from leeward.manager.settings import ManagerSettings
 
 SIGNING_KEY_FILE = "service-account.key"
 """In `data_dir`: what signs the service account tokens of a cluster."""
@@ -29,7 +34,7 @@ class ControlPlaneConfig:
     client_ca_file: Path
     client_ca_key_file: Path
     token_file: Path
-    timing: Timing
+    settings: "ManagerSettings"
     ready: Callable[[], None]
 
 
@@ -51,12 +56,15 @@ class MemberConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentConfig:
-    """The agent of a Pull member. `ready` is called once, when it is at work: the control plane answered."""
+    """The agent of a Pull member. `ready` is called once, when it is at work: the control plane answered.
+
+    Without a kubeconfig of the member it is reached as a Pod's own cluster is; an empty context is the current one.
+    """
 
     cluster: str
     control_plane_kubeconfig: Path
     control_plane_context: str
-    member_kubeconfig: Path
+    member_kubeconfig: Path | None
     member_context: str
-    timing: Timing
+    settings: "ComponentSettings"
     ready: Callable[[], None]

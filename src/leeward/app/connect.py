@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
-from leeward.client import Client, Request, Response
+from leeward.client import Client, Request, Response, Transport
 from leeward.client.connection import Connection, transport_of
 from leeward.client.errors import NoCredential
 
@@ -18,9 +18,14 @@ TOKEN_KEY, CA_KEY = "token", "caBundle"
 def connect(cluster: Cluster, secret: Secret | None) -> Client:
     """A client of the member; when it cannot be built, one that says why at every request."""
     try:
-        return Client(transport_of(connection_of(cluster, secret)), "leeward-controller-manager")
+        return Client(transport_to(cluster, secret), "leeward-controller-manager")
     except ValueError as error:
         return Client(UnusableTransport(str(error)))
+
+
+def transport_to(cluster: Cluster, secret: Secret | None) -> Transport:
+    """Raises: ValueError that names what is missing."""
+    return transport_of(connection_of(cluster, secret))
 
 
 def connection_of(cluster: Cluster, secret: Secret | None) -> Connection:

@@ -23,7 +23,6 @@ from leeward.loop.supervisor import Supervisor
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager
-from leeward.manager.settings import ManagerSettings
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane, Server
@@ -46,7 +45,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 clock,
                 randomness,
                 serving,
-                admission=(KarmadaAdmission(clock, randomness, config.timing),),
+                admission=(KarmadaAdmission(clock, randomness, config.settings.timing),),
                 crds=custom_resource_definitions(),
                 metrics=metrics.registry,
                 tokens=tokens,
@@ -58,7 +57,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             server = Server.of(client, randomness, controlling)
             events = EventRecorder(client, clock, randomness)
             plane = ControlPlane(server, clock, randomness, metrics, events, controlling)
-            manager = ControllerManager(plane, connect, ManagerSettings(timing=config.timing))
+            manager = ControllerManager(plane, connect, config.settings)
             authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
             serving.start(api_server.certificate_signer(*authority).run(), "certificate-signer")
             audited = Audit(Fairness(api_server), audit_file, clock, randomness)

@@ -29,6 +29,10 @@ VERBS = (
     LazyVerb("join", "Join a real cluster in Push mode."),
     LazyVerb("webhook", "Run the admission webhook of a real control plane."),
     LazyVerb("apiserver", "Run the API server alone, in the foreground."),
+    LazyVerb("controller-manager", "Run the controllers beside an API server, but for the scheduler."),
+    LazyVerb("scheduler", "Run the scheduler beside an API server."),
+    LazyVerb("serve", "Run controller manager and scheduler in one process."),
+    LazyVerb("agent", "Run the agent of a Pull member."),
     LazyVerb("version", "Print the version."),
     LazyVerb("run", "Run one component of a fleet in the foreground.", hidden=True),
 )

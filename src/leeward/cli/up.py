@@ -7,6 +7,7 @@ from leeward.app.local.fleet import Fleet, MemberRequest, TimingName
 from leeward.app.local.layout import Layout
 from leeward.app.local.planning import UpRequest
 from leeward.app.local.starting import start_fleet, stop_fleet, watch_fleet
+from leeward.cli.flags import component_flags, written_flags
 from leeward.cli.interrupts import interrupt_on_termination
 from leeward.cli.parameters import NewMember
 from leeward.cli.settings import Settings
@@ -29,18 +30,25 @@ from leeward.loop.randomness import Randomness
     type=click.Choice(["karmada", "fast"]),
     help="Karmada's time-outs (minutes), or a few seconds each.  [default: karmada, or as it was]",
 )
+@component_flags("up")
 @click.option("--detach", is_flag=True, help="Return when all is ready, and leave it running.")
-@click.pass_obj
+@click.pass_context
 def up(
-    settings: Settings, members: tuple[MemberRequest, ...], port: int | None, timing: TimingName | None, detach: bool
+    context: click.Context,
+    members: tuple[MemberRequest, ...],
+    port: int | None,
+    timing: TimingName | None,
+    detach: bool,
 ) -> None:
     """Start a control plane and member clusters.
 
-    On a data directory that was used before, this starts what was there, with the members that are named added.
+    On a data directory that was used before, this starts what was there, with the members that are named added. Flags
+    of the components are kept there too.
     """
+    settings = context.ensure_object(Settings)
     interrupt_on_termination()
     layout = settings.layout
-    fleet, late = start_fleet(layout, UpRequest(members, port, timing), Randomness())
+    fleet, late = start_fleet(layout, UpRequest(members, port, timing, written_flags(context)), Randomness())
     _announce(layout, fleet, late)
     if detach:
         return

@@ -43,7 +43,8 @@ class LazyGroup(VerbGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self._verbs and cmd_name not in self.commands:
-            command = getattr(import_module(f"leeward.cli.{cmd_name}"), cmd_name)
+            name = cmd_name.replace("-", "_")
+            command = getattr(import_module(f"leeward.cli.{name}"), name)
             if isinstance(command, VerbGroup):
                 self.commands[cmd_name] = command
             else:

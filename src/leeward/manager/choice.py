@@ -7,7 +7,7 @@ They are not run by `*`: who names them runs them by themselves, as Karmada does
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 HALVES = ("taint-manager", "gracefulEviction", "applicationFailover")
 """What the scheduler does in its one decision, and what can be run without it."""
@@ -69,6 +69,13 @@ class Choice:
             if pattern.removeprefix("-") == name:
                 return not pattern.startswith("-")
         return name in self.by_default and "*" in self.patterns
+
+    def only(self, name: str) -> "Choice":
+        """`name` if it runs, and nothing else."""
+        return Choice((name,) if self.runs(name) else (), frozenset())
+
+    def without(self, name: str) -> "Choice":
+        return replace(self, patterns=(f"-{name}", *self.patterns))
 
     def any_of(self, names: Sequence[str]) -> bool:
         return any(map(self.runs, names))

@@ -16,7 +16,7 @@ from leeward.runtime.estimators import Estimator
 class Safety:
     """What Leeward does more carefully than Karmada; each can be switched off by itself.
 
-    The brake has settings of its own.
+    The brake, and the hold-down of clusters that flap, have settings of their own.
     """
 
     keep_without_place: bool = True
@@ -73,7 +73,12 @@ class ManagerSettings:
 
     def karmada_exact(self) -> "ManagerSettings":
         """With every safety switch at what Karmada does; rates and time-outs stay."""
-        return replace(self, safety=Safety.karmada(), brake=replace(self.brake, enabled=False))
+        return replace(
+            self,
+            safety=Safety.karmada(),
+            brake=replace(self.brake, enabled=False),
+            hold_down=replace(self.hold_down, enabled=False),
+        )
 
     @property
     def failover(self) -> bool:

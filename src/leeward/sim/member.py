@@ -12,6 +12,7 @@ from leeward.apiserver.store.medium import Loaded
 from leeward.client import Client
 from leeward.loop.lives import Life
 from leeward.loop.supervisor import Supervisor
+from leeward.manager.member_side import MemberSide
 from leeward.members import Workloads, WorkloadSettings
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Member, Server
@@ -125,7 +126,7 @@ class SimulatedMember:
         member_client = Client(LinkedTransport(self.place, ADMIN, self.agent_link, world.link(party, self.name)))
         plane = world.plane(Client(home), self._agent, self.agent_clock)
         member = Member(self.name, Server.of(member_client, world.randomness, self._agent), self._agent)
-        self._agent.start(Agent(plane, member, world.timing).start(), "agent")
+        self._agent.start(Agent(plane, member, MemberSide(world.timing)).start(), "agent")
 
     async def stop_agent(self) -> None:
         if self._agent is not None:

@@ -28,7 +28,7 @@ def test_every_component_is_started_with_the_same_python(component: str, argumen
 
 def test_the_control_plane_is_told_its_port_files_and_timing(tmp_path: Path) -> None:
     config = control_plane_config(Layout(tmp_path), FLEET)
-    assert (config.port, config.timing) == (20_000, Timing.fast())
+    assert (config.port, config.settings.timing) == (20_000, Timing.fast())
     assert config.data_dir == tmp_path / "control-plane"
     assert config.tls_cert_file == tmp_path / "pki" / "control-plane.crt"
 

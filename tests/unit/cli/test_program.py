@@ -46,6 +46,10 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
         "backup",
         "restore",
         "apiserver",
+        "controller-manager",
+        "scheduler",
+        "serve",
+        "agent",
         "version",
     ]
 

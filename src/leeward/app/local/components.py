@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from leeward.app.config import AgentConfig, ControlPlaneConfig, MemberConfig
 from leeward.app.local.certificates import Pair
@@ -14,6 +16,9 @@ from leeward.app.local.layout import (
     Layout,
     agent_of,
 )
+
+if TYPE_CHECKING:
+    from leeward.app.flags.settings import ComponentSettings
 
 
 def command_of(layout: Layout, component: str) -> list[str]:
@@ -37,7 +42,7 @@ def control_plane_config(layout: Layout, fleet: Fleet) -> ControlPlaneConfig:
         client_ca_file=authority.certificate,
         client_ca_key_file=authority.key,
         token_file=layout.control_plane_tokens,
-        timing=fleet.timing_values,
+        settings=settings_of_fleet(fleet).manager,
         ready=_report_ready(layout, CONTROL_PLANE),
     )
 
@@ -69,9 +74,31 @@ def agent_config(layout: Layout, fleet: Fleet, member: Member) -> AgentConfig:
         control_plane_context=CONTROL_PLANE_CONTEXT,
         member_kubeconfig=kubeconfig,
         member_context=member.name,
-        timing=fleet.timing_values,
+        settings=_settings_of_agent(fleet),
         ready=_report_ready(layout, agent_of(member.name)),
     )
+
+
+def settings_of_fleet(fleet: Fleet) -> "ComponentSettings":
+    """Raises: FleetError when its flags contradict each other, or one of them cannot be read."""
+    from leeward.app.flags.settings import settings_of
+    from leeward.app.flags.table import FlagProblem
+
+    try:
+        return settings_of("up", fleet.flags, fleet.timing_values)
+    except (FlagProblem, KeyError) as error:
+        raise FleetError(f"{error}: give the flag again with `leeward up`") from error
+
+
+def _settings_of_agent(fleet: Fleet) -> "ComponentSettings":
+    """Of the fleet's flags those that an agent has; it serves nothing but its member."""
+    from leeward.app.flags.settings import Serving, settings_of
+    from leeward.app.flags.table import flags_of
+
+    settings_of_fleet(fleet)
+    names = {flag.name for flag in flags_of("agent")}
+    flags = {name: text for name, text in fleet.flags.items() if name in names}
+    return replace(settings_of("agent", flags, fleet.timing_values), serving=Serving(metrics=None, health=None))
 
 
 def _report_ready(layout: Layout, component: str) -> Callable[[], None]:

@@ -1,5 +1,6 @@
 """What a fleet is: its members, ports and timing, in DATA/fleet.json. Whether it runs stands in `processes`."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -29,6 +30,8 @@ class Fleet(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     control_plane_port: int
     members: tuple[Member, ...] = ()
     timing: TimingName = "karmada"
+    flags: Mapping[str, str] = {}
+    """Flags of the components by name, as they were typed."""
     version: int = FORMAT_VERSION
 
     @property

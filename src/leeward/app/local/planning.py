@@ -1,7 +1,7 @@
 """Which fleet `leeward up` starts: what the directory holds, what was asked for, and the ports that are free now."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -20,6 +20,7 @@ class UpRequest:
     members: tuple[MemberRequest, ...] = ()
     port: int | None = None
     timing: TimingName | None = None
+    flags: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fleet:
@@ -27,12 +28,14 @@ def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fl
     fleet = find_fleet(layout)
     if fleet is None:
         _refuse_foreign_directory(layout)
-        fleet = Fleet(request.port or pick_port(randomness), timing=request.timing or "karmada")
+        timing = request.timing or "karmada"
+        fleet = Fleet(request.port or pick_port(randomness), timing=timing, flags=request.flags)
         wanted = request.members or DEFAULT_MEMBERS
     else:
         _refuse_running(layout)
         port, timing = request.port or fleet.control_plane_port, request.timing or fleet.timing
-        fleet = msgspec.structs.replace(fleet, control_plane_port=port, timing=timing)
+        flags = {**fleet.flags, **request.flags}
+        fleet = msgspec.structs.replace(fleet, control_plane_port=port, timing=timing, flags=flags)
         wanted = request.members
     _refuse_taken_port(layout, fleet, given=request.port is not None)
     for member in wanted:

@@ -1,0 +1,57 @@
+"""Flags of Karmada's controller manager, scheduler and agent that Leeward has not, each with the reason."""
+
+_LOGS = "the log is written to standard error, one line an event"
+_WORKERS = "workers take what is due; a count of them decides nothing here"
+_QUEUES = "pauses between retries are fixed: 50 ms at first, 30 s at most"
+_NO_CONTROLLER = "there is no such controller"
+_NO_PROFILING = "use a profiler of the machine"
+
+LEFT_OUT = {
+    "add-dir-header": _LOGS,
+    "alsologtostderr": _LOGS,
+    "cluster-api-context": _NO_CONTROLLER,
+    "cluster-api-kubeconfig": _NO_CONTROLLER,
+    "cluster-cache-sync-timeout": "a kind that does not sync holds back nothing else",
+    "concurrent-cluster-propagation-policy-syncs": _WORKERS,
+    "concurrent-cluster-syncs": _WORKERS,
+    "concurrent-clusterresourcebinding-syncs": _WORKERS,
+    "concurrent-dependent-resource-syncs": _WORKERS,
+    "concurrent-namespace-syncs": _WORKERS,
+    "concurrent-propagation-policy-syncs": _WORKERS,
+    "concurrent-resource-template-syncs": _WORKERS,
+    "concurrent-resourcebinding-syncs": _WORKERS,
+    "concurrent-work-syncs": _WORKERS,
+    "enable-cluster-resource-modeling": "use --feature-gates=CustomizedClusterResourceModeling=false",
+    "enable-pprof": _NO_PROFILING,
+    "federated-resource-quota-sync-period": _NO_CONTROLLER,
+    "horizontal-pod-autoscaler-cpu-initialization-period": _NO_CONTROLLER,
+    "horizontal-pod-autoscaler-downscale-delay": _NO_CONTROLLER,
+    "horizontal-pod-autoscaler-downscale-stabilization": _NO_CONTROLLER,
+    "horizontal-pod-autoscaler-initial-readiness-delay": _NO_CONTROLLER,
+    "horizontal-pod-autoscaler-sync-period": _NO_CONTROLLER,
+    "horizontal-pod-autoscaler-tolerance": _NO_CONTROLLER,
+    "horizontal-pod-autoscaler-upscale-delay": _NO_CONTROLLER,
+    "large-cluster-num-threshold": "the brake takes its place: --unhealthy-cluster-minimum",
+    "log-backtrace-at": _LOGS,
+    "log-dir": _LOGS,
+    "log-file": _LOGS,
+    "log-file-max-size": _LOGS,
+    "log-flush-frequency": _LOGS,
+    "log-text-info-buffer-size": _LOGS,
+    "log-text-split-stream": _LOGS,
+    "logging-format": _LOGS,
+    "logtostderr": _LOGS,
+    "one-output": _LOGS,
+    "profiling-bind-address": _NO_PROFILING,
+    "rate-limiter-base-delay": _QUEUES,
+    "rate-limiter-bucket-size": _QUEUES,
+    "rate-limiter-max-delay": _QUEUES,
+    "rate-limiter-qps": _QUEUES,
+    "resync-period": "caches follow watches, and are listed anew when a watch cannot be resumed",
+    "secondary-resource-eviction-rate": "the brake takes its place: it stops evictions where this slows them down",
+    "skip-headers": _LOGS,
+    "skip-log-headers": _LOGS,
+    "stderrthreshold": _LOGS,
+    "v": _LOGS,
+    "vmodule": _LOGS,
+}

@@ -1,0 +1,124 @@
+"""Texts of flags as values. Every function raises ValueError that says what is wrong and what to write instead."""
+
+import re
+from typing import NamedTuple
+
+from leeward.core.propagation.skipping import parse_skipped_apis
+from leeward.manager.choice import parse_choice
+from leeward.manager.gates import FeatureGates, switch_gates
+
+__all__ = ["parse_skipped_apis"]
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
+_DURATION = re.compile(rf"(?:{_PART.pattern})+")
+_BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+PURGE_MODES = ("Gracefully", "Directly")
+
+
+class Address(NamedTuple):
+    """Where to listen; an empty host is every one of this machine."""
+
+    host: str
+    port: int
+
+
+def parse_duration(text: str) -> float:
+    """Go's form, `1m30s`, in seconds; never negative."""
+    if text == "0":
+        return 0.0
+    if not _DURATION.fullmatch(text):
+        raise ValueError(f"{text!r} is no duration: write 2s, 500ms or 1m30s")
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+
+
+def parse_positive_duration(text: str) -> float:
+    seconds = parse_duration(text)
+    if seconds <= 0:
+        raise ValueError("it must be longer than 0s")
+    return seconds
+
+
+def parse_boolean(text: str) -> bool:
+    value = _BOOLEANS.get(text.lower())
+    if value is None:
+        raise ValueError(f"{text!r} is neither true nor false")
+    return value
+
+
+def parse_count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def parse_toleration(text: str) -> int:
+    """Seconds; a negative number switches the default toleration off."""
+    if not re.fullmatch(r"-?\d+", text):
+        raise ValueError(f"{text!r} is no whole number of seconds (a negative one switches the toleration off)")
+    return int(text)
+
+
+def parse_rate(text: str) -> float:
+    """Not negative."""
+    if not re.fullmatch(r"\d+\.?\d*|\.\d+", text):
+        raise ValueError(f"{text!r} is no number of 0 or more, such as 0.5")
+    return float(text)
+
+
+def parse_fraction(text: str) -> float:
+    """Between 0, not included, and 1."""
+    value = parse_rate(text)
+    if not 0 < value <= 1:
+        raise ValueError(f"{text} is not between 0 and 1")
+    return value
+
+
+def parse_purge_mode(text: str) -> str:
+    if text not in PURGE_MODES:
+        raise ValueError(f"{text!r} is neither {' nor '.join(PURGE_MODES)}")
+    return text
+
+
+def parse_name(text: str) -> str:
+    if not text:
+        raise ValueError("it is empty")
+    return text
+
+
+def parse_address(text: str) -> Address | None:
+    """`:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` is nowhere, which is None."""
+    if text == "0":
+        return None
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65_535:
+        raise ValueError(f"{text!r} is no address: write :8080 or 127.0.0.1:8080, or 0 for none")
+    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def parse_controllers(text: str) -> tuple[str, ...]:
+    return parse_choice(_items(text))
+
+
+def parse_feature_gates(text: str) -> FeatureGates:
+    """`Failover=true,GracefulEviction=false`"""
+    pairs = [item.partition("=") for item in _items(text)]
+    missing = [name for name, equals, _ in pairs if not equals]
+    if missing:
+        raise ValueError(f"{missing[0]!r} has no value: write {missing[0]}=true or {missing[0]}=false")
+    return switch_gates((name, parse_boolean(value)) for name, _, value in pairs)
+
+
+def parse_patterns(text: str) -> tuple[str, ...]:
+    """Regular expressions with commas between."""
+    patterns = _items(text)
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+    return patterns
+
+
+def _items(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (item.strip() for item in text.split(","))))

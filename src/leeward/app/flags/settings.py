@@ -1,0 +1,95 @@
+"""The settings of a component, and how flags become them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from leeward.app.flags.parsing import Address
+from leeward.app.flags.table import BY_NAME, Component, FlagProblem
+from leeward.client.limits import Limit
+from leeward.manager.choice import BY_DEFAULT, HALVES, MEMBER_SIDE, SCHEDULER, Choice
+from leeward.manager.settings import ManagerSettings
+from leeward.manager.timing import Timing
+from leeward.runtime.leader import LeaderSettings
+
+METRICS_ADDRESS = Address("", 8080)
+HEALTH_ADDRESS = Address("", 10_357)
+SCHEDULER_HEALTH_ADDRESS = Address("", 10_351)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """Where a component serves; None is nowhere."""
+
+    metrics: Address | None = METRICS_ADDRESS
+    health: Address | None = HEALTH_ADDRESS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How many requests a component makes; to each member apart."""
+
+    control_plane: Limit = field(default_factory=Limit)
+    members: Limit = field(default_factory=Limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentSettings:
+    manager: ManagerSettings = field(default_factory=ManagerSettings)
+    leader: LeaderSettings = field(default_factory=LeaderSettings)
+    serving: Serving = field(default_factory=Serving)
+    limits: Limits = field(default_factory=Limits)
+    karmada_exact: bool = False
+
+
+_RUN_BY_DEFAULT: Mapping[Component, tuple[str, ...]] = {
+    "controller-manager": BY_DEFAULT,
+    "scheduler": (SCHEDULER,),
+    "agent": MEMBER_SIDE,
+    "serve": (*BY_DEFAULT, SCHEDULER),
+    "up": (*BY_DEFAULT, SCHEDULER),
+}
+
+
+def defaults_of(component: Component, timing: Timing | None = None) -> ComponentSettings:
+    manager = ManagerSettings(
+        timing=timing or Timing(), controllers=Choice(by_default=frozenset(_RUN_BY_DEFAULT[component]))
+    )
+    serving = Serving(health=SCHEDULER_HEALTH_ADDRESS) if component == "scheduler" else Serving()
+    return ComponentSettings(manager=manager, serving=serving)
+
+
+def settings_of(component: Component, texts: Mapping[str, str], timing: Timing | None = None) -> ComponentSettings:
+    """The settings that flags ask for, by their names. Raises: FlagProblem."""
+    settings: Any = defaults_of(component, timing)
+    values = {name: BY_NAME[name].read(text) for name, text in texts.items()}
+    if values.pop("karmada-exact", False):
+        settings = replace(settings, karmada_exact=True, manager=settings.manager.karmada_exact())
+    for name, value in values.items():
+        if path := BY_NAME[name].path:
+            settings = _with(settings, path, value)
+    _refuse_contradictions(component, settings)
+    return settings
+
+
+def _with(settings: Any, path: str, value: Any) -> Any:
+    """`settings` with the setting at `path` replaced."""
+    section, _, rest = path.partition(".")
+    return replace(settings, **{section: _with(getattr(settings, section), rest, value) if rest else value})
+
+
+def _refuse_contradictions(component: Component, settings: ComponentSettings) -> None:
+    leader, manager = settings.leader, settings.manager
+    if not leader.retry_seconds < leader.renew_seconds < leader.lease_seconds:
+        raise FlagProblem(
+            "--leader-elect-renew-deadline: it must be longer than --leader-elect-retry-period and shorter than "
+            "--leader-elect-lease-duration"
+        )
+    chosen = manager.controllers
+    if chosen.runs(SCHEDULER) and chosen.any_of(HALVES) and manager.eviction.taint_manager:
+        named = ", ".join(name for name in HALVES if chosen.runs(name))
+        raise FlagProblem(
+            f"--controllers: {named}: the scheduler does it here: leave it out, or add --enable-taint-manager=false"
+        )
+    if component == "controller-manager" and chosen.runs(SCHEDULER):
+        raise FlagProblem("--controllers: the scheduler is a component of its own: run `leeward scheduler`")

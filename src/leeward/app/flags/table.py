@@ -1,0 +1,172 @@
+"""Every flag: its name, who has it, its default as text, how its text is read, and the setting that it becomes.
+
+The names are Karmada's; those that Karmada has not are marked as ours. `left_out.py` lists the flags of Karmada that
+are missing here, with the reason.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from leeward.app.flags.parsing import (
+    parse_address,
+    parse_boolean,
+    parse_controllers,
+    parse_count,
+    parse_duration,
+    parse_feature_gates,
+    parse_fraction,
+    parse_name,
+    parse_patterns,
+    parse_positive_duration,
+    parse_purge_mode,
+    parse_rate,
+    parse_skipped_apis,
+    parse_toleration,
+)
+
+Component = Literal["controller-manager", "scheduler", "serve", "agent", "up"]
+COMPONENTS: tuple[Component, ...] = ("controller-manager", "scheduler", "serve", "agent", "up")
+
+_AGENT = frozenset[Component]({"agent"})
+_MANAGER = frozenset[Component]({"controller-manager", "serve", "up"})
+_SCHEDULING = frozenset[Component]({"scheduler", "serve", "up"})
+_PLACING = _MANAGER | _SCHEDULING
+_PROBING = _MANAGER | _AGENT
+_LEADING = frozenset[Component]({"controller-manager", "scheduler", "serve"})
+_SERVING = _LEADING | _AGENT
+_BEATING = frozenset[Component]({"agent", "up"})
+_ADMITTING = frozenset[Component]({"up"})
+
+
+class FlagProblem(ValueError):
+    """What is wrong with a flag, for people; it names the flag."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """`path` leads to the setting in `ComponentSettings`, and is empty for a flag without effect.
+
+    `default` is empty where there is none to be told. `ours`: Karmada has no such flag.
+    """
+
+    name: str
+    components: frozenset[Component]
+    default: str
+    parse: Callable[[str], Any]
+    path: str
+    help: str
+    ours: bool = False
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it may stand without a value, which is `true`."""
+        return self.parse is parse_boolean
+
+    def read(self, text: str) -> Any:
+        """Raises: FlagProblem."""
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            raise FlagProblem(f"--{self.name}: {error}") from error
+
+
+_TIMING = "manager.timing."
+_EVICTION = "manager.eviction."
+_SAFETY = "manager.safety."
+
+# fmt: off
+FLAGS: tuple[Flag, ...] = (
+    Flag("controllers", _MANAGER, "*", parse_controllers, "manager.controllers.patterns",
+         "Which controllers run: * is all that run by default, foo one more, -foo one less; the first match wins."),
+    Flag("feature-gates", _PLACING | _AGENT, "", parse_feature_gates, "manager.gates",
+         "Gates to switch, as Failover=true,GracefulEviction=false."),
+    Flag("cluster-status-update-frequency", _PROBING, "10s", parse_positive_duration,
+         _TIMING + "cluster_status_update_frequency", "How often a member is probed and its status is written."),
+    Flag("cluster-failure-threshold", _PROBING, "30s", parse_duration, _TIMING + "cluster_failure_threshold",
+         "How long a member must fail before it is not Ready."),
+    Flag("cluster-success-threshold", _PROBING, "30s", parse_duration, _TIMING + "cluster_success_threshold",
+         "How long a member must do well before it is Ready again."),
+    Flag("cluster-probe-timeout", _PROBING, "5s", parse_positive_duration, _TIMING + "cluster_probe_timeout",
+         "How long a probe waits for an answer.", ours=True),
+    Flag("cluster-monitor-period", _MANAGER, "5s", parse_positive_duration, "",
+         "Has no effect: silence is noticed at the instant at which it has lasted long enough."),
+    Flag("cluster-monitor-grace-period", _MANAGER, "40s", parse_positive_duration,
+         _TIMING + "cluster_monitor_grace_period", "How long a Pull cluster may be silent before it is Unknown."),
+    Flag("cluster-startup-grace-period", _MANAGER, "1m0s", parse_positive_duration,
+         _TIMING + "cluster_startup_grace_period", "The same for one that has never reported."),
+    Flag("cluster-lease-duration", _BEATING, "40s", parse_positive_duration, _TIMING + "cluster_lease_duration",
+         "How long the heartbeat of an agent is good for."),
+    Flag("cluster-lease-renew-interval-fraction", _BEATING, "0.25", parse_fraction,
+         _TIMING + "cluster_lease_renew_interval_fraction", "After which part of that it is renewed."),
+    Flag("failover-eviction-timeout", _MANAGER, "5m0s", parse_duration, _TIMING + "failover_eviction_timeout",
+         "How long after a cluster's death it gets the NoExecute taint."),
+    Flag("graceful-eviction-timeout", _PLACING, "10m0s", parse_duration, _TIMING + "graceful_eviction_timeout",
+         "How long an evicted copy waits for its replacement to be healthy."),
+    Flag("enable-taint-manager", _PLACING, "true", parse_boolean, _EVICTION + "taint_manager",
+         "false: the scheduler only places; the rest is left to others, see --controllers."),
+    Flag("enable-no-execute-taint-eviction", _PLACING, "true", parse_boolean, _EVICTION + "no_execute",
+         "Whether a NoExecute taint evicts what does not tolerate it."),
+    Flag("no-execute-taint-eviction-purge-mode", _PLACING, "Gracefully", parse_purge_mode, _EVICTION + "purge_mode",
+         "How, where the policy does not say: Gracefully or Directly."),
+    Flag("resource-eviction-rate", _PLACING, "", parse_rate, _EVICTION + "per_second",
+         "How many evictions a second start because of taints; 0 is one in half an hour.  [default: no limit]"),
+    Flag("unhealthy-cluster-threshold", _PLACING, "0.55", parse_fraction, "manager.brake.threshold",
+         "The brake holds evictions when more than this part of the fleet looks dead ..."),
+    Flag("unhealthy-cluster-minimum", _PLACING, "3", parse_count, "manager.brake.minimum",
+         "... and at least so many clusters do.", ours=True),
+    Flag("brake-release-after", _PLACING, "1m0s", parse_duration, "manager.brake.release_seconds",
+         "How long the fleet must look well before the brake is released.", ours=True),
+    Flag("brake", _PLACING, "true", parse_boolean, "manager.brake.enabled",
+         "false: evict although most of the fleet looks dead, as Karmada does.", ours=True),
+    Flag("keep-without-place", _PLACING, "true", parse_boolean, _SAFETY + "keep_without_place",
+         "false: evict although there is no place to go, as Karmada does.", ours=True),
+    Flag("keep-last-healthy-copy", _PLACING, "true", parse_boolean, _SAFETY + "last_healthy_copy",
+         "false: end evictions on any reported health, or by time alone, as Karmada does.", ours=True),
+    Flag("could-not-look-is-not-dead", _PLACING, "true", parse_boolean, _SAFETY + "could_not_look",
+         "false: evict also where only the status could not be collected, as Karmada does.", ours=True),
+    Flag("withdraw-on-recovery", _PLACING, "true", parse_boolean, _SAFETY + "withdraw_on_recovery",
+         "false: finish an eviction although its cluster is back, as Karmada does.", ours=True),
+    Flag("hold-down", _PLACING, "true", parse_boolean, "manager.hold_down.enabled",
+         "false: place on clusters that come and go as on others, as Karmada does.", ours=True),
+    Flag("karmada-exact", _PLACING, "false", parse_boolean, "karmada_exact",
+         "Set every safety switch to what Karmada does; each can still be set by itself.", ours=True),
+    Flag("default-not-ready-toleration-seconds", _ADMITTING, "300", parse_toleration,
+         _TIMING + "default_not_ready_toleration_seconds", "What a policy tolerates that does not say otherwise."),
+    Flag("default-unreachable-toleration-seconds", _ADMITTING, "300", parse_toleration,
+         _TIMING + "default_unreachable_toleration_seconds", "The same for clusters that are unreachable."),
+    Flag("skipped-propagating-apis", _MANAGER, "", parse_skipped_apis, "manager.skipped.apis",
+         "Kinds that are never propagated: <group>, <group>/<version> or <group>/<version>/<kind>,... between ;"),
+    Flag("skipped-propagating-namespaces", _MANAGER, "kube-.*", parse_patterns, "manager.skipped.namespaces",
+         "Namespaces that are never propagated: regular expressions of whole names, with commas between."),
+    Flag("scheduler-name", _SCHEDULING, "default-scheduler", parse_name, "manager.scheduler_name",
+         "Which bindings are placed: those that ask for this scheduler."),
+    Flag("scheduler-estimator-timeout", _SCHEDULING, "3s", parse_positive_duration,
+         _TIMING + "scheduler_estimator_timeout", "How long an estimator may take to answer."),
+    Flag("leader-elect", _LEADING, "true", parse_boolean, "leader.enabled",
+         "Work only while holding the lease, so that one of several replicas works."),
+    Flag("leader-elect-lease-duration", _LEADING, "15s", parse_positive_duration, "leader.lease_seconds",
+         "How long others wait after a renewal that they saw."),
+    Flag("leader-elect-renew-deadline", _LEADING, "10s", parse_positive_duration, "leader.renew_seconds",
+         "How long a leader tries to renew before it gives up."),
+    Flag("leader-elect-retry-period", _LEADING, "2s", parse_positive_duration, "leader.retry_seconds",
+         "How long to wait between two attempts."),
+    Flag("leader-elect-resource-namespace", _LEADING, "karmada-system", parse_name, "leader.namespace",
+         "Where the lease is."),
+    Flag("metrics-bind-address", _SERVING, ":8080", parse_address, "serving.metrics",
+         "Where /metrics is served; 0: nowhere."),
+    Flag("health-probe-bind-address", _SERVING, ":10357", parse_address, "serving.health",
+         "Where /healthz and /readyz are served; 0: nowhere.  [scheduler: :10351]"),
+    Flag("kube-api-qps", _SERVING, "", parse_rate, "limits.control_plane.per_second",
+         "Requests a second to the control plane at most.  [default: no limit]"),
+    Flag("kube-api-burst", _SERVING, "60", parse_count, "limits.control_plane.burst", "So many of them at once."),
+    Flag("cluster-api-qps", _SERVING, "", parse_rate, "limits.members.per_second",
+         "Requests a second to each member at most.  [default: no limit]"),
+    Flag("cluster-api-burst", _SERVING, "60", parse_count, "limits.members.burst", "So many of them at once."),
+)
+# fmt: on
+BY_NAME = {flag.name: flag for flag in FLAGS}
+
+
+def flags_of(component: Component) -> tuple[Flag, ...]:
+    return tuple(flag for flag in FLAGS if component in flag.components)

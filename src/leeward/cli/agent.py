@@ -1,0 +1,46 @@
+"""`leeward agent`"""
+
+from pathlib import Path
+
+import click
+
+from leeward.app.local.errors import FleetError
+from leeward.app.local.layout import problem_of_member_name
+from leeward.cli.component import FILE, settings_from
+from leeward.cli.flags import component_flags
+from leeward.cli.serving import log_to_stderr, serve
+
+
+@click.command()
+@click.option("--cluster-name", required=True, help="The member's name in the control plane.")
+@click.option("--karmada-kubeconfig", type=FILE, required=True, help="The control plane's kubeconfig.")
+@click.option("--karmada-context", default="", help="The context of it.  [default: its current one]")
+@click.option("--kubeconfig", type=FILE, help="The member's kubeconfig.  [default: the service account of this Pod]")
+@click.option("--context", "kubeconfig_context", default="", help="The context of it.  [default: its current one]")
+@component_flags("agent")
+@click.pass_context
+def agent(
+    context: click.Context,
+    cluster_name: str,
+    karmada_kubeconfig: Path,
+    karmada_context: str,
+    kubeconfig: Path | None,
+    kubeconfig_context: str,
+) -> None:
+    """Run the agent of a Pull member."""
+    from leeward.app.agent import run_agent
+    from leeward.app.config import AgentConfig
+
+    if problem := problem_of_member_name(cluster_name):
+        raise FleetError(f"--cluster-name: {cluster_name!r}: {problem}")
+    config = AgentConfig(
+        cluster=cluster_name,
+        control_plane_kubeconfig=karmada_kubeconfig,
+        control_plane_context=karmada_context,
+        member_kubeconfig=kubeconfig,
+        member_context=kubeconfig_context,
+        settings=settings_from(context, "agent"),
+        ready=lambda: None,
+    )
+    log_to_stderr()
+    serve(run_agent(config), f"agent of {cluster_name}")

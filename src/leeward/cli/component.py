@@ -1,0 +1,52 @@
+"""What the verbs that run a component have in common: the control plane that they talk to, and their flags."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from leeward.app.flags.table import Component, FlagProblem
+from leeward.app.local.errors import FleetError
+from leeward.cli.flags import written_flags
+from leeward.cli.serving import log_to_stderr, serve
+
+if TYPE_CHECKING:
+    from leeward.app.component import Part
+    from leeward.app.flags.settings import ComponentSettings
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+kubeconfig_option = click.option(
+    "--kubeconfig", type=FILE, help="The control plane's kubeconfig.  [default: the service account of this Pod]"
+)
+context_option = click.option(
+    "--context", "kubeconfig_context", default="", help="The context of it.  [default: its current one]"
+)
+
+
+def settings_from(context: click.Context, component: Component) -> "ComponentSettings":
+    """Raises: FleetError for flags that contradict each other."""
+    from leeward.app.flags.settings import settings_of
+
+    try:
+        return settings_of(component, written_flags(context))
+    except FlagProblem as error:
+        raise FleetError(str(error)) from error
+
+
+def run_as(
+    context: click.Context, component: Component, kubeconfig: Path | None, kubeconfig_context: str, *parts: "Part"
+) -> None:
+    """Runs the parts of a component in the foreground. Raises: FleetError."""
+    from leeward.app.component import ComponentConfig, run_component
+    from leeward.client.incluster import load_in_cluster
+    from leeward.client.kubeconfig import KubeconfigError, load
+
+    settings = settings_from(context, component)
+    try:
+        connection = load(kubeconfig, kubeconfig_context) if kubeconfig else load_in_cluster(os.environ)
+    except KubeconfigError as error:
+        raise FleetError(str(error)) from error
+    log_to_stderr()
+    serve(run_component(ComponentConfig(connection=connection, parts=parts, settings=settings)), component)

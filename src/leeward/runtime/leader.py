@@ -1,0 +1,219 @@
+"""Leader election by a Lease: of several replicas one works, and the others wait.
+
+The holder renews the lease. Whoever has seen no renewal for the lease's duration, by its own clock, takes it. The
+holder counts its own lease from the moment at which it *began* to renew, so that it ends, by its clock, before anyone
+else may take it; once it has ended no write is begun: `FencedTransport` refuses it, also in the middle of a
+reconciliation, also after a pause in which no other line of the process ran (Holds: S8).
+
+Whose clock shows what does not matter: the times in the Lease are for people.
+
+Karmada: client-go's leaderelection, with the same lease names, so that the two are never active at once by mistake;
+same, except that a leader that loses its lease waits for it again instead of ending its process.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+
+from leeward.api.core import Lease
+from leeward.api.meta import Manifest, format_micro_time
+from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.resource import LEASES
+from leeward.client import AlreadyExists, Client, NotFound, Request, Response, Transport, Unreachable, WorldError
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+
+log = logging.getLogger(__name__)
+
+READING = ("GET", "HEAD")
+RELEASED_SECONDS = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderSettings:
+    """--leader-elect and its companions. Of the times, retry < renew < lease."""
+
+    enabled: bool = True
+    lease_seconds: float = 15
+    renew_seconds: float = 10
+    retry_seconds: float = 2
+    namespace: str = SYSTEM_NAMESPACE
+
+
+class NotLeading(Unreachable):
+    """Our lease has ended; nothing was sent."""
+
+
+class Leadership:
+    """Until when the lease is ours, by the process's monotonic clock."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until = float("-inf")
+
+    @property
+    def holds(self) -> bool:
+        return self._clock.monotonic() < self._until
+
+    def extend(self, until: float) -> None:
+        self._until = until
+
+    def end(self) -> None:
+        self._until = float("-inf")
+
+
+class FencedTransport:
+    """A `Transport` that begins no write while the lease is not ours. Holds: S8."""
+
+    def __init__(self, inner: Transport, leadership: Leadership) -> None:
+        self._inner = inner
+        self._leadership = leadership
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        """Raises: NotLeading."""
+        if request.method not in READING and not self._leadership.holds:
+            raise NotLeading(f"{request.method} {request.path} was not begun: another replica may lead by now")
+        return await self._inner.send(request, timeout_seconds=timeout_seconds)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class LeaderElector:
+    """One candidate. `client` must not be fenced."""
+
+    def __init__(
+        self, client: Client, name: str, identity: str, clock: Clock, randomness: Randomness, settings: LeaderSettings
+    ) -> None:
+        self.leadership = Leadership(clock)
+        self._client = client
+        self._name = name
+        self._identity = identity
+        self._clock = clock
+        self._randomness = randomness
+        self._settings = settings
+        self._seen: tuple[str, float] | None = None
+        """The lease's version that was seen last, and when it was seen first."""
+
+    async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Does `work` whenever the lease is ours, until cancelled; `work` is cancelled when the lease is lost."""
+        try:
+            while True:
+                await self._acquire()
+                log.info("%s leads %s", self._identity, self._name)
+                await self._work_while_leading(work)
+                log.error("%s has lost %s", self._identity, self._name)
+        finally:
+            await self._release()
+
+    async def _acquire(self) -> None:
+        while True:
+            if await self._try_once(self._settings.renew_seconds):
+                return
+            await asyncio.sleep(self._randomness.jitter(self._settings.retry_seconds))
+
+    async def _work_while_leading(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Returns when the lease is lost. Raises: what `work` raises."""
+        async with Supervisor(f"leader of {self._name}") as supervisor:
+            working = supervisor.start(_as_coroutine(work), "work")
+            renewing = supervisor.start(self._renew(), "renew")
+            await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+            self.leadership.end()
+
+    async def _renew(self) -> None:
+        """Returns when no renewal has succeeded in time."""
+        settings = self._settings
+        renewed_at = self._clock.monotonic()
+        while (left := renewed_at + settings.renew_seconds - self._clock.monotonic()) > 0:
+            started = self._clock.monotonic()
+            if await self._try_once(left):
+                renewed_at = started
+            elif not self.leadership.holds:
+                return
+            await asyncio.sleep(settings.retry_seconds)
+
+    async def _try_once(self, timeout_seconds: float) -> bool:
+        """Takes or renews the lease, where that is possible. Returns whether it is ours now."""
+        started = self._clock.monotonic()
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                is_ours = await self._take()
+        except (WorldError, TimeoutError) as error:
+            log.warning("lease %s: %s", self._name, error or "no answer in time")
+            return False
+        if is_ours:
+            self.leadership.extend(started + self._settings.lease_seconds)
+        else:
+            self.leadership.end()
+        return is_ours
+
+    async def _take(self) -> bool:
+        """Raises: WorldError; Conflict when another one was quicker."""
+        namespace = self._settings.namespace
+        try:
+            lease = await self._client.get(LEASES, self._name, namespace)
+        except NotFound:
+            with suppress(AlreadyExists):
+                await self._client.create(LEASES, self._new_lease(), namespace)
+                return True
+            return False
+        holder = lease.spec.holder_identity
+        if holder not in ("", self._identity) and not self._has_expired(lease):
+            return False
+        version = lease.metadata.resource_version
+        patch = {"spec": self._spec(lease if holder == self._identity else None, lease)}
+        await self._client.patch(LEASES, self._name, patch, namespace, resource_version=version)
+        return True
+
+    def _has_expired(self, lease: Lease) -> bool:
+        """Whether nobody has renewed it for its duration, as seen from here."""
+        now, version = self._clock.monotonic(), lease.metadata.resource_version
+        if self._seen is None or self._seen[0] != version:
+            self._seen = version, now
+        return now >= self._seen[1] + (lease.spec.lease_duration_seconds or self._settings.lease_seconds)
+
+    def _spec(self, ours: Lease | None, before: Lease | None) -> Manifest:
+        now = format_micro_time(self._clock.now())
+        spec: Manifest = {
+            "holderIdentity": self._identity,
+            "leaseDurationSeconds": math.ceil(self._settings.lease_seconds),
+            "renewTime": now,
+        }
+        if ours is None:
+            transitions = (before.spec.lease_transitions or 0) + 1 if before is not None else 0
+            spec |= {"acquireTime": now, "leaseTransitions": transitions}
+        return spec
+
+    def _new_lease(self) -> Manifest:
+        return {
+            "metadata": {"name": self._name, "namespace": self._settings.namespace},
+            "spec": self._spec(None, None),
+        }
+
+    async def _release(self) -> None:
+        """Lets the next one take it at once, where it is still ours."""
+        if not self.leadership.holds:
+            return
+        self.leadership.end()
+        released = {"spec": {"holderIdentity": "", "leaseDurationSeconds": RELEASED_SECONDS}}
+        with suppress(WorldError, TimeoutError):
+            async with asyncio.timeout(self._settings.retry_seconds):
+                lease = await self._client.get(LEASES, self._name, self._settings.namespace)
+                if lease.spec.holder_identity == self._identity:
+                    version = lease.metadata.resource_version
+                    await self._client.patch(
+                        LEASES, self._name, released, self._settings.namespace, resource_version=version
+                    )
+
+
+async def _as_coroutine(work: Callable[[], Awaitable[None]]) -> None:
+    await work()
