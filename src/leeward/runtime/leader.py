@@ -17,6 +17,7 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from leeward.api.core import Lease
 from leeward.api.meta import Manifest, format_micro_time
@@ -86,6 +87,13 @@ class FencedTransport:
         await self._inner.close()
 
 
+class _Seen(NamedTuple):
+    """The lease of another as it was seen last, and until when it is good, by our monotonic clock."""
+
+    version: str
+    expires_at: float
+
+
 class LeaderElector:
     """One candidate. `client` must not be fenced."""
 
@@ -99,8 +107,7 @@ class LeaderElector:
         self._clock = clock
         self._randomness = randomness
         self._settings = settings
-        self._seen: tuple[str, float] | None = None
-        """The lease's version that was seen last, and when it was seen first."""
+        self._seen: _Seen | None = None
 
     async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
         """Does `work` whenever the lease is ours, until cancelled; `work` is cancelled when the lease is lost."""
@@ -117,7 +124,7 @@ class LeaderElector:
         while True:
             if await self._try_once(self._settings.renew_seconds):
                 return
-            await asyncio.sleep(self._randomness.jitter(self._settings.retry_seconds))
+            await asyncio.sleep(min(self._randomness.jitter(self._settings.retry_seconds), self._until_expiry()))
 
     async def _work_while_leading(self, work: Callable[[], Awaitable[None]]) -> None:
         """Returns when the lease is lost. Raises: what `work` raises."""
@@ -177,9 +184,15 @@ class LeaderElector:
     def _has_expired(self, lease: Lease) -> bool:
         """Whether nobody has renewed it for its duration, as seen from here."""
         now, version = self._clock.monotonic(), lease.metadata.resource_version
-        if self._seen is None or self._seen[0] != version:
-            self._seen = version, now
-        return now >= self._seen[1] + (lease.spec.lease_duration_seconds or self._settings.lease_seconds)
+        if self._seen is None or self._seen.version != version:
+            lasts = lease.spec.lease_duration_seconds or self._settings.lease_seconds
+            self._seen = _Seen(version, now + lasts)
+        return now >= self._seen.expires_at
+
+    def _until_expiry(self) -> float:
+        """In how many seconds the lease of another can be taken, unless it is renewed; endless if it can now."""
+        left = self._seen.expires_at - self._clock.monotonic() if self._seen is not None else 0.0
+        return left if left > 0 else math.inf
 
     def _spec(self, ours: Lease | None, before: Lease | None) -> Manifest:
         now = format_micro_time(self._clock.now())

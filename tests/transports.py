@@ -1,0 +1,24 @@
+"""A transport that answers everything with an empty object, and notes what was sent and when."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+
+from leeward.client import Request, Response
+
+
+class Sent:
+    def __init__(self) -> None:
+        self.methods: list[str] = []
+        self.instants: list[float] = []
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        self.methods.append(request.method)
+        self.instants.append(asyncio.get_running_loop().time())
+        return Response(200, b"{}")
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        raise NotImplementedError("nothing is watched")
+
+    async def close(self) -> None:
+        """Nothing to let go of."""

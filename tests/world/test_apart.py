@@ -1,0 +1,119 @@
+"""The parts of the one decision run apart, as Karmada runs them.
+
+The taint manager evicts, the graceful eviction controller ends tasks, and a scheduler elsewhere only places.
+"""
+
+from dataclasses import replace
+
+from leeward.api.meta import find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.manager.choice import Choice
+from leeward.manager.settings import EvictionSettings, ManagerSettings
+from leeward.sim.world import World
+from tests.world.replicas import managed
+from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
+
+NO_EXECUTE = "cluster.karmada.io/not-ready:NoExecute"
+ONLY_PLACING = ManagerSettings(controllers=Choice(("scheduler",)), eviction=EvictionSettings(taint_manager=False))
+REST = ManagerSettings(controllers=Choice(("-scheduler", "*")))
+REST_AND_HALVES = ManagerSettings(controllers=Choice(("-scheduler", "*", "taint-manager", "gracefulEviction")))
+
+
+async def web_runs(world: World) -> None:
+    await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))
+    await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)
+    await world.sleep(30)
+
+
+def tasks(world: World) -> list[str]:
+    binding = world.binding("web-deployment")
+    return [task.from_cluster for task in binding.spec.graceful_eviction_tasks] if binding is not None else []
+
+
+def test_a_failover_goes_end_to_end_with_the_halves_in_two_managers() -> None:
+    async def story(world: World) -> None:
+        async with managed(world, REST_AND_HALVES, ONLY_PLACING):
+            await web_runs(world)
+            await world.member("member1").stop()
+            await world.until(lambda: NO_EXECUTE in world.taints("member1"), 600)
+            await world.until(lambda: tasks(world) == ["member1"], 310)
+            await world.until(lambda: world.assigned("web-deployment") == {"member2": 3}, 10)
+            await world.until(lambda: tasks(world) == [], 60)
+            assert await ready_replicas(world, "member2", "web") == 3
+            await world.member("member1").start()
+            await world.until(lambda: world.is_ready("member1"), 120)
+            await world.sleep(10)
+            assert await ready_replicas(world, "member1", "web") == -1
+            assert world.assigned("web-deployment") == {"member2": 3}
+
+    play(story)
+
+
+def test_each_half_can_run_in_a_manager_of_its_own() -> None:
+    async def story(world: World) -> None:
+        evicting = ManagerSettings(controllers=Choice(("taint-manager",)))
+        finishing = ManagerSettings(controllers=Choice(("gracefulEviction",)))
+        async with managed(world, REST, ONLY_PLACING, evicting, finishing):
+            await web_runs(world)
+            await world.member("member1").stop()
+            await world.until(lambda: tasks(world) == ["member1"], 900)
+            await world.until(lambda: world.assigned("web-deployment") == {"member2": 3} and not tasks(world), 60)
+
+    play(story)
+
+
+def test_without_the_taint_manager_nothing_leaves_a_dead_cluster() -> None:
+    async def story(world: World) -> None:
+        async with managed(world, REST, ONLY_PLACING):
+            await web_runs(world)
+            await world.member("member1").stop()
+            await world.until(lambda: NO_EXECUTE in world.taints("member1"), 600)
+            await world.sleep(1_200)
+            assert world.assigned("web-deployment") == {"member1": 1, "member2": 2}
+
+    play(story)
+
+
+def test_without_the_half_that_ends_them_evictions_stay_open() -> None:
+    async def story(world: World) -> None:
+        evicting = replace(REST_AND_HALVES, controllers=Choice(("-scheduler", "*", "taint-manager")))
+        async with managed(world, evicting, ONLY_PLACING):
+            await web_runs(world)
+            await world.member("member1").stop()
+            await world.until(lambda: world.assigned("web-deployment") == {"member2": 3}, 900)
+            await world.sleep(1_200)
+            assert tasks(world) == ["member1"]
+
+    play(story)
+
+
+def test_where_nobody_places_an_evicted_copy_stays_until_it_is_replaced() -> None:
+    async def story(world: World) -> None:
+        async with managed(world, REST_AND_HALVES, ONLY_PLACING):
+            await web_runs(world)
+        async with managed(world, REST_AND_HALVES):
+            await world.member("member1").stop()
+            await world.until(lambda: tasks(world) == ["member1"], 900)
+            await world.sleep(1_200)
+            assert tasks(world) == ["member1"], "neither time nor health ends what nothing has replaced (S1)"
+            binding = world.binding("web-deployment")
+            assert binding is not None
+            assert binding.spec.clusters[0].replicas == 2
+
+    play(story)
+
+
+def test_s4_the_brake_holds_the_taint_manager_that_runs_apart() -> None:
+    async def story(world: World) -> None:
+        async with managed(world, REST_AND_HALVES, ONLY_PLACING):
+            await web_runs(world)
+            for name in ("member1", "member2", "member3"):
+                world.member(name).pause()
+            await world.sleep(1_800)
+            assert world.assigned("web-deployment") == {"member1": 1, "member2": 2}
+            assert tasks(world) == []
+            binding = world.binding("web-deployment")
+            assert binding is not None
+            assert find_condition(binding.status.conditions, EVICTION_HELD_CONDITION) is None, "no taint, nothing due"
+
+    play(story)
