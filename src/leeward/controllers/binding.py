@@ -13,7 +13,7 @@ from leeward.api.codec import to_wire
 from leeward.api.diff import merge_patch, status_patch
 from leeward.api.meta import Manifest, set_condition
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
-from leeward.api.resource import WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.client import AlreadyExists, NotFound, WorldError
 from leeward.core.execution.aggregate import aggregate, rendered_generation
@@ -32,6 +32,7 @@ class BindingController:
         self._kind = kind
         self._recorder = plane.recorder(kind.controller_name)
         self._bindings = plane.informers.of(kind.resource)
+        self._clusters = plane.informers.of(CLUSTERS)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
         self._controller = plane.controller(kind.controller_name, self.reconcile)
@@ -42,8 +43,8 @@ class BindingController:
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:
-        await self._works.wait_synced()
-        await self._bindings.wait_synced()
+        for informer in (self._clusters, self._works, self._bindings):
+            await informer.wait_synced()
         binding: Binding | None = self._bindings.get(key.name, key.namespace)
         if binding is None:
             await self._remove_orphans(key)
@@ -86,6 +87,8 @@ class BindingController:
         failures: list[WorldError] = []
         for cluster, manifest in desired.items():
             work = present.get(cluster)
+            if work is None and self._is_leaving(cluster):
+                continue
             if purging and (work is None or _grows(work, manifest)):
                 continue
             try:
@@ -96,6 +99,11 @@ class BindingController:
             if cluster not in desired and work.metadata.deletion_timestamp is None:
                 await self._delete_work(work)
         return synced, failures
+
+    def _is_leaving(self, cluster: str) -> bool:
+        """Whether nothing new is made for the cluster, because it leaves the fleet."""
+        found = self._clusters.get(cluster)
+        return found is not None and found.is_being_deleted
 
     async def _sync_work(self, work: Work | None, manifest: Manifest) -> Work:
         if work is None:

@@ -3,7 +3,7 @@
 Karmada: pkg/controllers/cluster. Differs: NoExecute taints follow the 1.4 timing, and taints change in one write.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,6 +25,7 @@ from leeward.api.names import (
     execution_space,
 )
 from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES, WORKS
+from leeward.api.work import Work
 from leeward.client import AlreadyExists, NotFound
 from leeward.core.failover.flapping import Flapping, HoldDownSettings, decide_hold_down
 from leeward.core.failover.liveness import Patience, decide_liveness
@@ -59,7 +60,6 @@ class ClusterController:
         self._recorder = plane.recorder("cluster-controller")
         self._clusters = plane.informers.of(CLUSTERS)
         self._leases = plane.informers.of(LEASES, CLUSTER_NAMESPACE)
-        self._works = plane.informers.of(WORKS)
         self._last_seen: dict[str, datetime] = {}
         self._controller = plane.controller("cluster-controller", self.reconcile)
 
@@ -188,29 +188,49 @@ class ClusterController:
         self._recorder.normal(CLUSTERS, cluster, "CreateExecutionSpaceSucceed", message)
 
     async def _leave(self, cluster: Cluster) -> datetime | None:
-        """Unjoins: the execution space goes first, with all Works in it, and the finalizer last."""
+        """Unjoins: the Works go first, while an agent has its rights in the execution space; then the space.
+
+        The finalizer goes last.
+        """
         if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers:
             return None
         name = execution_space(cluster.name)
-        try:
-            namespace = await self._plane.client.get(NAMESPACES, name)
-        except NotFound:
+        works = (await self._plane.client.list(WORKS, name)).items
+        if works:
+            await self._take_back(cluster, works)
+        elif not await self._remove_space(name):
             message = f"Removed execution space({name}) for cluster({cluster.name})."
             self._recorder.normal(CLUSTERS, cluster, "RemoveExecutionSpaceSucceed", message)
             await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=False)}})
             return None
-        if namespace.metadata.deletion_timestamp is None:
-            await self._plane.client.delete(NAMESPACES, name, uid=namespace.metadata.uid)
-        elif cluster.spec.sync_mode == "Pull" and not cluster.is_ready:
-            await self._strip_works(name)
         return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
 
-    async def _strip_works(self, namespace: str) -> None:
-        """A dead agent will never clean up: its Works' finalizers are taken off."""
-        for work in self._works.list(namespace):
-            finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
-            if len(finalizers) < len(work.metadata.finalizers):
-                await self._plane.client.patch(WORKS, work.name, {"metadata": {"finalizers": finalizers}}, namespace)
+    async def _take_back(self, cluster: Cluster, works: Sequence[Work]) -> None:
+        """Asks for the deletion of the Works. A dead agent will never clean up: their finalizers are taken off."""
+        for work in works:
+            try:
+                if work.metadata.deletion_timestamp is None:
+                    await self._plane.client.delete(WORKS, work.name, work.namespace, uid=work.metadata.uid)
+                if cluster.spec.sync_mode == "Pull" and not cluster.is_ready:
+                    await self._strip(work)
+            except NotFound:
+                continue
+
+    async def _strip(self, work: Work) -> None:
+        finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
+        if len(finalizers) < len(work.metadata.finalizers):
+            patch = {"metadata": {"finalizers": finalizers or None}}
+            await self._plane.client.patch(WORKS, work.name, patch, work.namespace)
+
+    async def _remove_space(self, name: str) -> bool:
+        """Whether there still is one."""
+        try:
+            namespace = await self._plane.client.get(NAMESPACES, name)
+            if namespace.metadata.deletion_timestamp is None:
+                await self._plane.client.delete(NAMESPACES, name, uid=namespace.metadata.uid)
+        except NotFound:
+            return False
+        return True
 
     async def _patch(self, cluster: Cluster, patch: Mapping[str, Any], subresource: str = "") -> Cluster:
         updated = await self._plane.client.patch(

@@ -153,10 +153,50 @@ def test_a_drain_tells_what_moves_what_is_held_and_what_stays(
         "  Deployment default/web: 2 replicas to move",
         "  Deployment default/web: moved",
         "  Deployment default/full: moving, until its replacement is healthy",
+        "  1 of 2 moved",
         "  Deployment default/full: moved",
         "member1 is drained, but for 1 that stay",
     ]
     assert taints(server) == [DRAIN]
+
+
+def test_a_drain_with_a_budget_keeps_it_until_it_is_given_another_or_undone(server: JsonServer, run: Run) -> None:
+    def budget() -> str | None:
+        return server.objects[MEMBER1]["metadata"].get("annotations", {}).get("leeward.dev/drain-budget")
+
+    code, out, _ = run("drain", "member1", "--budget", "3")
+    assert (code, budget(), taints(server)) == (0, "3", [DRAIN])
+    assert "member1 is being drained (taint leeward.dev/drain:NoExecute, 3 at a time)" in out
+    run("drain", "member1")
+    assert budget() == "3"
+    run("drain", "member1", "--budget", "0")
+    assert budget() is None
+    run("drain", "member1", "--budget", "2")
+    run("uncordon", "member1")
+    assert (budget(), taints(server)) == (None, [])
+
+
+def test_a_drain_tells_what_waits_for_its_turn(server: JsonServer, run: Run) -> None:
+    held = [
+        {"type": "leeward.dev/EvictionHeld", "status": "True", "reason": "WaitingForTurn", "message": "2 at a time"}
+    ]
+    web = binding("web", clusters=[{"name": "member1"}])
+    server.objects[f"{BINDINGS}/web"] = {**web, "status": {"conditions": held}}
+    assert "  Deployment default/web: waits for its turn\n" in run("drain", "member1", "--timeout", "0s")[1]
+
+
+def test_a_drain_is_undone_and_a_cordon_stays(server: JsonServer, run: Run) -> None:
+    task = {"fromCluster": "member1", "reason": "TaintUntolerated", "producer": "TaintManager"}
+    server.objects[f"{BINDINGS}/web"] = binding("web", clusters=[], gracefulEvictionTasks=[task])
+    server.objects[MEMBER1]["spec"]["taints"] = [CORDON, DRAIN]
+    assert run("drain", "member1", "--undo") == (
+        0,
+        "member1 is no longer drained\n"
+        "  under way, each stays unless its replacement is healthy first: Deployment default/web\n",
+        "",
+    )
+    assert taints(server) == [CORDON]
+    assert run("drain", "member1", "--undo")[1].startswith("member1 was not being drained\n")
 
 
 def test_a_drain_that_takes_too_long_says_what_is_left_and_how_to_go_on(server: JsonServer, run: Run) -> None:

@@ -13,6 +13,7 @@ from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import ClusterResourceBinding, ResourceBinding
 from leeward.app.local.api import AdminClient
 from leeward.app.local.tainting import DRAIN
+from leeward.core.failover.holding import WAITING_FOR_TURN
 from leeward.core.toleration import tolerates
 
 Binding = ResourceBinding | ClusterResourceBinding
@@ -20,11 +21,12 @@ Binding = ResourceBinding | ClusterResourceBinding
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What of one binding is in the cluster; `staying`: the drain does not move it."""
+    """What of one binding is in the cluster; `staying`: the drain does not move it; `moving`: it is on its way out."""
 
     workload: str
     state: str
     staying: bool = False
+    moving: bool = False
 
 
 def copies_in(api: AdminClient, cluster: str) -> list[Copy]:
@@ -41,7 +43,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
     task = next((task for task in spec.graceful_eviction_tasks if task.from_cluster == cluster), None)
     if task is not None:
         state = "kept by suppressDeletion" if task.suppress_deletion else "moving, until its replacement is healthy"
-        return Copy(workload, state, bool(task.suppress_deletion))
+        return Copy(workload, state, bool(task.suppress_deletion), moving=True)
     target = next((target for target in spec.clusters if target.name == cluster), None)
     if target is None:
         return None
@@ -53,7 +55,8 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
         return Copy(workload, f"to move after the {toleration.toleration_seconds} s that its policy tolerates")
     held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
     if held is not None:
-        return Copy(workload, f"held: {held.message}")
+        waits = held.reason == WAITING_FOR_TURN
+        return Copy(workload, "waits for its turn" if waits else f"held: {held.message}")
     return Copy(workload, f"{target.replicas} replicas to move" if target.replicas else "to move")
 
 

@@ -1,6 +1,6 @@
 """Changing a Cluster's taints as its administrator, under a resourceVersion so that nobody's taint is lost."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from leeward.api.codec import from_wire, to_wire
@@ -18,6 +18,7 @@ CONFLICT = 409
 
 CORDON = Taint(UNSCHEDULABLE_TAINT, "NoSchedule")
 DRAIN = Taint(DRAIN_TAINT, "NoExecute")
+NO_ANNOTATIONS: Mapping[str, str | None] = {}
 
 
 @contextmanager
@@ -30,16 +31,26 @@ def control_plane(layout: Layout) -> Generator[AdminClient]:
         api.close()
 
 
-def change_taints(api: AdminClient, cluster: str, change: Callable[[Sequence[Taint]], Sequence[Taint]]) -> bool:
-    """Makes the taints what `change` makes of them; whether that was a change. Raises: FleetError."""
+def change_taints(
+    api: AdminClient,
+    cluster: str,
+    change: Callable[[Sequence[Taint]], Sequence[Taint]],
+    annotations: Mapping[str, str | None] = NO_ANNOTATIONS,
+) -> bool:
+    """Makes the taints what `change` makes of them; whether that, or an annotation, was a change.
+
+    Both are one write. An annotation that is None goes. Raises: FleetError.
+    """
     for _ in range(ATTEMPTS):
         found = find_cluster(api, cluster)
-        before = taints_of(found)
+        before, present = taints_of(found), found["metadata"].get("annotations", {})
         after = tuple(change(before))
-        if after == before:
+        if after == before and all(present.get(name) == value for name, value in annotations.items()):
             return False
-        version = found["metadata"].get("resourceVersion", "")
-        patch = {"metadata": {"resourceVersion": version}, "spec": {"taints": to_wire(after) or None}}
+        metadata: Manifest = {"resourceVersion": found["metadata"].get("resourceVersion", "")}
+        if annotations:
+            metadata["annotations"] = dict(annotations)
+        patch = {"metadata": metadata, "spec": {"taints": to_wire(after) or None}}
         try:
             api.merge(CLUSTERS.path(name=cluster), patch)
         except Refused as error:

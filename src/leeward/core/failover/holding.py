@@ -11,6 +11,8 @@ from leeward.core.failover.eviction import Eviction, replicas_in
 from leeward.core.failover.graceful import Assessment
 from leeward.core.failover.taints import key_of, policy_taints
 
+WAITING_FOR_TURN = "WaitingForTurn"
+
 
 def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
     """Whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and not someone's will."""
@@ -35,7 +37,7 @@ def held_turn(waiting: Sequence[Eviction], reasons: Mapping[str, str]) -> Condit
     if not waiting:
         return None
     why = "; ".join(dict.fromkeys(reasons[eviction.cluster] for eviction in waiting))
-    return _held("WaitingForTurn", f"not evicted from {_list(waiting)} yet: {why}")
+    return _held(WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet: {why}")
 
 
 def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:

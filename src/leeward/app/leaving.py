@@ -1,0 +1,115 @@
+"""Lets a cluster leave the control plane, in whatever state it is.
+
+    alive          its Works are taken back first, so that nothing of ours stays in it
+    dead, Pull     its controller takes the finalizers off its Works by itself
+    dead, Push     stays until it is back; given up with `force`, and then what runs in it stays there
+
+The cluster controller does the leaving; this asks for it, waits, and says what holds it up.
+
+Karmada: pkg/karmadactl/unjoin, unregister; same, but that one verb is for both modes, and that a cluster that is Ready
+is given the time to clean up also with `force`.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from leeward.api.cluster import Cluster
+from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER, execution_space
+from leeward.api.resource import CLUSTERS, SECRETS, WORKS
+from leeward.api.work import Work
+from leeward.app.local.errors import FleetError
+from leeward.client import Client, Conflict, NotFound
+from leeward.loop.clock import Clock
+
+POLL_SECONDS = 0.5
+
+Tell = Callable[[str], None]
+
+
+async def unjoin_cluster(
+    client: Client, name: str, clock: Clock, *, force: bool, wait_seconds: float, tell: Tell = lambda _: None
+) -> None:
+    """Returns when the Cluster is gone. Raises: WorldError; FleetError when it does not go in time."""
+    cluster = await _find(client, name)
+    try:
+        await client.delete(CLUSTERS, name, uid=cluster.metadata.uid)
+    except NotFound:
+        return
+    if force and not cluster.is_ready:
+        tell(f"{name} is not ready: what runs there is given up")
+        await _give_up_works(client, name)
+    if not await _has_left(client, cluster, clock, wait_seconds) and force:
+        tell(f"{name} has not cleaned up: what runs there is given up")
+        await _give_up_works(client, name)
+        await _has_left(client, cluster, clock, wait_seconds)
+    await _refuse_what_stays(client, cluster)
+    reference = cluster.spec.secret_ref
+    if reference is not None and reference.namespace == CLUSTER_NAMESPACE:
+        await _delete_secret(client, reference.name)
+
+
+async def _find(client: Client, name: str) -> Cluster:
+    try:
+        return await client.get(CLUSTERS, name)
+    except NotFound:
+        known = ", ".join(sorted(c.name for c in (await client.list(CLUSTERS)).items)) or "none has joined"
+        raise FleetError(f"there is no cluster {name!r}: choose from {known}") from None
+
+
+async def _has_left(client: Client, cluster: Cluster, clock: Clock, seconds: float) -> bool:
+    deadline = clock.monotonic() + seconds
+    while await _is_there(client, cluster):
+        if clock.monotonic() >= deadline:
+            return False
+        await asyncio.sleep(POLL_SECONDS)
+    return True
+
+
+async def _is_there(client: Client, cluster: Cluster) -> bool:
+    """Whether this very Cluster still is; another one of its name may have joined since."""
+    try:
+        return (await client.get(CLUSTERS, cluster.name)).metadata.uid == cluster.metadata.uid
+    except NotFound:
+        return False
+
+
+async def _give_up_works(client: Client, name: str) -> None:
+    """Takes the finalizer off all Works of the cluster, so that they go without being carried out."""
+    space = execution_space(name)
+    for work in (await client.list(WORKS, space)).items:
+        if work.metadata.deletion_timestamp is None:
+            await _ignoring_absence(client, work, space)
+        finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
+        try:
+            await client.patch(WORKS, work.name, {"metadata": {"finalizers": finalizers or None}}, space)
+        except NotFound:
+            continue
+
+
+async def _ignoring_absence(client: Client, work: Work, space: str) -> None:
+    try:
+        await client.delete(WORKS, work.name, space, uid=work.metadata.uid)
+    except (NotFound, Conflict):
+        return
+
+
+async def _refuse_what_stays(client: Client, cluster: Cluster) -> None:
+    if not await _is_there(client, cluster):
+        return
+    works = [work.name for work in (await client.list(WORKS, execution_space(cluster.name))).items]
+    if works:
+        raise FleetError(
+            f"{cluster.name} is leaving, but what runs there cannot be removed while it is not ready "
+            f"({len(works)} left, as {works[0]}): it leaves when it is back; give up what runs there with --force"
+        )
+    raise FleetError(
+        f"{cluster.name} is leaving, but the control plane has not let it go yet: is its controller manager running? "
+        f"(`kubectl describe cluster {cluster.name}`)"
+    )
+
+
+async def _delete_secret(client: Client, name: str) -> None:
+    try:
+        await client.delete(SECRETS, name, CLUSTER_NAMESPACE)
+    except NotFound:
+        return

@@ -1,0 +1,44 @@
+"""`leeward unjoin`: a cluster leaves; options as with karmadactl."""
+
+from pathlib import Path
+
+import click
+
+from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.parameters import Duration
+
+
+@click.command()
+@click.argument("name")
+@click.option("--force", is_flag=True, help="Give up what runs in a cluster that is dead.")
+@click.option("--wait", type=Duration(), default="1m", show_default=True, metavar="DURATION", help="Wait so long.")
+@click.option(
+    "--cluster-kubeconfig",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Kubeconfig of the cluster, to take out of it what `leeward join` has put there.",
+)
+@click.option("--cluster-context", default="", help="Context in that kubeconfig.  [default: the current one]")
+@control_plane_options
+def unjoin(
+    name: str,
+    force: bool,
+    wait: float,
+    cluster_kubeconfig: Path | None,
+    cluster_context: str,
+    kubeconfig: Path | None,
+    context: str,
+) -> None:
+    """Let a cluster leave, and take back what was placed there.
+
+    One that is dead stays until it is back, unless it is in Pull mode, or --force gives up what runs there.
+    """
+    from leeward.app.joining import forget_cluster
+    from leeward.app.leaving import unjoin_cluster
+    from leeward.loop.clock import SystemClock
+
+    client = client_of(connection_from(kubeconfig, context))
+    carry_out(unjoin_cluster(client, name, SystemClock(), force=force, wait_seconds=wait, tell=click.echo), client)
+    if cluster_kubeconfig is not None:
+        member = client_of(connection_from(cluster_kubeconfig, cluster_context))
+        carry_out(forget_cluster(member, name), member)
+    click.echo(f"cluster {name} has left")

@@ -1,0 +1,113 @@
+"""A cluster leaves in every state: alive, dead in Push mode with and without force, dead in Pull mode."""
+
+import pytest
+
+from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
+from leeward.app.leaving import unjoin_cluster
+from leeward.app.local.errors import FleetError
+from leeward.client import NotFound
+from leeward.sim.world import World
+from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
+
+WAIT_SECONDS = 60
+
+
+async def web_runs(world: World, *members: str) -> None:
+    await apply(world.client, deployment("web", 4), policy("web", by_weight(dict.fromkeys(members, 1))))
+    await world.until(lambda: world.assigned("web-deployment") == dict.fromkeys(members, 2), 60)
+    await world.sleep(30)
+
+
+async def unjoin(world: World, name: str, *, force: bool = False) -> float:
+    """How long it takes."""
+    started = world.seconds
+    await unjoin_cluster(world.client, name, world.clock, force=force, wait_seconds=WAIT_SECONDS)
+    return world.seconds - started
+
+
+async def nothing_is_left_of(world: World, name: str) -> None:
+    with pytest.raises(NotFound):
+        await world.client.get(CLUSTERS, name)
+    with pytest.raises(NotFound):
+        await world.client.get(NAMESPACES, f"karmada-es-{name}")
+    assert not [work for work in (await world.client.list(WORKS)).items if work.namespace == f"karmada-es-{name}"]
+
+
+@pytest.mark.parametrize(("leaving", "staying"), [("member1", "member2"), ("member3", "member1")])
+def test_a_cluster_that_is_alive_is_cleaned_up_and_its_replicas_move(leaving: str, staying: str) -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, leaving, staying)
+        assert await unjoin(world, leaving) < 20
+        await nothing_is_left_of(world, leaving)
+        assert await ready_replicas(world, leaving, "web") == -1
+        await world.until(lambda: world.assigned("web-deployment") == {staying: 4}, 10)
+
+    play(story)
+
+
+def test_a_dead_push_cluster_stays_until_it_is_back_and_then_leaves_cleanly() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, "member1", "member2")
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"), 120)
+        with pytest.raises(FleetError, match=r"cannot be removed while it is not ready .*--force"):
+            await unjoin(world, "member1")
+        await world.until(lambda: world.assigned("web-deployment") == {"member2": 4}, 10)
+        await world.member("member1").start()
+        await world.sleep(90)
+        await nothing_is_left_of(world, "member1")
+        assert await ready_replicas(world, "member1", "web") == -1
+
+    play(story)
+
+
+def test_a_dead_push_cluster_leaves_at_once_by_force_and_keeps_what_runs_there() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, "member1", "member2")
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"), 120)
+        assert await unjoin(world, "member1", force=True) < 20
+        await nothing_is_left_of(world, "member1")
+        await world.until(lambda: world.assigned("web-deployment") == {"member2": 4}, 10)
+
+    play(story)
+
+
+def test_force_gives_a_cluster_that_is_alive_the_time_to_clean_up() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, "member1", "member2")
+        assert await unjoin(world, "member1", force=True) < 20
+        assert await ready_replicas(world, "member1", "web") == -1
+
+    play(story)
+
+
+def test_by_force_a_cluster_leaves_also_when_it_died_a_moment_ago() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, "member1", "member2")
+        world.member("member1").pause()
+        assert world.is_ready("member1")
+        assert await unjoin(world, "member1", force=True) < 2 * WAIT_SECONDS
+        await nothing_is_left_of(world, "member1")
+
+    play(story)
+
+
+def test_a_dead_pull_cluster_leaves_by_itself() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, "member1", "member3")
+        await world.member("member3").stop()
+        await world.until(lambda: not world.is_ready("member3"), 120)
+        assert await unjoin(world, "member3") < 20
+        await nothing_is_left_of(world, "member3")
+        await world.until(lambda: world.assigned("web-deployment") == {"member1": 4}, 10)
+
+    play(story)
+
+
+def test_a_cluster_that_there_is_not_is_named() -> None:
+    async def story(world: World) -> None:
+        with pytest.raises(FleetError, match="there is no cluster 'member9': choose from member1, member2, member3"):
+            await unjoin(world, "member9")
+
+    play(story)
