@@ -119,7 +119,7 @@ def _event(
         "impersonatedUser": _impersonated(request.headers),
         "userAgent": request.headers.get("user-agent", ""),
         "objectRef": None if asked.path else _reference(asked),
-        "responseStatus": {"code": 200 if streams else answer.code},
+        "responseStatus": {"code": answer.code},
         "requestReceivedTimestamp": format_micro_time(received),
         "stageTimestamp": format_micro_time(answered),
     }

@@ -5,8 +5,8 @@
                               └─full, or waited too long──▶ 429
 
 Reads and writes have seats of their own: reads keep the loop busy, so few of them are let in at a time; writes wait
-for the disk, and the more of them wait together, the cheaper is each. A watch gives its seat back once it is open.
-Probes pass without a seat.
+for the disk, and the more of them wait together, the cheaper is each. What leads to a member cluster has seats of its
+own, too: it waits for that member. A watch gives its seat back once it is open. Probes pass without a seat.
 
 Kubernetes: API priority and fairness; the idea, with one level and a queue for each user.
 """
@@ -16,6 +16,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from leeward.api.status import Status, StatusDetails
+from leeward.apiserver.connecting import leads_out
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.health import OPEN_PATHS
 from leeward.apiserver.refusals import status_response
@@ -30,6 +31,7 @@ class Limits:
 
     reading: int = 16
     writing: int = 256
+    leading_out: int = 256
     queued: int = 1_024
     waiting_seconds: float = 20.0
 
@@ -46,11 +48,12 @@ class Fairness:
         self._handler = handler
         self._reading = Seats(limits.reading, limits.queued, limits.waiting_seconds)
         self._writing = Seats(limits.writing, limits.queued, limits.waiting_seconds)
+        self._leading_out = Seats(limits.leading_out, limits.queued, limits.waiting_seconds)
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         if request.path.startswith(OPEN_PATHS):
             return await self._handler.handle(request, user)
-        seats = self._reading if request.method in ("GET", "HEAD") else self._writing
+        seats = self._seats(request)
         try:
             await seats.take(user.name)
         except Crowded:
@@ -59,6 +62,11 @@ class Fairness:
             return await self._handler.handle(request, user)
         finally:
             seats.give_back()
+
+    def _seats(self, request: Request) -> "Seats":
+        if leads_out(request.path):
+            return self._leading_out
+        return self._reading if request.method in ("GET", "HEAD") else self._writing
 
 
 class Seats:

@@ -1,7 +1,7 @@
 """The seam between the API server and its two ways in: a request and a user go in, an answer or a stream comes out."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from leeward.client.transport import Request, Response
@@ -29,10 +29,16 @@ ADMIN_GROUP = "system:masters"
 
 @dataclass(frozen=True, slots=True)
 class StreamResponse:
-    """An answer with code 200 that goes on until `lines` ends. Close it with `lines.aclose()`."""
+    """An answer that goes on until `lines` ends. Close it with `lines.aclose()`.
+
+    `line_end` follows each of them; it is empty where pieces of another server's answer are passed on as they come.
+    """
 
     lines: AsyncIterator[bytes]
     content_type: str = "application/json"
+    code: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    line_end: bytes = b"\n"
 
 
 class Handler(Protocol):

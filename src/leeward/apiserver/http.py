@@ -109,10 +109,11 @@ class HttpFront:
 
     async def _stream(self, incoming: web.BaseRequest, answer: StreamResponse) -> web.StreamResponse:
         """Writes lines as they come; a stream that breaks off ends without the mark of its end, so that it shows."""
-        outgoing = web.StreamResponse(headers={"content-type": answer.content_type})
+        headers = {**answer.headers, "content-type": answer.content_type}
+        outgoing = web.StreamResponse(status=answer.code, headers=headers)
         outgoing.enable_chunked_encoding()
         await outgoing.prepare(incoming)
-        lines = _LineBuffer()
+        lines = _LineBuffer(answer.line_end)
         reader = self._streams.start(lines.fill(answer), "watch")
         try:
             while data := await lines.take():
@@ -131,8 +132,9 @@ class HttpFront:
 class _LineBuffer:
     """Lines between a watch and its connection: filled by one task, taken by another in one piece."""
 
-    def __init__(self) -> None:
+    def __init__(self, line_end: bytes) -> None:
         self.broken = False
+        self._line_end = line_end
         self._lines: list[bytes] = []
         self._bytes = 0
         self._ended = False
@@ -163,8 +165,8 @@ class _LineBuffer:
         return data
 
     async def _put(self, line: bytes) -> None:
-        self._lines += (line, b"\n")
-        self._bytes += len(line) + 1
+        self._lines += (line, self._line_end)
+        self._bytes += len(line) + len(self._line_end)
         self._ready.set()
         while self._bytes > STREAM_BUFFER_BYTES:
             self._room.clear()
@@ -184,7 +186,7 @@ async def _read_request(incoming: web.BaseRequest) -> Request:
         body = await incoming.read() if incoming.body_exists else b""
     if len(body) > MAX_BODY_BYTES:
         raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, len(body))
-    return Request(incoming.method, incoming.path, query, _headers(incoming), body)
+    return Request(incoming.method, incoming.path, query, _headers(incoming), body, incoming.query_string)
 
 
 def _headers(incoming: web.BaseRequest) -> dict[str, str]:

@@ -62,7 +62,8 @@ async def _collect(answer: StreamResponse, timeout_seconds: float) -> Response:
         raise Unreachable(f"the stream did not end within {timeout_seconds:g} s") from None
     finally:
         await _close(answer.lines)
-    return Response(200, b"\n".join(lines), {"content-type": answer.content_type})
+    body = answer.line_end.join(lines)
+    return Response(answer.code, body, {**answer.headers, "content-type": answer.content_type})
 
 
 async def _lines(body: bytes) -> AsyncGenerator[bytes, None]:

@@ -16,6 +16,7 @@ from leeward.apiserver.access import Access
 from leeward.apiserver.admission import Admission
 from leeward.apiserver.authentication import Authenticator
 from leeward.apiserver.catalog import Catalog
+from leeward.apiserver.connecting import Connect, Connects, key_of
 from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
 from leeward.apiserver.expiry import EVENT_TTL_SECONDS, EventExpiry
@@ -60,6 +61,7 @@ class ApiServer:
         self._access = access
         self._writer = writer
         self._verbs = Verbs(writer, Deleter(writer), writer.clock, access)
+        self._connects = Connects({})
 
     @classmethod
     async def start(
@@ -117,6 +119,10 @@ class ApiServer:
         """Run it where this server may sign with the client CA. Raises: ValueError."""
         return CertificateSigner(self._writer, _kind(self._catalog, *_SIGNING_REQUEST), certificate, key)
 
+    def connect(self, group: str, plural: str, subresource: str, to: Connect) -> None:
+        """From now on, paths below this subresource lead to `to`."""
+        self._connects.known[key_of(group, plural, subresource)] = to
+
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         """Answers one request; errors are answers, too."""
         with collected_warnings() as warnings:
@@ -139,6 +145,9 @@ class ApiServer:
 
     async def _answer(self, request: Request, user: User) -> Response | StreamResponse:
         user = self._access.gate.admit(request, user)
+        if (found := self._connects.find(request, user)) is not None:
+            connect, asked = found
+            return await connect(asked)
         check_body(request.body)
         answered = self.health.answer(request)
         if answered is None and request.path == "/":

@@ -1,11 +1,12 @@
-"""What a member lets the control plane, or its agent, do: everything, as objects that its administrator may change.
+"""What a member lets the control plane do, as objects that its administrator may change.
 
-Karmada: `karmadactl join` and `register` make the same ClusterRole in a member.
+The control plane, or the agent, may do everything; the cluster proxy may only speak for others.
+Karmada: `karmadactl join` and `register` make the same ClusterRoles in a member.
 """
 
 from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
-from leeward.app.config import MEMBER_ACCESS
+from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS
 from leeward.client import AlreadyExists, Client
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -17,19 +18,26 @@ CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
 
 async def grant_member_access(client: Client) -> None:
     """Idempotent. Raises: WorldError."""
-    everything: Manifest = {
-        "metadata": {"name": MEMBER_ACCESS},
-        "rules": [
-            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-            {"nonResourceURLs": ["*"], "verbs": ["get"]},
-        ],
-    }
+    everything: list[Manifest] = [
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+        {"nonResourceURLs": ["*"], "verbs": ["get"]},
+    ]
+    speaking: list[Manifest] = [
+        {"apiGroups": [""], "resources": ["users", "groups", "serviceaccounts"], "verbs": ["impersonate"]}
+    ]
+    await _grant(client, MEMBER_ACCESS, everything)
+    await _grant(client, IMPERSONATOR, speaking)
+
+
+async def _grant(client: Client, name: str, rules: list[Manifest]) -> None:
+    """The ClusterRole `name`, bound to the group of that name."""
+    role: Manifest = {"metadata": {"name": name}, "rules": rules}
     binding: Manifest = {
-        "metadata": {"name": MEMBER_ACCESS},
-        "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": MEMBER_ACCESS},
-        "subjects": [{"apiGroup": _GROUP, "kind": "Group", "name": MEMBER_ACCESS}],
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": _GROUP, "kind": "Group", "name": name}],
     }
-    for resource, manifest in ((CLUSTER_ROLES, everything), (CLUSTER_ROLE_BINDINGS, binding)):
+    for resource, manifest in ((CLUSTER_ROLES, role), (CLUSTER_ROLE_BINDINGS, binding)):
         try:
             await client.create(resource, manifest)
         except AlreadyExists:

@@ -19,6 +19,8 @@ SIGNING_KEY_FILE = "service-account.key"
 """In `data_dir`: what signs the service account tokens of a cluster."""
 AUDIT_FILE = "audit.log"
 """In `data_dir`: who asked the control plane for what."""
+IMPERSONATOR = "karmada-impersonator"
+"""In a member: the user that speaks for the users of the cluster proxy, and the ClusterRole that lets it."""
 MEMBER_ACCESS = "system:karmada:member-access"
 """In a member: the group that the control plane or the agent is in, and the ClusterRole that it is bound to."""
 
@@ -49,6 +51,7 @@ class MemberConfig:
     tls_private_key_file: Path
     client_ca_file: Path
     token_file: Path
+    impersonator_token_file: Path
     faults_file: Path
     timing: Timing
     ready: Callable[[], None]

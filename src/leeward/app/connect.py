@@ -1,6 +1,6 @@
-"""How the control plane reaches a Push member: the endpoint of its Cluster, and the credential of its Secret.
+"""How the control plane reaches a member: the endpoint of its Cluster, and the credential of its Secret.
 
-Karmada: pkg/util/membercluster_client.go; the same keys (`token`, `caBundle`).
+Karmada: pkg/util/membercluster_client.go and pkg/util/proxy; the same keys (`token`, `caBundle`).
 """
 
 from collections.abc import AsyncIterator
@@ -11,6 +11,7 @@ from leeward.api.core import Secret
 from leeward.client import Client, Request, Response, Transport
 from leeward.client.connection import Connection, transport_of
 from leeward.client.errors import NoCredential
+from leeward.client.forwarding import Forwarder
 
 TOKEN_KEY, CA_KEY = "token", "caBundle"
 
@@ -38,16 +39,37 @@ def connection_of(cluster: Cluster, secret: Secret | None) -> Connection:
     name = f"{spec.secret_ref.namespace}/{spec.secret_ref.name}"
     if secret is None:
         raise ValueError(f"the Secret {name} does not exist")
-    token = secret.data.get(TOKEN_KEY, b"").decode(errors="replace").strip()
-    if not token:
-        raise ValueError(f"the Secret {name} has no data.{TOKEN_KEY}")
     return Connection(
         server=spec.api_endpoint,
         certificate_authority=secret.data.get(CA_KEY, b""),
         insecure_skip_tls_verify=spec.insecure_skip_tls_verification,
         proxy_url=spec.proxy_url,
-        token=token,
+        token=_token(secret),
     )
+
+
+def reach(cluster: Cluster, authority: Secret | None, impersonator: Secret) -> Forwarder:
+    """The way for users' own requests. Without `authority`, the system's CAs are trusted. Raises: ValueError."""
+    spec = cluster.spec
+    if not spec.api_endpoint:
+        raise ValueError("spec.apiEndpoint of the Cluster is empty")
+    return Forwarder(
+        Connection(
+            server=spec.api_endpoint,
+            certificate_authority=authority.data.get(CA_KEY, b"") if authority is not None else b"",
+            insecure_skip_tls_verify=spec.insecure_skip_tls_verification,
+            proxy_url=spec.proxy_url,
+            token=_token(impersonator),
+        )
+    )
+
+
+def _token(secret: Secret) -> str:
+    """Raises: ValueError."""
+    token = secret.data.get(TOKEN_KEY, b"").decode(errors="replace").strip()
+    if not token:
+        raise ValueError(f"the Secret {secret.metadata.namespace}/{secret.metadata.name} has no data.{TOKEN_KEY}")
+    return token
 
 
 class UnusableTransport:

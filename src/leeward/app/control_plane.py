@@ -2,9 +2,11 @@
 
 import asyncio
 
+from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
 from leeward.apiserver.audit import Audit, AuditFile
 from leeward.apiserver.authentication import load_token_file
+from leeward.apiserver.connecting import PROXY
 from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
@@ -14,7 +16,7 @@ from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.tokens import load_signing_key
 from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
-from leeward.app.connect import connect
+from leeward.app.connect import connect, reach
 from leeward.app.tls import server_context
 from leeward.client import Client
 from leeward.loop.clock import SystemClock
@@ -22,6 +24,7 @@ from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.bootstrap import ensure_namespaces
+from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.control_plane import ControllerManager
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
@@ -54,6 +57,8 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             )
             client = Client(InProcessTransport(api_server), "leeward")
             await ensure_namespaces(client)
+            proxy = ClusterProxy(client, reach)
+            api_server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
             server = Server.of(client, randomness, controlling)
             events = EventRecorder(client, clock, randomness)
             plane = ControlPlane(server, clock, randomness, metrics, events, controlling)
@@ -70,6 +75,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             finally:
                 await front.stop()
                 await manager.close()
+                await proxy.close()
                 await controlling.close()
         finally:
             await store.close()

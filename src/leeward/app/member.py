@@ -35,7 +35,7 @@ async def run_member(config: MemberConfig) -> None:
     clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
     config.data_dir.mkdir(parents=True, exist_ok=True)
     tls = server_context(config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
-    tokens = load_token_file(config.token_file)
+    tokens = load_token_file(config.token_file) | load_token_file(config.impersonator_token_file)
     signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
     webhooks = HttpsWebhooks()
     async with Supervisor(config.name) as supervisor:

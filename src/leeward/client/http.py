@@ -56,7 +56,7 @@ class HttpTransport:
         self._streams: aiohttp.ClientSession | None = None
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
-        with self._mapped_errors(request):
+        with mapped_errors(self._name(request)):
             async with asyncio.timeout(timeout_seconds):
                 async with await self._open(self._request_session(), request, {}) as answer:
                     body = await _read(answer)
@@ -81,7 +81,7 @@ class HttpTransport:
             answer.close()
 
     async def _open_stream(self, request: Request) -> aiohttp.ClientResponse:
-        with self._mapped_errors(request):
+        with mapped_errors(self._name(request)):
             async with asyncio.timeout(OPEN_TIMEOUT_SECONDS):
                 answer = await self._open(self._stream_session(), request, {"accept-encoding": "identity"})
                 if answer.status == 200:
@@ -92,7 +92,7 @@ class HttpTransport:
     async def _lines(self, request: Request, answer: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
         async with aclosing(split_lines(answer.content.iter_any())) as lines:
             while True:
-                with self._mapped_errors(request):
+                with mapped_errors(self._name(request)):
                     line = await anext(lines, None)
                 if line is None:
                     return
@@ -121,7 +121,7 @@ class HttpTransport:
 
     def _url(self, request: Request) -> URL:
         query = f"?{urlencode(request.query)}" if request.query else ""
-        return URL(f"{self._endpoint}{quote(request.path, safe=_PATH_SAFE)}{query}", encoded=True)
+        return URL(f"{self._endpoint}{escaped(request.path)}{query}", encoded=True)
 
     def _request_session(self) -> aiohttp.ClientSession:
         if self._requests is None:
@@ -144,16 +144,28 @@ class HttpTransport:
             skip_auto_headers=("content-type", "user-agent"),
         )
 
-    @contextmanager
-    def _mapped_errors(self, request: Request) -> Generator[None, None, None]:
-        what = f"{request.method} {self._endpoint}{request.path}"
-        try:
-            yield
-        except TimeoutError as error:
-            raise Unreachable(f"{what}: no answer in time") from error
-        except (aiohttp.ClientError, OSError) as error:
-            kind = Untrusted if _blames_a_certificate(error) else Unreachable
-            raise kind(f"{what}: {error or type(error).__name__}") from error
+    def _name(self, request: Request) -> str:
+        return f"{request.method} {self._endpoint}{request.path}"
+
+
+def escaped(path: str) -> str:
+    """A path as it is written in a URL."""
+    return quote(path, safe=_PATH_SAFE)
+
+
+@contextmanager
+def mapped_errors(what: str) -> Generator[None, None, None]:
+    """What goes wrong on the way to a server, as our own errors; `what` says what was tried.
+
+    Raises: Unreachable, Untrusted.
+    """
+    try:
+        yield
+    except TimeoutError as error:
+        raise Unreachable(f"{what}: no answer in time") from error
+    except (aiohttp.ClientError, OSError) as error:
+        kind = Untrusted if _blames_a_certificate(error) else Unreachable
+        raise kind(f"{what}: {error or type(error).__name__}") from error
 
 
 async def split_lines(

@@ -15,6 +15,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
+    query_string: str = ""
+    """The query as it was received, for those who pass it on: a key may be there twice. Nothing else reads it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ def member_config(layout: Layout, fleet: Fleet, member: Member) -> MemberConfig:
         tls_private_key_file=pair.key,
         client_ca_file=Pair.in_directory(layout.pki, "ca").certificate,
         token_file=layout.tokens(member.name),
+        impersonator_token_file=layout.impersonator_tokens(member.name),
         faults_file=layout.faults(member.name),
         timing=fleet.timing_values,
         ready=_report_ready(layout, member.name),

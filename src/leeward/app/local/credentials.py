@@ -1,7 +1,8 @@
 """Who may speak to whom in a fleet: the pairs of `certificates`, the tokens, and the kubeconfigs made of them.
 
 The administrator is in `system:masters` everywhere. A member has one token, which the control plane (Push) or the agent
-(Pull) shows it; the member lets it do everything by a ClusterRole of its own. An agent has a client certificate for the
+(Pull) shows it; the member lets it do everything by a ClusterRole of its own. Another token may only impersonate: with
+it the control plane passes on what users ask through the cluster proxy. An agent has a client certificate for the
 control plane under Karmada's name for it, which may touch only what belongs to its cluster.
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 
 from leeward.api.codec import render_yaml
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
-from leeward.app.config import MEMBER_ACCESS
+from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS
 from leeward.app.local.certificates import Authority, Pair
 from leeward.app.local.files import write_file
 from leeward.app.local.fleet import Fleet, Member
@@ -35,6 +36,7 @@ def issue_credentials(layout: Layout, fleet: Fleet, randomness: Randomness) -> N
         authority.server(member.name)
         user = "karmada-agent" if member.mode == "pull" else "karmada-controller-manager"
         ensure_token(layout.tokens(member.name), user, MEMBER_ACCESS, randomness)
+        ensure_token(layout.impersonator_tokens(member.name), IMPERSONATOR, IMPERSONATOR, randomness)
         if member.mode == "pull":
             _issue_agent(layout, fleet, member, authority)
     write_kubeconfig(layout, fleet)

@@ -74,6 +74,9 @@ class Layout:
     def tokens(self, member: str) -> Path:
         return self.member(member) / "tokens.csv"
 
+    def impersonator_tokens(self, member: str) -> Path:
+        return self.member(member) / "impersonator.csv"
+
     def faults(self, member: str) -> Path:
         return self.member(member) / "faults.json"
 

@@ -21,7 +21,7 @@ from leeward.app.local.lock import fleet_lock
 from leeward.app.local.planning import add_to_fleet
 from leeward.app.local.ports import is_free
 from leeward.app.local.processes import State
-from leeward.app.local.registration import join_push_member, leave, wait_ready_clusters
+from leeward.app.local.registration import join_push_member, leave, offer_pull_member, wait_ready_clusters
 from leeward.app.local.starting import LOCK_SECONDS, start_components
 from leeward.loop.randomness import Randomness
 
@@ -119,6 +119,8 @@ def _join(layout: Layout, fleet: Fleet, member: Member, randomness: Randomness) 
     else:
         start_components(layout, [agent_of(member.name)])
     late = wait_ready_clusters(api, {member.name})
+    if member.mode == "pull" and not late:
+        offer_pull_member(api, layout, member)
     api.close()
     return not late
 

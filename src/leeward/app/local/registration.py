@@ -23,14 +23,26 @@ READY_SECONDS = 15.0
 
 
 def join_push_member(api: AdminClient, layout: Layout, member: Member, randomness: Randomness) -> None:
-    """Creates the Secret and the Cluster of `member`, or brings them up to date."""
+    """Creates the Secrets and the Cluster of `member`, or brings them up to date."""
     _ensure_namespace(api)
-    secret = SECRETS.path(CLUSTER_NAMESPACE, member.name)
-    _ensure(api, secret, SECRETS.path(CLUSTER_NAMESPACE), _secret(layout, member))
+    token = read_token(layout.tokens(member.name))
+    _ensure_secret(api, _secret(layout, member.name, token))
+    _ensure_secret(api, _impersonator_secret(layout, member))
     cluster = _cluster(member)
     if api.find(CLUSTERS.path(name=member.name)) is None:
         cluster["spec"]["id"] = randomness.uid()
     _ensure(api, CLUSTERS.path(name=member.name), CLUSTERS.path(), cluster)
+
+
+def offer_pull_member(api: AdminClient, layout: Layout, member: Member) -> None:
+    """Tells the cluster proxy how to reach a member whose agent has joined it: a CA, and who speaks for users.
+
+    The control plane gets no other credential of it. Karmada: `karmadactl register`, with a cluster API endpoint.
+    """
+    _ensure_namespace(api)
+    _ensure_secret(api, _secret(layout, member.name))
+    _ensure_secret(api, _impersonator_secret(layout, member))
+    api.merge(CLUSTERS.path(name=member.name), {"spec": _access(member)})
 
 
 def leave(api: AdminClient, member: Member, *, force: bool = False) -> None:
@@ -47,7 +59,8 @@ def leave(api: AdminClient, member: Member, *, force: bool = False) -> None:
             f"Bring it back (`leeward member start|resume|ready {member.name}`), or give up what runs there "
             f"(`leeward member remove {member.name} --force`)"
         )
-    api.delete(SECRETS.path(CLUSTER_NAMESPACE, member.name))
+    for secret in (member.name, _impersonator_name(member)):
+        api.delete(SECRETS.path(CLUSTER_NAMESPACE, secret))
 
 
 def wait_ready_clusters(api: AdminClient, names: set[str]) -> set[str]:
@@ -102,16 +115,28 @@ def _ensure(api: AdminClient, path: str, collection: str, manifest: Manifest) ->
         api.merge(path, manifest)
 
 
-def _secret(layout: Layout, member: Member) -> Manifest:
-    authority = (layout.pki / "ca.crt").read_bytes()
-    token = read_token(layout.tokens(member.name)).encode()
+def _ensure_secret(api: AdminClient, secret: Manifest) -> None:
+    path = SECRETS.path(CLUSTER_NAMESPACE, secret["metadata"]["name"])
+    _ensure(api, path, SECRETS.path(CLUSTER_NAMESPACE), secret)
+
+
+def _secret(layout: Layout, name: str, token: str = "") -> Manifest:
+    data = {"caBundle": (layout.pki / "ca.crt").read_bytes(), **({"token": token.encode()} if token else {})}
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": member.name, "namespace": CLUSTER_NAMESPACE},
+        "metadata": {"name": name, "namespace": CLUSTER_NAMESPACE},
         "type": "Opaque",
-        "data": {"caBundle": base64.b64encode(authority).decode(), "token": base64.b64encode(token).decode()},
+        "data": {key: base64.b64encode(value).decode() for key, value in data.items()},
     }
+
+
+def _impersonator_secret(layout: Layout, member: Member) -> Manifest:
+    return _secret(layout, _impersonator_name(member), read_token(layout.impersonator_tokens(member.name)))
+
+
+def _impersonator_name(member: Member) -> str:
+    return f"{member.name}-impersonator"
 
 
 def _cluster(member: Member) -> Manifest:
@@ -119,9 +144,13 @@ def _cluster(member: Member) -> Manifest:
         "apiVersion": CLUSTERS.api_version,
         "kind": "Cluster",
         "metadata": {"name": member.name},
-        "spec": {
-            "syncMode": "Push",
-            "apiEndpoint": f"https://127.0.0.1:{member.port}",
-            "secretRef": {"namespace": CLUSTER_NAMESPACE, "name": member.name},
-        },
+        "spec": {"syncMode": "Push", **_access(member)},
+    }
+
+
+def _access(member: Member) -> Manifest:
+    return {
+        "apiEndpoint": f"https://127.0.0.1:{member.port}",
+        "secretRef": {"namespace": CLUSTER_NAMESPACE, "name": member.name},
+        "impersonatorSecretRef": {"namespace": CLUSTER_NAMESPACE, "name": _impersonator_name(member)},
     }

@@ -15,7 +15,7 @@ from leeward.app.local.lock import fleet_lock
 from leeward.app.local.logs import last_lines
 from leeward.app.local.planning import UpRequest, plan_fleet
 from leeward.app.local.processes import State
-from leeward.app.local.registration import join_push_member, wait_ready_clusters
+from leeward.app.local.registration import join_push_member, offer_pull_member, wait_ready_clusters
 from leeward.app.local.waiting import wait_until
 from leeward.loop.randomness import Randomness
 
@@ -78,6 +78,9 @@ def _start_all(layout: Layout, fleet: Fleet, randomness: Randomness) -> set[str]
             join_push_member(api, layout, member, randomness)
     start_components(layout, [agent_of(member.name) for member in fleet.members if member.mode == "pull"])
     late = wait_ready_clusters(api, {member.name for member in fleet.members})
+    for member in fleet.members:
+        if member.mode == "pull" and member.name not in late:
+            offer_pull_member(api, layout, member)
     api.close()
     return late
 

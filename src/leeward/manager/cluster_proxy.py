@@ -1,0 +1,131 @@
+"""The subresource `proxy` of Clusters: whoever may use it speaks to a member's API server through the control plane.
+
+    kubectl get --raw /apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy/api/v1/nodes
+
+The member is told on whose behalf: the request goes on with the token of `spec.impersonatorSecretRef`, which may do
+nothing but impersonate, as the user who asked. So the member's own rules decide.
+
+Karmada: pkg/util/proxy, the same objects and headers; for a member that cannot be reached, a 503 that names it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from leeward.api.cluster import Cluster, LocalSecretReference
+from leeward.api.core import Secret
+from leeward.api.names import CLUSTER_NAMESPACE
+from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.apiserver import refusals
+from leeward.apiserver.connecting import ConnectRequest
+from leeward.apiserver.handler import StreamResponse, User
+from leeward.client import Client, NotFound, WorldError
+from leeward.client.forwarding import Forwarded
+from leeward.client.transport import Request
+
+_IMPLIED_GROUPS = ("system:authenticated", "system:unauthenticated")
+"""The member adds them by itself, and lets nobody claim them."""
+
+
+class Member(Protocol):
+    async def forward(self, request: Request) -> Forwarded:
+        """Raises: WorldError."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+Reach = Callable[[Cluster, Secret | None, Secret], Member]
+"""Makes the way to a member, of its Cluster, of the Secret with its CA, and of that with the impersonator's token.
+
+Raises: ValueError that says what is missing.
+"""
+
+
+@dataclass(slots=True)
+class _Reached:
+    made_of: tuple[object, ...]
+    member: Member
+
+
+class ClusterProxy:
+    """One way to each member that was asked for; made anew when its Cluster or a Secret of it changes."""
+
+    def __init__(self, client: Client, reach: Reach) -> None:
+        self._client = client
+        self._reach = reach
+        self._reached: dict[str, _Reached] = {}
+
+    async def connect(self, asked: ConnectRequest) -> StreamResponse:
+        """Raises: Refused."""
+        try:
+            member = await self._member(asked.name)
+            forwarded = await member.forward(_on_behalf(asked))
+        except (WorldError, ValueError) as error:
+            raise refusals.unavailable(f"cluster {asked.name} cannot be reached: {error}") from error
+        content_type = forwarded.headers.get("content-type", "application/octet-stream")
+        return StreamResponse(forwarded.chunks, content_type, forwarded.code, forwarded.headers, line_end=b"")
+
+    async def close(self) -> None:
+        for name in list(self._reached):
+            await self._forget(name)
+
+    async def _member(self, name: str) -> Member:
+        """Raises: Refused, WorldError, ValueError."""
+        try:
+            cluster = await self._client.get(CLUSTERS, name)
+        except NotFound:
+            await self._forget(name)
+            raise refusals.not_found(CLUSTERS.group, CLUSTERS.plural, name) from None
+        authority = await self._secret(cluster.spec.secret_ref)
+        impersonator = await self._secret(cluster.spec.impersonator_secret_ref)
+        if impersonator is None:
+            raise ValueError(_no_impersonator(cluster))
+        made_of = (*_connection(cluster), _data(authority), _data(impersonator))
+        before = self._reached.get(name)
+        if before is not None and before.made_of == made_of:
+            return before.member
+        reached = self._reached[name] = _Reached(made_of, self._reach(cluster, authority, impersonator))
+        if before is not None:
+            await before.member.close()
+        return reached.member
+
+    async def _secret(self, reference: LocalSecretReference | None) -> Secret | None:
+        if reference is None:
+            return None
+        try:
+            return await self._client.get(SECRETS, reference.name, reference.namespace)
+        except NotFound:
+            return None
+
+    async def _forget(self, name: str) -> None:
+        reached = self._reached.pop(name, None)
+        if reached is not None:
+            await reached.member.close()
+
+
+def _on_behalf(asked: ConnectRequest) -> Request:
+    kept = {name: value for name, value in asked.request.headers.items() if not name.startswith("impersonate-")}
+    return replace(asked.request, path=asked.path, headers={**kept, **_impersonation(asked.user)})
+
+
+def _impersonation(user: User) -> dict[str, str]:
+    groups = "\n".join(group for group in user.groups if group not in _IMPLIED_GROUPS)
+    return {"impersonate-user": user.name, **({"impersonate-group": groups} if groups else {})}
+
+
+def _connection(cluster: Cluster) -> tuple[object, ...]:
+    spec = cluster.spec
+    return cluster.metadata.uid, spec.api_endpoint, spec.insecure_skip_tls_verification, spec.proxy_url
+
+
+def _data(secret: Secret | None) -> dict[str, bytes] | None:
+    return None if secret is None else dict(secret.data)
+
+
+def _no_impersonator(cluster: Cluster) -> str:
+    reference = cluster.spec.impersonator_secret_ref
+    if reference is None:
+        example = f"{CLUSTER_NAMESPACE}/{cluster.name}-impersonator"
+        return f"spec.impersonatorSecretRef of the Cluster is not set: name a Secret ({example}, say) with data.token"
+    return f"the Secret {reference.namespace}/{reference.name}, its spec.impersonatorSecretRef, does not exist"

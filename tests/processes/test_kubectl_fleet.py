@@ -1,0 +1,48 @@
+"""The real kubectl on a fleet of processes, where controllers run: the transcripts in `transcripts/fleet`."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
+from tests.processes.transcripts import parse, play
+
+TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts" / "fleet").glob("*.txt"))
+CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
+
+pytestmark = [pytest.mark.processes, needs_kubectl]
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Generator[Fleet]:
+    with running_fleet(tmp_path_factory.mktemp("fleet"), "--member", "member1", "--member", "member2=pull") as running:
+        yield running
+
+
+@pytest.fixture
+def environment(fleet: Fleet, tmp_path: Path) -> dict[str, str]:
+    server = fleet.kubectl("config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")
+    return {
+        "KUBECONFIG": str(fleet.kubeconfig),
+        "KUBECACHEDIR": str(tmp_path / "cache"),
+        "HOME": str(tmp_path),
+        "SERVER": server,
+        "CLUSTERS": CLUSTERS,
+        "PATH": os.environ["PATH"],
+    }
+
+
+@pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_kubectl_does_and_says_what_the_transcript_has(
+    environment: dict[str, str], tmp_path: Path, transcript: Path
+) -> None:
+    play(parse(transcript.read_text()), tmp_path, environment)
+
+
+def test_a_member_that_hangs_or_is_gone_is_named_and_delays_no_other(fleet: Fleet) -> None:
+    fleet.leeward("member", "stop", "member2")
+    refused = fleet.kubectl("get", "--raw", f"{CLUSTERS}/member2/proxy/version", fails=True)
+    assert "cluster member2 cannot be reached" in refused
+    assert fleet.kubectl("get", "--raw", f"{CLUSTERS}/member1/proxy/readyz") == "ok"
