@@ -71,11 +71,15 @@ class Audit:
 
 
 class AuditFile:
-    """A sink: appends to `path` (mode 0600), and begins anew when it is full; the one before is kept as `path.1`."""
+    """A sink: appends to `path` (mode 0600), and begins anew when it is full.
 
-    def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
+    The `backups` before it are kept as `path.1`, the newest, and so on. Holds: no more than `max_bytes` in each.
+    """
+
+    def __init__(self, path: Path, max_bytes: int = MAX_BYTES, backups: int = 1) -> None:
         self._path = path
         self._max_bytes = max_bytes
+        self._backups = backups
         self._descriptor: int | None = None
         self._failed = False
 
@@ -96,11 +100,22 @@ class AuditFile:
     def _open(self, more: int) -> int:
         if self._descriptor is not None and os.fstat(self._descriptor).st_size + more > self._max_bytes:
             self.close()
-            self._path.replace(self._path.with_name(self._path.name + ".1"))
+            self._move_on()
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return self._descriptor
+
+    def _move_on(self) -> None:
+        names = [self._path, *(self._path.with_name(f"{self._path.name}.{n}") for n in range(1, self._backups + 1))]
+        for older, newer in zip(reversed(names[1:]), reversed(names[:-1]), strict=True):
+            if newer.exists():
+                newer.replace(older)
+
+
+def write_to_stdout(line: bytes) -> None:
+    """A sink: kube-apiserver's `--audit-log-path=-`."""
+    os.write(1, line + b"\n")
 
 
 def _event(

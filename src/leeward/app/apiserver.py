@@ -8,9 +8,11 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
+from leeward.apiserver.audit import MAX_BYTES, Audit, AuditFile, Sink, write_to_stdout
 from leeward.apiserver.authentication import load_token_file
 from leeward.apiserver.expiry import EVENT_TTL_SECONDS
 from leeward.apiserver.fairness import Fairness
+from leeward.apiserver.handler import Handler
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
@@ -28,9 +30,24 @@ CERTIFICATES = "pki"
 """In `data_dir`: what the server shows when it was given no certificate."""
 
 
+@dataclass(frozen=True, slots=True)
+class AuditLog:
+    """Where the audit log goes, and how much of it is kept: `backups` full files beside the one that is written.
+
+    No `path` is the standard output, of which nothing is kept.
+    """
+
+    path: Path | None
+    max_bytes: int = MAX_BYTES
+    backups: int = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServerConfig:
-    """Without a certificate the server makes its own; without `client_ca_file` no client is known by certificate."""
+    """Without a certificate the server makes its own; without `client_ca_file` no client is known by certificate.
+
+    Without `audit_log` nobody is told who asked for what.
+    """
 
     data_dir: Path
     port: int
@@ -39,6 +56,7 @@ class ApiServerConfig:
     tls_private_key_file: Path | None = None
     client_ca_file: Path | None = None
     event_ttl_seconds: float = EVENT_TTL_SECONDS
+    audit_log: AuditLog | None = None
 
 
 async def run_apiserver(config: ApiServerConfig) -> None:
@@ -49,6 +67,7 @@ async def run_apiserver(config: ApiServerConfig) -> None:
     tokens = load_token_file(config.token_auth_file) if config.token_auth_file else {}
     signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
     webhooks = HttpsWebhooks()
+    sink = _audit_sink(config.audit_log)
     async with Supervisor("apiserver") as supervisor:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
         try:
@@ -64,7 +83,10 @@ async def run_apiserver(config: ApiServerConfig) -> None:
                 event_ttl_seconds=config.event_ttl_seconds,
                 collectors=False,
             )
-            front = HttpFront(Fairness(server), server.authenticator, tls, port=config.port)
+            handler: Handler = Fairness(server)
+            if sink is not None:
+                handler = Audit(handler, sink, clock, randomness)
+            front = HttpFront(handler, server.authenticator, tls, port=config.port)
             await front.start()
             try:
                 await asyncio.Event().wait()
@@ -74,6 +96,14 @@ async def run_apiserver(config: ApiServerConfig) -> None:
             await supervisor.close()
             await store.close()
             await webhooks.close()
+            if isinstance(sink, AuditFile):
+                sink.close()
+
+
+def _audit_sink(wanted: AuditLog | None) -> Sink | None:
+    if wanted is None:
+        return None
+    return write_to_stdout if wanted.path is None else AuditFile(wanted.path, wanted.max_bytes, wanted.backups)
 
 
 def _server_context(config: ApiServerConfig, clock: Clock) -> ssl.SSLContext:

@@ -15,7 +15,8 @@ from leeward.cli.settings import Settings
 def restore(settings: Settings, file: Path, member: str, yes: bool) -> None:
     """Put back what was backed up.
 
-    The objects in FILE take the place of all that are there now. What runs is stopped for it, and started again.
+    The objects in FILE take the place of all that are there now. What runs is stopped for it, and started again. In a
+    directory without a fleet, the fleet that was backed up is made: `leeward up` then starts it.
     """
     from leeward.app.local.backups import restore as put_back
 

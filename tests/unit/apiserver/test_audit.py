@@ -59,6 +59,16 @@ def test_the_file_is_for_its_owner_and_begins_anew_when_it_is_full(tmp_path: Pat
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_as_many_full_files_are_kept_as_were_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    file = AuditFile(path, max_bytes=10, backups=2)
+    for number in range(5):
+        file(b"line %d" % number)
+    file.close()
+    kept = {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()}
+    assert kept == {"audit.log": b"line 4\n", "audit.log.1": b"line 3\n", "audit.log.2": b"line 2\n"}
+
+
 def test_a_log_that_cannot_be_written_is_said_once_and_stops_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
