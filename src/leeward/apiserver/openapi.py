@@ -1,7 +1,7 @@
 """OpenAPI: what kubectl asks for before it creates, applies or explains something.
 
-Version 3 has one document per group and version, with the paths, their parameters, and the schemas of custom kinds;
-built-in kinds are described as objects without further detail. Version 2 is the least that is a valid document.
+Version 3 has one document per group and version, with the paths, their parameters, and the schemas of all that lies
+there; version 2 has the schemas alone. What a schema says is in `openapi_types.py`.
 """
 
 import hashlib
@@ -13,11 +13,10 @@ from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.health import KUBERNETES_VERSION
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.negotiation import JSON, parse_accept
+from leeward.apiserver.openapi_types import V2, V3, definition_name, definitions, identity
 from leeward.apiserver.refusals import not_acceptable, page_not_found
-from leeward.apiserver.values import section
 from leeward.client.transport import Request, Response
 
-_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _READ = ("pretty",)
 _WRITE = ("dryRun", "fieldManager", "fieldValidation", "pretty")
 _LIST = (
@@ -96,20 +95,11 @@ class OpenApi:
         return {"serverRelativeURL": f"/openapi/v3/{name}?hash={digest}"}
 
     def _version_two(self) -> dict[str, Any]:
-        definitions = {definition_name(kind): _definition(kind, "#/definitions/") for kind in self._catalog.kinds()}
-        definitions[_META] = {"type": "object"}
-        return {"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": definitions}
+        schemas = definitions(self._catalog.kinds(), V2)
+        return {"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": schemas}
 
 
 _INFO = {"title": "Kubernetes", "version": KUBERNETES_VERSION}
-
-
-def definition_name(kind: Kind) -> str:
-    """The name of the kind's schema: the group backwards, version, kind."""
-    if not kind.custom:
-        package = kind.group.partition(".")[0] or "core"
-        return f"io.k8s.api.{package}.{kind.version}.{kind.kind}"
-    return ".".join([*reversed(kind.group.split(".")), kind.version, kind.kind])
 
 
 def _json(body: bytes) -> Response:
@@ -120,27 +110,8 @@ def _version_three(name: str, kinds: Sequence[Kind]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for kind in kinds:
         paths |= _paths(f"/{name}", kind)
-    schemas = {definition_name(kind): _definition(kind, "#/components/schemas/") for kind in kinds}
-    schemas[_META] = {"type": "object"}
+    schemas = definitions(kinds, V3)
     return {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": schemas}}
-
-
-def _definition(kind: Kind, prefix: str) -> dict[str, Any]:
-    """The schema of a kind. Only custom kinds are described to the last field."""
-    wire: dict[str, Any] = dict(kind.schema.wire()) if kind.schema is not None else {"type": "object"}
-    common = {
-        "apiVersion": {"type": "string", "description": "The version of the object's schema."},
-        "kind": {"type": "string", "description": "What the object represents."},
-        "metadata": {"allOf": [{"$ref": prefix + _META}], "description": "Standard object's metadata."},
-    }
-    if prefix.startswith("#/definitions"):
-        common["metadata"] = {"$ref": prefix + _META}
-    properties = {**section(wire, "properties"), **common}
-    return {**wire, "properties": properties, "x-kubernetes-group-version-kind": [_identity(kind)]}
-
-
-def _identity(kind: Kind) -> dict[str, str]:
-    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
 def _paths(root: str, kind: Kind) -> dict[str, Any]:
@@ -169,7 +140,7 @@ def _operations(kind: Kind, wanted: Mapping[str, Sequence[str]], *, collection: 
             "parameters": [_parameter(name) for name in parameters],
             "responses": {"200": {"description": "OK", "content": _content(kind)}},
             "x-kubernetes-action": _action(method, collection),
-            "x-kubernetes-group-version-kind": _identity(kind),
+            "x-kubernetes-group-version-kind": identity(kind),
             **(_request_body(method, kind) if method in ("post", "put", "patch") else {}),
         }
         for method, parameters in wanted.items()

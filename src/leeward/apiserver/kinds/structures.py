@@ -5,16 +5,20 @@
     {type}  {type}!                      a map; an atomic one
     [type]  [type by key,key]  [type set]    an atomic list, one with keys, a set
 
+`required.txt` lists the fields that must be given, for those who read about the kinds; `validate` of each kind decides.
+
 Source of the tables: the fields and the `listType`, `listMapKey`, `mapType` and `structType` marks of Kubernetes' API.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import resources
 
 from leeward.apiserver.structure import ANY, Structure
 
+_CORE, _META = "io.k8s.api.core.v1", "io.k8s.apimachinery.pkg.apis.meta.v1"
+_PACKAGES = {"meta": _META, "core": _CORE, "pods": _CORE, "volumes": _CORE}
 _TABLES = ("meta", "core", "pods", "volumes", "workloads", "network", "others", "reviews")
 _FIELD = re.compile(r"(\w+)(=?) (\[[^\]]*\]|\{\{?[^}]*\}\}?!?|\w+)(?:, |$)")
 _SCALARS = frozenset(("string", "int32", "int64", "bool", "double", "time", "microtime", "bytes", "quantity", "intstr"))
@@ -46,6 +50,21 @@ def structure_of_kind(group: str, version: str, kind: str) -> Structure | None:
     return structure
 
 
+def package_of(name: str) -> str:
+    """The package that a struct is published under; empty where it is that of the kind which has it."""
+    return _packages().get(name, "")
+
+
+def required_of(name: str) -> tuple[str, ...]:
+    """The fields of a struct that must be given, in the words of the API's documents."""
+    return _required().get(name, ())
+
+
+def required_structs() -> Iterable[str]:
+    """The structs that have such fields."""
+    return _required().keys()
+
+
 def _parse(written: str, default: str | None = None) -> Structure:
     if written.startswith("["):
         element, _, keys = written[1:-1].partition(" by ")
@@ -68,6 +87,16 @@ def _parse(written: str, default: str | None = None) -> Structure:
 @cache
 def _declared() -> dict[str, tuple[bool, str]]:
     return {name: (atomic, text) for table in _TABLES for name, atomic, text in _read(table)}
+
+
+@cache
+def _packages() -> dict[str, str]:
+    return {name: package for table, package in _PACKAGES.items() for name, _, _ in _read(table)}
+
+
+@cache
+def _required() -> dict[str, tuple[str, ...]]:
+    return {name: tuple(fields.split()) for name, _, fields in _read("required")}
 
 
 def _read(table: str) -> Iterator[tuple[str, bool, str]]:
