@@ -1,13 +1,31 @@
-"""The CEL library behind `rules.Program`: the only module that knows it. It is loaded with the first rule."""
+"""The CEL library behind `rules.Program`: the only module that knows it. It is loaded with the first rule.
+
+The library counts the steps of comprehensions and gives up beyond `MAX_STEPS`; its regular expressions take linear
+time. What a rule may cost all in all is `budget.py`'s business.
+"""
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 
+from leeward.apiserver.custom.budget import MAX_STEPS
+from leeward.apiserver.custom.cel_functions import FUNCTIONS, Function
 from leeward.apiserver.custom.rules import Program, Unwritable
+
+_TYPES: Mapping[str, Any] = {
+    "bool": cel.Type.BOOL,
+    "int": cel.Type.INT,
+    "double": cel.Type.DOUBLE,
+    "string": cel.Type.STRING,
+    "dyn": cel.Type.DYN,
+    "list": cel.Type.List(cel.Type.DYN),
+    "map": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
+}
+_TOO_MANY_STEPS = "Iteration budget exceeded"
 
 
 def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
@@ -20,8 +38,22 @@ def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
 
 @cache
 def _environment(variables: tuple[str, ...]) -> Any:
-    extensions = [ext_math.ExtMath(), ext_optional.ExtOptional(), ext_strings.ExtStrings()]
-    return cel.NewEnv(variables=dict.fromkeys(variables, cel.Type.DYN), extensions=extensions)
+    libraries = [ext_math.ExtMath(), ext_optional.ExtOptional(), ext_strings.ExtStrings(), _kubernetes()]
+    return cel.NewEnv(variables=dict.fromkeys(variables, cel.Type.DYN), extensions=libraries)
+
+
+def _kubernetes() -> Any:
+    """Comes last: some functions are overloads of those in the libraries before it."""
+    by_name = groupby(sorted(FUNCTIONS, key=lambda function: function.name), key=lambda function: function.name)
+    declared = [cel.FunctionDecl(name, [_overload(function) for function in group]) for name, group in by_name]
+    return cel.CelExtension("kubernetes", declared)
+
+
+def _overload(function: Function) -> Any:
+    result, *parameters = function.signature.split()
+    identity = "_".join(("leeward", function.name, *parameters)).replace(".", "_")
+    types = [_TYPES[name] for name in parameters]
+    return cel.Overload(identity, _TYPES[result], types, function.member, function.run)
 
 
 class _Compiled:
@@ -32,7 +64,13 @@ class _Compiled:
         try:
             result = self._expression.eval(data=dict(variables))
         except Exception as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(_told(str(error))) from error
         if result.type() == cel.Type.ERROR:
-            raise ValueError(str(result.value()))
+            raise ValueError(_told(str(result.value())))
         return result.plain_value()
+
+
+def _told(message: str) -> str:
+    if _TOO_MANY_STEPS in message:
+        return f"call cost exceeds limit: more than {MAX_STEPS} steps; set maxItems or write a cheaper rule"
+    return message

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from leeward.api.status import Problem
+from leeward.apiserver.custom.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
 from leeward.apiserver.custom.node import Node
 from leeward.apiserver.values import entries, texts
 
@@ -40,6 +41,7 @@ class Rule:
     reason: str
     field_path: str
     about_change: bool
+    nesting: int
 
 
 def compile_rules(raw: Mapping[str, Any]) -> tuple[Rule, ...]:
@@ -53,22 +55,29 @@ def has_rules(node: Node) -> bool:
 
 
 def check_rules(node: Node, value: Any, old: Any = ABSENT, path: str = "") -> Iterator[Problem]:
-    """All rules at and below `path`. Holds: the value has the types of the schema."""
+    """All rules at and below `path`, as far as the budget goes. Holds: the value has the types of the schema."""
+    try:
+        yield from _check(node, value, old, path, Budget())
+    except Exhausted:
+        yield Problem(path, "FieldValueInvalid", OUT_OF_BUDGET)
+
+
+def _check(node: Node, value: Any, old: Any, path: str, budget: Budget) -> Iterator[Problem]:
     if value is None:
         return
     for rule in rules_of(node):
-        yield from _ask(rule, value, old, path)
+        yield from _ask(rule, value, old, path, budget)
     if isinstance(value, dict):
         for name, item in cast(dict[str, Any], value).items():
             child = node.properties.get(name) or node.additional
             before = cast(dict[str, Any], old).get(name, ABSENT) if isinstance(old, dict) else ABSENT
             if child is not None:
-                yield from check_rules(child, item, before, f"{path}.{name}" if path else name)
+                yield from _check(child, item, before, f"{path}.{name}" if path else name, budget)
     elif isinstance(value, list) and node.items is not None:
         olds = _by_keys(node, old)
         for index, item in enumerate(cast(list[Any], value)):
             before = olds.get(_keys_of(node, item), ABSENT)
-            yield from check_rules(node.items, item, before, f"{path}[{index}]")
+            yield from _check(node.items, item, before, f"{path}[{index}]", budget)
 
 
 def rules_of(node: Node) -> tuple[Rule, ...]:
@@ -77,9 +86,10 @@ def rules_of(node: Node) -> tuple[Rule, ...]:
     return cast(tuple[Rule, ...], node.rules)
 
 
-def _ask(rule: Rule, value: Any, old: Any, path: str) -> Iterator[Problem]:
+def _ask(rule: Rule, value: Any, old: Any, path: str, budget: Budget) -> Iterator[Problem]:
     if rule.about_change and old is ABSENT:
         return
+    budget.charge(rule.nesting, value, *(() if old is ABSENT else (old,)))
     variables = {"self": value, "oldSelf": None if old is ABSENT else old}
     try:
         if rule.program.evaluate(variables) is True:
@@ -134,6 +144,7 @@ def _compile_rule(rule: Mapping[str, Any]) -> Rule:
         reason=reason if reason in _REASONS else "FieldValueInvalid",
         field_path=str(rule.get("fieldPath") or ""),
         about_change=bool(re.search(r"\boldSelf\b", text)) and not rule.get("optionalOldSelf"),
+        nesting=max(nesting_of(text), nesting_of(expression)),
     )
 
 

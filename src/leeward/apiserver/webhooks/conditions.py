@@ -7,6 +7,7 @@ webhook's failure would.
 from collections.abc import Mapping
 from typing import Any
 
+from leeward.apiserver.custom.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
 from leeward.apiserver.custom.rules import compile_program
 from leeward.apiserver.kinds.webhook_configurations import CONDITION_VARIABLES
 from leeward.apiserver.webhooks.calling import Uncallable
@@ -18,13 +19,17 @@ def meets_conditions(webhook: Webhook, request: Mapping[str, Any]) -> bool:
     if not webhook.match_conditions:
         return True
     variables = {"object": request["object"], "oldObject": request["oldObject"], "request": request}
-    failed: list[str] = []
+    budget, failed = Budget(), list[str]()
     for condition in webhook.match_conditions:
         try:
+            budget.charge(nesting_of(condition.expression), request["object"], request["oldObject"])
             if compile_program(condition.expression, CONDITION_VARIABLES).evaluate(variables) is not True:
                 return False
         except ValueError as error:
             failed.append(f'match condition "{condition.name}": {error}')
+        except Exhausted:
+            failed.append(f'match condition "{condition.name}": {OUT_OF_BUDGET}')
+            break
     if failed:
         raise Uncallable("; ".join(failed))
     return True

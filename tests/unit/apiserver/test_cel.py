@@ -1,0 +1,99 @@
+"""Rules in CEL: Kubernetes' own functions, and what a rule may cost."""
+
+from typing import Any
+
+import pytest
+
+from leeward.api.meta import Manifest
+from leeward.apiserver.custom.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
+from leeward.apiserver.custom.rules import compile_program
+from tests.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget, widgets
+
+
+def evaluate(text: str, value: Any = None) -> Any:
+    return compile_program(text).evaluate({"self": value, "oldSelf": None})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("self.isSorted() && self.min() == 1 && self.max() == 3 && self.sum() == 6", [1, 2, 3]),
+        ("!self.isSorted() && self.indexOf(1) == 1 && self.lastIndexOf(3) == 2 && self.indexOf(9) == -1", [3, 1, 3]),
+        ("self.indexOf('b') == 1 && self.lastIndexOf('b') == 3", "abcb"),
+        ("quantity('1Gi').isGreaterThan(quantity('1000M')) && quantity('1') == quantity('1000m')", None),
+        ("quantity(self).add(2).sub(quantity('1')).compareTo(quantity('3')) == 0", "2"),
+        ("isQuantity('1.5Gi') && !isQuantity(self) && quantity('-1').sign() == -1", "much"),
+        ("quantity('2k').asInteger() == 2000 && !quantity('500m').isInteger()", None),
+        ("quantity('500m').asApproximateFloat() == 0.5 && quantity('1').isLessThan(quantity('2'))", None),
+        ("isIP(self) && ip(self).family() == 6 && ip(self).isLoopback() && ip.isCanonical(self)", "::1"),
+        ("!isIP('10.0.0.256') && !isIP('::ffff:10.0.0.1') && !ip.isCanonical('2001:DB8::1')", None),
+        ("ip('10.0.0.1').isGlobalUnicast() && ip('224.0.0.1').isLinkLocalMulticast()", None),
+        ("cidr('10.0.0.0/8').containsIP(self) && cidr('10.0.0.0/8').containsIP(ip(self))", "10.1.1.1"),
+        ("cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') && !cidr('10.0.0.0/8').containsCIDR('11.0.0.0/16')", None),
+        ("cidr('10.0.1.5/24').masked() == cidr('10.0.1.0/24') && cidr('10.0.1.5/24').prefixLength() == 24", None),
+        ("cidr('10.0.1.5/24').ip() == ip('10.0.1.5') && !isCIDR('10.0.1.5')", None),
+        ("isURL(self) && url(self).getHost() == 'host:80' && url(self).getPort() == '80'", "https://host:80/p?q=1&q=2"),
+        ("url(self).getScheme() == 'https' && url(self).getQuery()['q'] == ['1', '2']", "https://host:80/p?q=1&q=2"),
+        ("url(self).getHostname() == '::1' && url(self).getEscapedPath() == '/a%20b'", "https://[::1]/a%20b"),
+        ("!isURL('not a url')", None),
+        ("!format.dns1123Label().validate(self).hasValue()", "a-label"),
+        ("format.labelValue().validate(self).value().size() == 1", "no label!"),
+        ("optional.of(1).hasValue()", None),
+    ],
+)
+def test_the_functions_of_kubernetes_are_there(text: str, value: Any):
+    assert evaluate(text, value) is True
+
+
+@pytest.mark.parametrize("text", ["quantity('x').sign() == 0", "ip('x').family() == 4", "[].min() == 0"])
+def test_what_has_no_value_is_an_error(text: str):
+    with pytest.raises(ValueError, match="OUT_OF_RANGE"):
+        evaluate(text)
+
+
+def test_a_rule_that_takes_too_many_steps_is_cut_off():
+    with pytest.raises(ValueError, match="call cost exceeds limit"):
+        evaluate("self.all(a, self.all(b, self.all(c, a + b + c >= 0)))", list(range(100)))
+
+
+@pytest.mark.parametrize(
+    ("text", "nesting"),
+    [
+        ("self.size() > 1", 0),
+        ("self.all(x, x > 0) && self.exists(x, x > 1)", 1),
+        ("self.all(x, self.exists(y, (x + y) > 0))", 2),
+        ("self.contains('.all(.all(') && has(self.all)", 0),
+        ("self.filter(x, x > 0).map(x, x + 1)", 1),
+    ],
+)
+def test_the_nesting_of_comprehensions_is_read_off_a_rule(text: str, nesting: int):
+    assert nesting_of(text) == nesting
+
+
+def test_a_budget_charges_for_members_steps_and_long_texts():
+    Budget(100).charge(1, [1] * 40)
+    with pytest.raises(Exhausted):
+        Budget(100).charge(2, [1] * 40)
+    with pytest.raises(Exhausted):
+        Budget(100).charge(1, ["x" * 100] * 10)
+
+
+def test_an_object_whose_rules_cost_too_much_is_refused_instead_of_holding_up_the_server():
+    definition: Manifest = widgets()
+    item = {
+        "type": "array",
+        "items": {"type": "integer"},
+        "x-kubernetes-validations": [{"rule": "self.all(a, self.exists(b, a == b))"}],
+    }
+    for version in definition["spec"]["versions"]:
+        spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"] = {**spec["properties"], "tables": {"type": "array", "items": item}}
+
+    async def story(world: ApiWorld) -> None:
+        assert (await world.create(DEFINITIONS, definition)).code == 201
+        assert (await world.create(WIDGETS, widget("small", size=1, tables=[[1, 2]] * 10))).code == 201
+        refused = await world.create(WIDGETS, widget("large", size=1, tables=[[1] * 99] * 1000))
+        assert refused.code == 422
+        assert OUT_OF_BUDGET in refused.body["message"]
+
+    tell(story)
