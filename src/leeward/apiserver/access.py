@@ -10,6 +10,7 @@ from leeward.apiserver.authorization import Gate, Rbac
 from leeward.apiserver.authorization import reviews as access_reviews
 from leeward.apiserver.authorization.agents import AgentRestriction
 from leeward.apiserver.authorization.escalation import EscalationCheck
+from leeward.apiserver.authorization.signers import SignerCheck
 from leeward.apiserver.handler import User
 from leeward.apiserver.store import Store
 from leeward.apiserver.tokens import BootstrapTokens, ServiceAccountTokens, SigningKey
@@ -41,6 +42,8 @@ class Access:
             AgentRestriction(),
             SigningRequestAdmission(),
         )
+        self.guards: tuple[Admission, ...] = (SignerCheck(self._rbac),)
+        """Asked about writes to subresources."""
 
     def review(self, kind: str, manifest: Manifest, user: User, namespace: str) -> dict[str, Any]:
         """The status of the answer to an access review or a TokenReview. Raises: Refused."""
@@ -48,6 +51,6 @@ class Access:
             return review_token(manifest, self._accounts, self.authenticator)
         return access_reviews.review(self._rbac, kind, manifest, user, namespace)
 
-    def issue_token(self, namespace: str, name: str, manifest: Manifest) -> Manifest:
+    def issue_token(self, namespace: str, name: str, manifest: Manifest, dry_run: bool) -> Manifest:
         """The TokenRequest with its token. Raises: Refused."""
-        return self._requests.answer(namespace, name, manifest)
+        return self._requests.answer(namespace, name, manifest, dry_run)

@@ -1,7 +1,8 @@
 """Admission: how others default and reject objects before they are stored.
 
 An `Admission` is code in this process. It sees every create, update and delete of a whole object, after decoding and
-defaulting and before validation; never a write to a subresource. It answers at once: it neither waits nor writes.
+defaulting and before validation; writes to subresources are for others, the guards, which are of the same form. It
+answers at once: it neither waits nor writes.
 
 `Webhooks` are somewhere else: they see writes to subresources, too, and are waited for.
 """

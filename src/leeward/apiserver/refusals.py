@@ -136,8 +136,10 @@ def invalid(group: str, kind: str, name: str, problems: Sequence[Problem]) -> Re
     return _refused(422, "Invalid", f'{_group_resource(group, kind)} "{name}" is invalid: {said}', details)
 
 
-def rejected_patch() -> Refused:
-    return _refused(422, "Invalid", "the server rejected our request due to an error in our request", _GENERIC)
+def rejected_patch(why: str) -> Refused:
+    """kube-apiserver leaves out why; kubectl shows it where it is told."""
+    details = StatusDetails(causes=(StatusCause("FieldValueInvalid", why, "patch"),))
+    return _refused(422, "Invalid", "the server rejected our request due to an error in our request", details)
 
 
 def internal_error(message: str) -> Refused:

@@ -24,6 +24,7 @@ from leeward.apiserver.registry.options import (
     ListOptions,
     list_options,
     parse_version,
+    write_options,
 )
 from leeward.apiserver.registry.reading import read_one, read_page
 from leeward.apiserver.registry.selection import parse_selection
@@ -119,7 +120,8 @@ class Verbs:
         if call.request.method != "POST":
             raise refusals.method_not_allowed()
         manifest = parse_body(call.kind, call.request.body, call.content_type)
-        issued = self.access.issue_token(call.target.namespace, call.target.name, manifest)
+        dry_run = write_options(call.query, "CreateOptions").dry_run
+        issued = self.access.issue_token(call.target.namespace, call.target.name, manifest, dry_run)
         return call.presenter.respond(codec.encode(issued), 201)
 
     def _no(self, call: Call) -> Response:

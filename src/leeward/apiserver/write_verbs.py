@@ -20,13 +20,14 @@ from leeward.apiserver.registry.decoding import (
     parse_body,
     unregistered,
 )
-from leeward.apiserver.registry.duplicates import duplicate_fields
+from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
 from leeward.apiserver.registry.managing import applied
 from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.registry.options import WriteOptions, write_options
 from leeward.apiserver.registry.patching import is_apply, parse_applied, parse_patch, unfit_patch
 from leeward.apiserver.registry.scaling import SCALE, applied_scale, render_scale, scaled
 from leeward.apiserver.registry.writing import Writer, Written
+from leeward.apiserver.remarks import warn
 from leeward.apiserver.routing import Target
 from leeward.client.transport import Response
 from leeward.loop.clock import Clock
@@ -104,6 +105,7 @@ class WriteVerbs:
         kind, target = call.kind, call.target
         config = _parse_applied(call)
         _check_namespace(target, config)
+        _check_repeated(call, options.field_validation)
 
         def apply(live: Manifest | None) -> Manifest:
             now = "" if target.subresource == "scale" else format_time(self.clock.now())
@@ -153,7 +155,8 @@ def _is_apply(call: Call) -> bool:
 
 
 def _fit(call: Call, manifest: Manifest, field_validation: str) -> Decoded:
-    repeated = () if field_validation == "Ignore" else duplicate_fields(call.request.body)
+    read = duplicate_yaml_fields if "yaml" in call.content_type else duplicate_fields
+    repeated = () if field_validation == "Ignore" else read(call.request.body)
     try:
         return decode_object(call.kind, manifest, field_validation, repeated)
     except Unfit as unfit:
@@ -165,6 +168,16 @@ def _parse_applied(call: Call) -> Manifest:
     if call.target.subresource == "scale":
         return applied_scale(kind, name, parse_applied(SCALE, body, name))
     return parse_applied((kind.group, kind.version, kind.kind), body, name)
+
+
+def _check_repeated(call: Call, field_validation: str) -> None:
+    """Fields that an applied configuration has twice. Raises: Refused under Strict."""
+    repeated = () if field_validation == "Ignore" else duplicate_yaml_fields(call.request.body)
+    said = [f'duplicate field "{path}"' for path in repeated]
+    if said and field_validation == "Strict":
+        raise refusals.bad_request(f"error strict decoding YAML: {', '.join(said)}")
+    for text in said:
+        warn(text)
 
 
 def _replaced_by(kind: Kind, wanted: Manifest) -> Callable[[Manifest], Manifest]:

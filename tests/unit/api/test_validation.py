@@ -62,6 +62,15 @@ def test_the_problem_of_a_list_member_has_its_index() -> None:
     assert "use 0 for no upper limit" in problem
 
 
+def test_an_unknown_field_to_spread_by_is_named_with_those_that_there_are() -> None:
+    constraints = [{"spreadByField": "moon"}, {"spreadByField": "cluster"}]
+    (problem,) = problems_of(policy({"placement": {"spreadConstraints": constraints}}))
+    assert problem == (
+        'spec.placement.spreadConstraints[0].spreadByField: Unsupported value: "moon": '
+        'supported values: "cluster", "region", "zone", "provider"'
+    )
+
+
 def test_the_scheduler_of_a_policy_stays() -> None:
     old = apply_defaults(policy({"schedulerName": "default-scheduler"}), SETTINGS)
     (problem,) = problems_of(old | {"spec": old["spec"] | {"schedulerName": "other"}}, old)

@@ -8,7 +8,7 @@ from leeward.apiserver.custom.node import compile_schema
 from leeward.apiserver.custom.rules import Unwritable, check_rules, compile_program
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.structures import structure_of_kind
-from leeward.apiserver.registry.duplicates import duplicate_fields
+from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
 from leeward.apiserver.registry.fitting import Misfit, fit
 from leeward.apiserver.registry.labels import parse_labels
 from leeward.apiserver.structure import Structure, complete
@@ -69,6 +69,12 @@ def test_fields_that_are_always_written_are_put_in():
 def test_fields_that_a_text_has_twice_are_found():
     assert duplicate_fields(b'{"a":{"b":1,"b":2},"l":[{"x":1,"x":2}]}') == ["a.b", "l[0].x"]
     assert duplicate_fields(b'{"a":1}') == []
+
+
+def test_fields_that_a_yaml_text_has_twice_are_found_and_aliases_followed_once():
+    assert duplicate_yaml_fields(b"a: {b: 1, b: 2}\nl: [{x: 1, x: 2}]\na: 3") == ["a.b", "l[0].x", "a"]
+    assert duplicate_yaml_fields(b"a: &twice {x: 1, x: 2}\nb: *twice") == ["a.x"]
+    assert duplicate_yaml_fields(b"") == []
 
 
 @pytest.mark.parametrize(

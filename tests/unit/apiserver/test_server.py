@@ -364,3 +364,33 @@ def test_what_cannot_be_accepted_is_406():
         assert (await world.call("GET", CONFIG_MAPS, accept=f"application/xml, {TABLE}")).body["kind"] == "Table"
 
     tell(story)
+
+
+def test_a_json_patch_that_fails_says_which_operation_and_where():
+    async def story(world: ApiWorld) -> None:
+        await world.create(CONFIG_MAPS, config_map("cm", key="value"))
+        operations = [{"op": "remove", "path": "/data/other"}]
+        refused = await world.patch(f"{CONFIG_MAPS}/cm", operations, JSON_PATCH)
+        assert refused.code == 422
+        [cause] = refused.body["details"]["causes"]
+        assert cause["message"] == "operation 0 (remove /data/other): /data/other does not exist"
+
+    tell(story)
+
+
+@pytest.mark.parametrize(("validation", "code"), [("Strict", 400), ("Warn", 200), ("Ignore", 200)])
+def test_fields_that_are_written_twice_in_yaml_are_refused_or_warned_of(validation: str, code: int):
+    text = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm}\ndata: {a: one}\ndata: {a: two}\n"
+
+    async def story(world: ApiWorld) -> None:
+        path = f"{CONFIG_MAPS}/cm"
+        await world.create(CONFIG_MAPS, config_map("cm"))
+        query = {"fieldValidation": validation, "fieldManager": "me"}
+        forms = (("PUT", "application/yaml"), ("PATCH", "application/apply-patch+yaml"))
+        for method, content_type in forms:
+            answer = await world.call(method, path, text, query=query, content_type=content_type)
+            assert answer.code == code, answer.body
+            said = answer.headers.get("warning", "") if code == 200 else answer.body["message"]
+            assert ("duplicate field" in said) == (validation != "Ignore")
+
+    tell(story)

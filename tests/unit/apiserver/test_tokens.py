@@ -266,6 +266,44 @@ def test_what_somebody_approved_is_signed() -> None:
     tell(story)
 
 
+@pytest.mark.parametrize("subresource", ["approval", "status"])
+@pytest.mark.parametrize("signers", [[], ["other/*"], [SIGNER], ["kubernetes.io/*"]])
+def test_only_who_may_approve_for_a_signer_does(subresource: str, signers: list[str]) -> None:
+    async def story(world: ApiWorld) -> None:
+        created = await world.create(REQUESTS, signing_request("ops", "bob", "ops"))
+        part = f"certificatesigningrequests/{subresource}"
+        group = ["certificates.k8s.io"]
+        rules = [{"apiGroups": group, "resources": [part], "verbs": ["update"]}]
+        if signers:
+            rules.append({"apiGroups": group, "resources": ["signers"], "resourceNames": signers, "verbs": ["approve"]})
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        await world.create(f"{rbac}/clusterroles", {"metadata": {"name": "approver"}, "rules": rules})
+        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "approver"}
+        subjects = [{"kind": "User", "name": "carol"}]
+        binding = {"metadata": {"name": "approver"}, "roleRef": reference, "subjects": subjects}
+        await world.create(f"{rbac}/clusterrolebindings", binding)
+        approval = {"type": "Approved", "status": "True", "reason": "Known", "message": "he is one of us"}
+        body = {**created.body, "status": {"conditions": [approval]}}
+        answer = await world.call("PUT", f"{REQUESTS}/ops/{subresource}", body, user=User("carol"))
+        if signers in ([SIGNER], ["kubernetes.io/*"]):
+            assert answer.code == 200
+        else:
+            assert answer.code == 403
+            assert f'user not permitted to approve requests with signerName "{SIGNER}"' in answer.body["message"]
+
+    tell(story)
+
+
+def test_a_dry_run_of_a_token_request_is_checked_and_gives_no_token() -> None:
+    async def story(world: ApiWorld) -> None:
+        await world.create(ACCOUNTS, account())
+        asked = await world.create(TOKEN, token_request(), dryRun="All")
+        assert (asked.code, asked.body["status"]["token"]) == (201, "")
+        assert (await world.create(TOKEN, token_request(expirationSeconds=60), dryRun="All")).code == 422
+
+    tell(story)
+
+
 def test_a_token_appears_in_no_stored_object() -> None:
     async def story(world: ApiWorld) -> None:
         await world.create(ACCOUNTS, account())

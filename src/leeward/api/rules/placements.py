@@ -10,6 +10,7 @@ from leeward.api.rules.node import Node, Problems
 from leeward.api.rules.selectors import affinity_problems
 from leeward.api.rules.texts import qualified_name_fault
 
+_SPREAD_FIELDS = ("cluster", "region", "zone", "provider")
 _AFFINITY_FIELDS = ("labelSelector", "fieldSelector", "clusterNames", "exclude")
 
 
@@ -73,11 +74,14 @@ def _spread_problems(constraints: Node) -> Problems:
         if constraint["spreadByField"].text and constraint["spreadByLabel"].text:
             yield constraint.invalid("spreadByField and spreadByLabel must not both be set; use two constraints")
         if minimum < 0 or maximum < 0:
-            yield constraint.invalid("minGroups and maxGroups must be 0 or more")
+            yield constraint.invalid(f"{'minGroups' if minimum < 0 else 'maxGroups'} must be 0 or more")
         elif 0 < maximum < minimum:
-            yield constraint.invalid("maxGroups must not be lower than minGroups; use 0 for no upper limit")
+            said = f"maxGroups ({maximum}) must not be lower than minGroups ({minimum}); use 0 for no upper limit"
+            yield constraint.invalid(said)
+        if constraint["spreadByField"].text not in ("", *_SPREAD_FIELDS):
+            yield constraint["spreadByField"].not_supported(*_SPREAD_FIELDS)
     fields = [constraint["spreadByField"].text for constraint in constraints.items()]
-    named = [field for field in fields if field]
+    named = [field for field in fields if field in _SPREAD_FIELDS]
     for field in _repeated(named):
         yield constraints.invalid(f"there must be only one constraint by {field}; merge them")
     if named and "cluster" not in named:

@@ -24,9 +24,10 @@ _SILENT = ("finalize", "binding")
 
 @dataclass(frozen=True, slots=True)
 class Admitter:
-    """All who have a say. Every method raises: Refused."""
+    """All who have a say; `guards` about subresources. Every method raises: Refused."""
 
     inside: Sequence[Admission] = ()
+    guards: Sequence[Admission] = ()
     webhooks: Webhooks = field(default_factory=NoWebhooks)
 
     async def admit(self, review: AdmissionReview) -> Manifest:
@@ -60,7 +61,7 @@ class Admitter:
 
     def _ask_inside(self, review: AdmissionReview) -> Manifest:
         manifest = review.object
-        for admission in self.inside if review.subresource in _WHOLE else ():
+        for admission in self.inside if review.subresource in _WHOLE else self.guards:
             try:
                 admitted = admission.admit(replace(review, object=manifest))
             except Rejected as rejection:

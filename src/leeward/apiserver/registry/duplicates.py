@@ -1,8 +1,10 @@
-"""Fields that a JSON text has twice, which a decoder passes over in silence."""
+"""Fields that a JSON or YAML text has twice, which a decoder passes over in silence."""
 
 import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+import yaml
 
 
 class _Repeated(Exception):
@@ -22,6 +24,31 @@ def duplicate_fields(body: bytes) -> list[str]:
     except ValueError:
         return []
     return []
+
+
+def duplicate_yaml_fields(body: bytes) -> list[str]:
+    """As above. Holds: `body` is one document of YAML that was read before, within its limits."""
+    document = yaml.compose(body, Loader=yaml.CSafeLoader)
+    return list(dict.fromkeys(_walk_nodes(document, "", set())))
+
+
+def _walk_nodes(node: yaml.Node | None, path: str, visited: set[int]) -> Iterator[str]:
+    """Each node once: what an alias refers to is told where it was written."""
+    if id(node) in visited:
+        return
+    visited.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, item in node.value:
+            name = str(key.value)
+            where = f"{path}.{name}" if path else name
+            if name in seen:
+                yield where
+            seen.add(name)
+            yield from _walk_nodes(item, where, visited)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _walk_nodes(item, f"{path}[{index}]", visited)
 
 
 def _raise_if_repeated(pairs: list[tuple[str, Any]]) -> None:

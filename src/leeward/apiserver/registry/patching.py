@@ -108,7 +108,7 @@ def _json_patched(target: Manifest, operations: list[Any]) -> Manifest:
     try:
         return jsonpatch.apply(target, operations)
     except ValueError as error:
-        raise rejected_patch() from error
+        raise rejected_patch(str(error)) from error
 
 
 def _strategically_patched(kind: Kind, target: Manifest, fields: dict[str, Any]) -> Manifest:

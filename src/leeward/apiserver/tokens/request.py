@@ -38,8 +38,8 @@ class TokenRequests:
         self._randomness = randomness
         self._tokens = tokens
 
-    def answer(self, namespace: str, name: str, manifest: Manifest) -> Manifest:
-        """The request with its token. Raises: Refused."""
+    def answer(self, namespace: str, name: str, manifest: Manifest, dry_run: bool) -> Manifest:
+        """The request with its token, which a dry run leaves empty. Raises: Refused."""
         record = self._store.get(f"//serviceaccounts/{namespace}/{name}")
         if record is None:
             raise refusals.not_found("", "serviceaccounts", name)
@@ -67,7 +67,7 @@ class TokenRequests:
         bound = asked.get("boundObjectRef")
         spec: dict[str, Any] = {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound}
         ends = format_time(now + timedelta(seconds=seconds))
-        status = {"token": self._tokens.issue(claims), "expirationTimestamp": ends}
+        status = {"token": "" if dry_run else self._tokens.issue(claims), "expirationTimestamp": ends}
         return {"kind": KIND, "apiVersion": API_VERSION, "metadata": metadata, "spec": spec, "status": status}
 
     def _scope(self, namespace: str, account: Reference, bound: Manifest) -> Kubernetes:
