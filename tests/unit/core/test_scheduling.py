@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import encode
@@ -53,35 +52,6 @@ def test_replicas_are_conserved_s3(spec: ResourceBindingSpec, fleet: list[Cluste
         assert sum(counts) == spec.replicas
     else:
         assert set(counts) <= {spec.replicas}
-
-
-@given(specs, fleets)
-def test_a_failover_shrinks_no_survivor_c2(spec: ResourceBindingSpec, fleet: list[Cluster]) -> None:
-    assert spec.placement is not None
-    known = {each.name for each in fleet if not each.is_being_deleted}
-    leaving = {each.from_cluster for each in spec.graceful_eviction_tasks}
-    survivors = tuple(t for t in spec.clusters if t.name in known - leaving)
-    spec = replace(spec, clusters=survivors)
-    assert spec.placement is not None
-    can_hold = min((c.max_groups for c in spec.placement.spread_constraints), default=len(survivors))
-    result = schedule(spec, ResourceBindingStatus(), fleet, keep_assigned=True)
-    if isinstance(result, Unplaceable) or len(survivors) > can_hold or spread_by_region(spec):
-        return
-    if sum(t.replicas for t in survivors) <= spec.replicas:
-        matching = [t for t in survivors if t.name in {c.name for c in fleet if matches(spec, c)}]
-        assert all(placed(result)[t.name] >= t.replicas for t in matching)
-
-
-def matches(spec: ResourceBindingSpec, target: Cluster) -> bool:
-    assert spec.placement is not None
-    assert spec.placement.cluster_affinity is not None
-    return cluster_matches(target, spec.placement.cluster_affinity)
-
-
-def spread_by_region(spec: ResourceBindingSpec) -> bool:
-    """Then a cluster without a region, or beside too few others, may have to be left."""
-    constraints = spec.placement.spread_constraints if spec.placement else ()
-    return any(constraint.spread_by_field == "region" for constraint in constraints)
 
 
 @given(specs, fleets, st.randoms(use_true_random=False))

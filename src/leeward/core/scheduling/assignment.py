@@ -58,11 +58,14 @@ def mode_of(strategy: ReplicaSchedulingStrategy | None) -> Mode | Unplaceable:
 def _assign_by_tier(
     mode: Mode, request: Request, replicas: int, selected: Sequence[Candidate]
 ) -> Assignment | Unplaceable:
-    """Fills the primary group first, then one overflow group after the other."""
+    """Fills the primary group first, then one overflow group after the other; in a failover around what is held."""
     total: dict[str, int] = {}
+    keeps = request.keep_assigned and sum(candidate.assigned for candidate in selected) <= replicas
+    held_beyond = sum(candidate.assigned for candidate in selected) if keeps else 0
     for tier in sorted({candidate.tier for candidate in selected}):
         group = [candidate for candidate in selected if candidate.tier == tier]
-        share = min(replicas, sum(candidate.available for candidate in group))
+        held_beyond -= sum(candidate.assigned for candidate in group) if keeps else 0
+        share = min(replicas - held_beyond, sum(candidate.available for candidate in group))
         assigned = _assign_all(mode, request, share, group)
         if isinstance(assigned, Unplaceable):
             return assigned

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from leeward.core.scheduling.division import allocate_seats
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 FEW = 24
 """With fewer parties a heap is faster."""

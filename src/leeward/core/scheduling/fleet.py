@@ -16,11 +16,11 @@ import numpy as np
 from leeward.api.cluster import Cluster
 from leeward.api.codec import encode
 from leeward.api.work import ResourceBindingSpec, TargetCluster
-from leeward.core.scheduling.bulk import Ints
+from leeward.core.scheduling.bulk import Bools, Ints
 from leeward.core.scheduling.ledger import Ledger
 from leeward.core.scheduling.model import Placed, Profile, Request, Unplaceable
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
-from leeward.core.scheduling.survey import Bools, Rooms, Stays, Survey, survey_key
+from leeward.core.scheduling.survey import Rooms, Stays, Survey, survey_key
 
 MAX_CELLS = 4_000_000
 """The arrays of all kinds together hold no more cells than this."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leeward.api.cluster import Cluster
-from leeward.core.scheduling.bulk import Ints, listed
+from leeward.core.scheduling.bulk import Bools, Ints, listed
 from leeward.core.scheduling.capacity import MAX_REPLICAS
 from leeward.core.scheduling.estimation import GENERAL_ESTIMATOR
 from leeward.core.scheduling.fleet import Fleet
@@ -21,35 +21,45 @@ from leeward.core.scheduling.survey import Survey
 
 @dataclass(slots=True)
 class Found:
-    """The clusters that passed the filters, in the order of their names; `turn` is who comes first on a tie."""
+    """The clusters that passed the filters, in the order of their names.
+
+    `kept` are those that a failover keeps as they are; `turn` is who comes first on a tie.
+    """
 
     rows: Ints
     room: Ints
     assigned: Ints
     score: Ints
+    kept: Bools
     turn: Ints | None = None
 
     @staticmethod
     def of(request: Request, fleet: Fleet, rows: Ints) -> "Found":
         assigned, score = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+        kept = np.zeros(len(rows), dtype=np.bool_)
         for name, replicas in request.assigned.items():
             row = fleet.rows.get(name)
             at = -1 if row is None else int(np.searchsorted(rows, row))
             if 0 <= at < len(rows) and rows[at] == row:
-                assigned[at], score[at] = replicas, MAX_SCORE
+                assigned[at], score[at], kept[at] = replicas, MAX_SCORE, request.keep_assigned
         if fleet.profile.scores != (CLUSTER_LOCALITY,):
             score = np.array([_score(request, fleet, row) for row in rows], dtype=np.int64)
-        return Found(rows, _room(request, fleet, rows), assigned, score)
+        return Found(rows, _room(request, fleet, rows), assigned, score, kept)
 
     @property
     def available(self) -> Ints:
         return self.room + self.assigned
 
+    @property
+    def order(self) -> Ints:
+        """Positions from the best on: first what a failover keeps."""
+        return np.lexsort((-self.available, -self.score, ~self.kept))
+
     def at(self, chosen: Ints) -> "Found":
         """Only the chosen ones, in the order of their names; they take their turns as they are given."""
         turn = np.argsort(chosen)
         at = chosen[turn]
-        return Found(self.rows[at], self.room[at], self.assigned[at], self.score[at], turn)
+        return Found(self.rows[at], self.room[at], self.assigned[at], self.score[at], self.kept[at], turn)
 
     def candidate(self, fleet: Fleet, survey: Survey, at: int) -> Candidate:
         row = int(self.rows[at])

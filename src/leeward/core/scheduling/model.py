@@ -75,6 +75,10 @@ class Request:
         """Replicas per cluster of the earlier result."""
         return {target.name: target.replicas for target in self.spec.clusters}
 
+    def keeps(self, name: str) -> bool:
+        """Whether what is assigned to this cluster comes before all else."""
+        return self.keep_assigned and name in self.assigned
+
     @cached_property
     def evicted_from(self) -> frozenset[str]:
         """Clusters with an open eviction task of this binding."""

@@ -6,10 +6,9 @@ has in practice; beyond `MAX_STEPS` it keeps to what it has seen, and to the hea
 Karmada: spreadconstraint/select_groups.go; same.
 """
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
-from leeward.api.policy import SpreadConstraint
 from leeward.core.scheduling.groups import Group, cluster_count
 
 MAX_STEPS = 50_000
@@ -20,25 +19,24 @@ Path = tuple[Group, ...]
 def ranked_paths(groups: Sequence[Group], least: int, most: int, min_clusters: int) -> list[Path]:
     """The legal sets of `least` to `most` groups with `min_clusters`, best first; each in the order of weight."""
     search = _Search(least, most, min_clusters)
-    ordered = sorted(groups, key=lambda g: (g.size, -g.weight, g.name))
+    ordered = sorted(groups, key=_growing_order)
     if len(ordered) == least:
         found = [tuple(ordered)] if len(ordered) <= most and search.is_legal(ordered) else []
     else:
         found = list(search.grow((), ordered))
         if search.is_exhausted:
             found += search.greedy(groups)
-    by_weight = [tuple(sorted(path, key=lambda g: g.rank)) for path in found]
-    return _shortest_first(sorted(by_weight, key=lambda p: (-sum(g.weight for g in p), -cluster_count(p))))
+    return _best_first(found)
 
 
-def paths_that_keep(
-    held: Set[str], groups: Sequence[Group], constraint: SpreadConstraint, min_clusters: int
-) -> list[Path]:
-    """In a failover: the paths in which all groups stay that hold replicas. Holds: C2."""
-    if not held or len(held) > constraint.max_groups:
+def paths_that_keep(held: Set[str], groups: Sequence[Group], least: int, most: int, min_clusters: int) -> list[Path]:
+    """In a failover: the paths in which all groups stay that hold replicas; none when these are too many. Holds: C2."""
+    kept = tuple(group for group in groups if group.name in held)
+    if len(kept) > most:
         return []
-    paths = ranked_paths(groups, max(constraint.min_groups, len(held)), constraint.max_groups, min_clusters)
-    return [path for path in paths if held <= {group.name for group in path}]
+    search = _Search(least, most, min_clusters)
+    others = sorted((group for group in groups if group.name not in held), key=_growing_order)
+    return _best_first(search.grow(kept, others))
 
 
 @dataclass(slots=True)
@@ -77,6 +75,16 @@ class _Search:
             first = sorted(groups, key=order)[: self.most]
             legal = (tuple(first[:size]) for size in range(max(1, self.least), len(first) + 1))
             yield from [path for path in legal if self.is_legal(path)][:1]
+
+
+def _growing_order(group: Group) -> tuple[int, int, str]:
+    return (group.size, -group.weight, group.name)
+
+
+def _best_first(found: Iterable[Path]) -> list[Path]:
+    """Each in the order of weight; the heaviest first, then those with more clusters."""
+    by_weight = [tuple(sorted(path, key=lambda g: g.rank)) for path in found]
+    return _shortest_first(sorted(by_weight, key=lambda p: (-sum(g.weight for g in p), -cluster_count(p))))
 
 
 def _shortest_first(ranked: list[Path]) -> list[Path]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling.fleet import FleetView
+from leeward.core.scheduling.keeping import without_loss
 from leeward.core.scheduling.model import Placed, Profile, Request, Unplaceable, is_reschedule_requested
 from leeward.core.scheduling.steps import DEFAULT_PROFILE, candidates_of, filter_clusters, finish, fit_message
 from leeward.core.scheduling.trace import Trace
@@ -43,7 +44,7 @@ def schedule(
             profile.multiple_pod_templates,
             None if trace is None else trace.of_term(affinity_name),
         )
-        outcome = place(request, clusters, profile)
+        outcome = without_loss(request, place(request, clusters, profile), clusters, profile)
         if isinstance(outcome, Placed):
             return outcome
         first_failure = first_failure or outcome

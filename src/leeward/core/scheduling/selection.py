@@ -76,7 +76,7 @@ def _with_room_for(
     for position in reversed(range(len(chosen))):
         if _room(chosen) >= replicas:
             break
-        if request.keep_assigned and chosen[position].assigned:
+        if request.keeps(chosen[position].name):
             continue
         roomiest = max(range(len(spare)), key=lambda i: spare[i].available, default=None)
         if roomiest is not None and spare[roomiest].available > chosen[position].available:

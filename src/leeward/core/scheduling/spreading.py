@@ -68,14 +68,13 @@ def _paths(
 ) -> Iterator[Path]:
     """The best choices of groups; where other constraints have to agree, larger ones after smaller ones."""
     groups, constraint = grouping.groups(request, candidates, at_least), grouping.constraint
-    held = grouping.covered(c for c in candidates if c.assigned > 0) if request.keep_assigned else set[str]()
-    keeping = paths_that_keep(held, groups, constraint, at_least)
-    if keeping:
-        yield from keeping
-        return
+    held = grouping.covered(c for c in candidates if request.keeps(c.name))
     most = min(constraint.max_groups, len(groups))
     for least in range(constraint.min_groups, constraint.min_groups + 1 if alone else most + 1):
-        yield from ranked_paths(groups, least, constraint.max_groups, at_least)
+        if held:
+            yield from paths_that_keep(held, groups, least, constraint.max_groups, at_least)
+        else:
+            yield from ranked_paths(groups, least, constraint.max_groups, at_least)
 
 
 def _heads(path: Path, allowed: Choice) -> Choice:
@@ -97,7 +96,7 @@ def _fill(
     for grouping in by[1:]:
         _cover(chosen, allowed, grouping)
     taken = {candidate.name for candidate in chosen}
-    rest = sorted((c for c in allowed if c.name not in taken), key=lambda c: c.rank)
+    rest = [candidate for candidate in allowed if candidate.name not in taken]
     at_most = cluster.max_groups if cluster else 0
     return (*chosen, *rest[: max(0, at_most - len(chosen))])
 

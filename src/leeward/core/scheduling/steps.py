@@ -59,7 +59,7 @@ def finish(
     request: Request, candidates: Sequence[Candidate], rejected: Callable[[], Mapping[str, str]]
 ) -> Placed | Unplaceable:
     """Selects from the candidates, of which there is at least one, and divides."""
-    ranked = sorted(candidates, key=lambda candidate: candidate.rank)
+    ranked = sorted(candidates, key=lambda candidate: (not request.keeps(candidate.name), candidate.rank))
     selected = select(request, ranked)
     if request.trace is not None:
         request.trace.note_candidates(ranked)

@@ -10,21 +10,19 @@ from datetime import datetime
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import encode
 from leeward.api.quantity import Quantity
 from leeward.core.scheduling.affinity import tier_of
 from leeward.core.scheduling.assignment import static_weight
-from leeward.core.scheduling.bulk import Ints
+from leeward.core.scheduling.bulk import Bools, Floats, Ints
 from leeward.core.scheduling.capacity import Demand
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.ledger import Ledger
 from leeward.core.scheduling.model import Filter, Request
 from leeward.core.scheduling.steps import first_rejection
 
-Bools = NDArray[np.bool_]
 SurveyKey = tuple[bytes, str, str, str, bool]
 
 
@@ -98,7 +96,7 @@ class Stays:
 
     def __init__(self, leaves_at: Callable[[Cluster], datetime | None], clusters: Sequence[Cluster]) -> None:
         self._leaves_at = leaves_at
-        self.until: NDArray[np.float64] = np.zeros(len(clusters))
+        self.until: Floats = np.zeros(len(clusters))
         self.revision = 0
         self.renew(range(len(clusters)), clusters)
 

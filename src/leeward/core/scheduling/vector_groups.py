@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from leeward.api.policy import SpreadConstraint
-from leeward.core.scheduling.bulk import Ints, listed
+from leeward.core.scheduling.bulk import Bools, Ints, listed
 from leeward.core.scheduling.groups import WEIGHT_UNIT, Group, Grouping
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.paths import paths_that_keep, ranked_paths
@@ -21,11 +21,12 @@ def best_by_group(
     order: Ints,
     available: Ints,
     score: Ints,
-    assigned: Ints,
+    held: Bools,
 ) -> Ints | None:
     """Positions of the chosen clusters, in the order in which they count on a tie; None when there is no choice.
 
-    `codes` are each position's group and the groups' names; `order` has the positions from the best on.
+    `codes` are each position's group and the groups' names; `order` has the positions from the best on; `held` are
+    those that keep what they have.
     """
     constraint = grouping.constraint
     at_least, at_most = (cluster.min_groups, cluster.max_groups) if cluster else (0, 0)
@@ -36,8 +37,8 @@ def best_by_group(
         for name, at in zip(codes[1], members, strict=True)
         if len(at)
     )
-    held = frozenset(codes[1][code] for code in listed(codes[0][assigned > 0]) if code >= 0)
-    path = _best_path(groups, constraint, at_least, held if request.keep_assigned else frozenset[str]())
+    kept = frozenset(codes[1][code] for code in listed(codes[0][held]) if code >= 0)
+    path = _best_path(groups, constraint, at_least, kept)
     if len(groups) < constraint.min_groups or not path:
         return None
     chosen = [members[codes[1].index(name)] for name in path]
@@ -56,8 +57,10 @@ def _best_path(
 ) -> tuple[str, ...]:
     """The names of the best set of groups, which have a name, a size and a weight."""
     groups = [Group(*part, {}) for part in parts]
-    keeping = paths_that_keep(held, groups, constraint, min_clusters)
-    paths = keeping or ranked_paths(groups, constraint.min_groups, constraint.max_groups, min_clusters)
+    if held:
+        paths = paths_that_keep(held, groups, constraint.min_groups, constraint.max_groups, min_clusters)
+    else:
+        paths = ranked_paths(groups, constraint.min_groups, constraint.max_groups, min_clusters)
     return tuple(group.name for group in paths[0]) if paths else ()
 
 

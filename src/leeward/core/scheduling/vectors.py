@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from leeward.api.policy import SpreadConstraint
-from leeward.core.scheduling.bulk import listed
+from leeward.core.scheduling.bulk import Bools, listed
 from leeward.core.scheduling.division import names_descend
 from leeward.core.scheduling.estimation import GENERAL_ESTIMATOR
 from leeward.core.scheduling.fleet import Fleet, FleetView
@@ -19,7 +19,7 @@ from leeward.core.scheduling.locality import CLUSTER_LOCALITY
 from leeward.core.scheduling.model import Placed, Request, Unplaceable
 from leeward.core.scheduling.selection import divides, ignores_constraints, room_decides
 from leeward.core.scheduling.steps import as_they_are, failed_to_assign, finish, first_rejection, fit_message
-from leeward.core.scheduling.survey import Bools, Survey, survey_key
+from leeward.core.scheduling.survey import Survey, survey_key
 from leeward.core.scheduling.vector_division import assign_in_bulk
 from leeward.core.scheduling.vector_groups import best_by_group
 
@@ -135,18 +135,16 @@ def _select(request: Request, survey: Survey, found: Found) -> Found | None:
     codes = survey.group_codes() if len(survey.groupings) == 1 else None
     if codes is None:
         return None
-    order = np.lexsort((-found.available, -found.score))
     inside = codes[0][found.rows], codes[1]
-    numbers = (found.available, found.score, found.assigned)
-    chosen = best_by_group(request, survey.groupings[0], cluster, inside, order, *numbers)
+    numbers = (found.available, found.score, found.kept)
+    chosen = best_by_group(request, survey.groupings[0], cluster, inside, found.order, *numbers)
     return None if chosen is None else found.at(chosen)
 
 
 def _best(request: Request, found: Found, constraint: SpreadConstraint) -> Found | None:
     if len(found.rows) < constraint.min_groups:
         return None
-    order = np.lexsort((-found.available, -found.score))[: max(0, constraint.max_groups)]
-    best = found.at(order)
+    best = found.at(found.order[: max(0, constraint.max_groups)])
     if divides(request.placement.replica_scheduling) and int(best.available.sum()) < request.needed:
         return None
     return best

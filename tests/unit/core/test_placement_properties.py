@@ -1,0 +1,183 @@
+"""What holds for every decision when clusters die: S2, S3, S11 and C2, from placements that the scheduler made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import encode, from_wire
+from leeward.api.core import Taint
+from leeward.api.meta import Condition, ObjectMeta
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
+from leeward.api.policy import FailoverBehavior
+from leeward.api.work import ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.scheduling import Fleet, Placed, schedule
+from leeward.core.scheduling.affinity import cluster_matches
+from leeward.core.scheduling.groups import groupings
+from leeward.core.scheduling.selection import ignores_constraints
+from tests.builders import DEFAULT_TOLERATIONS, NOW, at
+from tests.placements import binding_spec, cluster, placements
+
+LATER = 10_000
+"""Seconds after which every toleration has ended."""
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A binding that was placed when all was well, and the fleet now."""
+
+    binding: ResourceBinding
+    fleet: Mapping[str, Cluster]
+
+    @property
+    def dead(self) -> set[str]:
+        return {name for name, each in self.fleet.items() if each.ready is not None and not each.is_ready}
+
+    @property
+    def before(self) -> dict[str, int]:
+        return {target.name: target.replicas for target in self.binding.spec.clusters}
+
+
+def well(known: Cluster) -> Cluster:
+    ready = Condition("Ready", "True", "ClusterReady", last_transition_time=NOW)
+    return replace(known, status=replace(known.status, conditions=(ready,)))
+
+
+def died(known: Cluster) -> Cluster:
+    taints = tuple(
+        Taint(key="cluster.karmada.io/not-ready", effect=effect, time_added=at(0))
+        for effect in ("NoSchedule", "NoExecute")
+    )
+    gone = Condition("Ready", "False", "ClusterNotReachable", last_transition_time=NOW)
+    spec = replace(known.spec, taints=(*known.spec.taints, *taints))
+    return replace(known, spec=spec, status=replace(known.status, conditions=(gone,)))
+
+
+clusters = st.lists(
+    st.builds(
+        cluster,
+        st.sampled_from([f"m{n}" for n in range(1, 7)]),
+        pods=st.integers(0, 20),
+        region=st.sampled_from(["", "r1", "r2", "r3"]),
+    ),
+    min_size=2,
+    unique_by=lambda each: each.name,
+)
+directly = from_wire({"cluster": {"purgeMode": "Directly"}}, FailoverBehavior)
+
+
+@st.composite
+def outages(draw: st.DrawFn) -> Outage:
+    fleet = [well(each) for each in draw(clusters)]
+    wire: dict[str, Any] = draw(placements)
+    spec = binding_spec(wire, draw(st.integers(0, 20)))
+    assert spec.placement is not None
+    spec = replace(
+        spec,
+        placement=replace(spec.placement, cluster_tolerations=DEFAULT_TOLERATIONS),
+        failover=draw(st.sampled_from([None, directly])),
+    )
+    before = schedule(spec, ResourceBindingStatus(), fleet)
+    spec = replace(spec, clusters=before.clusters if isinstance(before, Placed) else ())
+    applied = {APPLIED_PLACEMENT_ANNOTATION: encode(spec.placement).decode()}
+    metadata = ObjectMeta(name="a-deployment", namespace="default", generation=1, annotations=applied)
+    doomed = draw(st.sets(st.sampled_from([each.name for each in fleet]), min_size=1))
+    after = {each.name: died(each) if each.name in doomed else each for each in fleet}
+    return Outage(ResourceBinding(metadata=metadata, spec=spec), after)
+
+
+def decided(outage: Outage, seconds: float = LATER) -> list[Decision]:
+    """On plain clusters and on arrays."""
+    surroundings = (Surroundings(outage.fleet), Surroundings(Fleet(outage.fleet.values())))
+    return [decide_placement(outage.binding, each, at(seconds), PlacementSettings()) for each in surroundings]
+
+
+@given(outages())
+def test_nothing_is_evicted_without_a_place_to_go_s11(outage: Outage) -> None:
+    spec = outage.binding.spec
+    for decision in decided(outage):
+        evicted = {eviction.cluster for eviction in decision.evicted}
+        if not evicted or spec.failover is not None:
+            continue
+        assert isinstance(decision.result, Placed)
+        placed = {target.name: target.replicas for target in decision.clusters}
+        assert placed
+        assert not evicted & set(placed)
+        assert set(placed) - outage.dead, "a place to go is alive"
+        if spec.is_divided:
+            assert sum(placed.values()) == spec.replicas
+        else:
+            assert len(placed) >= least_copies(spec)
+
+
+def least_copies(spec: ResourceBindingSpec) -> int:
+    assert spec.placement is not None
+    if ignores_constraints(spec.placement.replica_scheduling):
+        return 1
+    return max((constraint.min_groups for constraint in spec.placement.spread_constraints), default=1)
+
+
+@given(outages())
+def test_what_is_not_evicted_stays_and_says_why_s11(outage: Outage) -> None:
+    for decision in decided(outage):
+        evicted = {eviction.cluster for eviction in decision.evicted}
+        staying = outage.dead & set(outage.before) - evicted
+        placed = {target.name: target.replicas for target in decision.clusters}
+        if staying and outage.binding.spec.failover is None and isinstance(decision.result, Placed | None):
+            assert decision.held is not None
+            assert {name: placed.get(name) for name in staying} == {name: outage.before[name] for name in staying}
+
+
+@given(outages())
+def test_a_directly_purged_copy_goes_at_once_s11(outage: Outage) -> None:
+    spec = replace(outage.binding.spec, failover=directly)
+    outage = Outage(replace(outage.binding, spec=spec), outage.fleet)
+    for decision in decided(outage):
+        assert {e.cluster for e in decision.evicted} == outage.dead & set(outage.before)
+
+
+@given(outages())
+def test_a_decision_shrinks_no_healthy_cluster_c2(outage: Outage) -> None:
+    for decision in decided(outage):
+        placed = {target.name: target.replicas for target in decision.clusters}
+        for name, replicas in outage.before.items():
+            if name not in outage.dead and decision.evicted:
+                assert placed[name] >= replicas
+
+
+@given(outages())
+def test_every_new_assignment_is_legal_s2(outage: Outage) -> None:
+    placement = outage.binding.spec.placement
+    assert placement is not None
+    assert placement.cluster_affinity is not None
+    for decision in decided(outage):
+        leaving = {task.from_cluster for task in decision.eviction_tasks}
+        for target in decision.clusters:
+            assert cluster_matches(outage.fleet[target.name], placement.cluster_affinity)
+            assert target.name not in leaving
+            assert target.name in outage.before or target.name not in outage.dead
+            for grouping in groupings(placement.spread_constraints):
+                assert any(grouping.values(outage.fleet[target.name])) or not grouping.constraint.spread_by_field
+
+
+@given(outages())
+def test_replicas_are_conserved_or_the_binding_says_so_s3(outage: Outage) -> None:
+    spec = outage.binding.spec
+    for decision in decided(outage):
+        counts = [target.replicas for target in decision.clusters]
+        assert all(count >= 0 for count in counts)
+        if isinstance(decision.result, Placed) and spec.is_divided:
+            assert sum(counts) == spec.replicas
+
+
+@given(outages())
+def test_before_tolerations_end_nothing_is_evicted_and_it_is_known_when_c1(outage: Outage) -> None:
+    for decision in decided(outage, seconds=299):
+        assert decision.evicted == ()
+        if outage.dead & set(outage.before):
+            assert decision.wake_at == at(300)
