@@ -1,0 +1,231 @@
+"""The scheduler's queue on the virtual clock: who comes first, and when what found no place is tried again.
+
+Only the scheduler runs. The estimator has no room until a story says so; it is asked once for every attempt, and notes
+when.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from prometheus_client import CollectorRegistry
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
+from leeward.api.schema import custom_resource_definitions
+from leeward.api.work import ResourceBinding
+from leeward.apiserver.inprocess import InProcessTransport
+from leeward.apiserver.server import ApiServer
+from leeward.apiserver.store import Store
+from leeward.apiserver.store.memory import MemoryMedium
+from leeward.client import Client
+from leeward.controllers.scheduler import Scheduler, SchedulerSettings
+from leeward.core.failover.brake import BrakeSettings
+from leeward.core.scheduling.estimates import Answers, Question
+from leeward.loop.clock import VirtualClock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.loop.virtual import run_virtual
+from leeward.runtime.brake import BrakeView
+from leeward.runtime.events import EventRecorder
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import ControlPlane, Server
+
+CLOCK = VirtualClock()
+DYNAMIC = {
+    "replicaSchedulingType": "Divided",
+    "replicaDivisionPreference": "Weighted",
+    "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+}
+
+
+@dataclass
+class Room:
+    """How many replicas fit into each cluster, and when that was asked."""
+
+    name: str = "room"
+    replicas: int = 0
+    asked_at: list[float] = field(default_factory=list[float])
+
+    async def estimate(self, question: Question, clusters: Sequence[str]) -> Answers:
+        self.asked_at.append(round(CLOCK.monotonic(), 1))
+        return dict.fromkeys(clusters, self.replicas)
+
+
+@dataclass
+class Desk:
+    """An API server, and the scheduler beside it."""
+
+    client: Client
+    room: Room
+
+    async def add_cluster(self, name: str) -> None:
+        spec = {"syncMode": "Push", "apiEndpoint": f"https://{name}.example"}
+        made: Manifest = {"metadata": {"name": name}, "spec": spec}
+        await self.client.create(CLUSTERS, made)
+        await self.report(name, pods=100)
+
+    async def report(self, name: str, pods: int) -> None:
+        """What a cluster says of itself."""
+        enabled = {"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment"}]}
+        ready = {"type": "Ready", "status": "True", "reason": "R", "message": "", "lastTransitionTime": None}
+        status = {
+            "apiEnablements": [enabled],
+            "conditions": [{**ready, "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+            "resourceSummary": {"allocatable": {"pods": str(pods)}},
+        }
+        await self.client.patch(CLUSTERS, name, {"status": status}, subresource="status")
+
+    async def add_binding(self, name: str, replicas: int = 4, priority: int = 0) -> None:
+        resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": name}
+        spec = {
+            "resource": resource,
+            "replicas": replicas,
+            "schedulePriority": {"priority": priority},
+            "placement": {"replicaScheduling": DYNAMIC},
+        }
+        await self.client.create(RESOURCE_BINDINGS, {"metadata": {"name": name}, "spec": spec}, "default")
+
+    async def is_placed(self, name: str) -> bool:
+        found: ResourceBinding = await self.client.get(RESOURCE_BINDINGS, name, "default")
+        return bool(found.spec.clusters)
+
+
+def tell(story: Callable[[Desk], Awaitable[None]], room: int = 0) -> None:
+    """Runs a story to its end."""
+
+    async def main() -> None:
+        async with Supervisor("test") as supervisor:
+            store = await Store.open(MemoryMedium(), supervisor)
+            crds = custom_resource_definitions()
+            server = await ApiServer.start(
+                store, CLOCK, Randomness(0), supervisor, crds=crds, metrics=CollectorRegistry()
+            )
+            client = Client(InProcessTransport(server))
+            events = EventRecorder(client, CLOCK, Randomness(0))
+            plane = ControlPlane(
+                Server.of(client, Randomness(0), supervisor), CLOCK, Randomness(0), Metrics(), events, supervisor
+            )
+            desk = Desk(client, Room(replicas=room))
+            brake = BrakeView(plane.informers, BrakeSettings())
+            Scheduler(plane, SchedulerSettings(estimators=(desk.room,)), brake).start()
+            await story(desk)
+
+    run_virtual(main())
+
+
+async def waiting(desk: Desk) -> float:
+    """A cluster, and a binding that has found no room. Returns when the last attempt was made."""
+    await desk.add_cluster("m1")
+    await desk.add_binding("a")
+    await asyncio.sleep(5)
+    assert not await desk.is_placed("a")
+    last = desk.room.asked_at[-1]
+    desk.room.asked_at.clear()
+    return last
+
+
+def test_in_a_quiet_fleet_what_found_no_place_is_tried_again_after_five_minutes() -> None:
+    async def story(desk: Desk) -> None:
+        last = await waiting(desk)
+        await asyncio.sleep(700)
+        assert desk.room.asked_at == [last + 300, last + 600]
+
+    tell(story)
+
+
+def test_it_is_tried_at_once_when_a_cluster_joins() -> None:
+    async def story(desk: Desk) -> None:
+        await waiting(desk)
+        await asyncio.sleep(60)
+        desk.room.replicas = 10
+        await desk.add_cluster("m2")
+        await asyncio.sleep(0.1)
+        assert await desk.is_placed("a")
+
+    tell(story)
+
+
+def test_it_is_tried_when_a_cluster_reports_other_resources() -> None:
+    async def story(desk: Desk) -> None:
+        await waiting(desk)
+        await asyncio.sleep(60)
+        desk.room.replicas = 10
+        await desk.report("m1", pods=99)
+        await asyncio.sleep(11)
+        assert await desk.is_placed("a")
+
+    tell(story)
+
+
+def test_a_report_that_says_nothing_new_wakes_nobody() -> None:
+    async def story(desk: Desk) -> None:
+        await waiting(desk)
+        await desk.report("m1", pods=100)
+        await asyncio.sleep(60)
+        assert desk.room.asked_at == []
+
+    tell(story)
+
+
+def test_under_a_stream_of_reports_it_backs_off_to_ten_seconds() -> None:
+    async def story(desk: Desk) -> None:
+        await waiting(desk)
+        for pods in range(200):
+            await desk.report("m1", pods=pods)
+            await asyncio.sleep(0.5)
+        gaps = [later - earlier for earlier, later in pairwise(desk.room.asked_at)]
+        assert gaps == sorted(gaps), "the pauses grow"
+        assert 10 <= gaps[-1] <= 10.6
+        assert gaps[0] < 8
+
+    tell(story)
+
+
+def test_a_success_ends_the_row_of_failures() -> None:
+    async def story(desk: Desk) -> None:
+        await waiting(desk)
+        for pods in range(100):
+            await desk.report("m1", pods=pods)
+            await asyncio.sleep(1)
+        desk.room.replicas = 10
+        await desk.report("m1", pods=200)
+        await asyncio.sleep(11)
+        assert await desk.is_placed("a")
+        desk.room.replicas = 0
+        await desk.client.patch(RESOURCE_BINDINGS, "a", {"spec": {"replicas": 40}}, "default")
+        await asyncio.sleep(1)
+        desk.room.asked_at.clear()
+        asked = CLOCK.monotonic()
+        await desk.report("m1", pods=201)
+        await asyncio.sleep(10)
+        assert desk.room.asked_at[0] - asked <= 4
+
+    tell(story)
+
+
+def test_when_room_appears_the_most_urgent_comes_first() -> None:
+    async def story(desk: Desk) -> None:
+        await desk.add_cluster("m1")
+        for name, priority in (("low", 1), ("high", 900), ("middle", 5)):
+            await desk.add_binding(name, replicas=4, priority=priority)
+        await asyncio.sleep(5)
+        desk.room.replicas = 8
+        await desk.client.patch(CLUSTERS, "m1", {"metadata": {"labels": {"open": "yes"}}})
+        await asyncio.sleep(1)
+        assert [await desk.is_placed(name) for name in ("high", "middle", "low")] == [True, True, False]
+
+    tell(story)
+
+
+def test_one_that_waits_does_not_stop_those_that_come_after_it() -> None:
+    async def story(desk: Desk) -> None:
+        await desk.add_cluster("m1")
+        await desk.add_binding("big", replicas=90, priority=900)
+        await desk.add_binding("small", replicas=2)
+        await asyncio.sleep(1)
+        assert not await desk.is_placed("big")
+        assert await desk.is_placed("small")
+
+    tell(story, room=5)
