@@ -42,8 +42,13 @@ class Demand:
     @staticmethod
     def of(request: Mapping[str, Quantity]) -> "Demand":
         """Raises: ValueError, ArithmeticError for a quantity that cannot be read, or is absurd."""
-        amounts = tuple((name, nanos(quantity)) for name, quantity in request.items())
-        return Demand(amounts, tuple((name, _size(name, amount)) for name, amount in amounts if amount > 0))
+        return _demand_of(tuple(request.items()))
+
+
+@lru_cache(maxsize=4_096)
+def _demand_of(request: tuple[tuple[str, Quantity], ...]) -> Demand:
+    amounts = tuple((name, nanos(quantity)) for name, quantity in request)
+    return Demand(amounts, tuple((name, _size(name, amount)) for name, amount in amounts if amount > 0))
 
 
 @dataclass(slots=True)

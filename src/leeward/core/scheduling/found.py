@@ -16,6 +16,7 @@ from leeward.core.scheduling.estimation import GENERAL_ESTIMATOR
 from leeward.core.scheduling.fleet import Fleet
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY, MAX_SCORE
 from leeward.core.scheduling.model import Candidate, Request
+from leeward.core.scheduling.selection import room_decides
 from leeward.core.scheduling.survey import Survey
 
 
@@ -53,6 +54,8 @@ class Found:
     @property
     def order(self) -> Ints:
         """Positions from the best on: first what a failover keeps."""
+        if not (self.score.any() or self.kept.any()):
+            return np.argsort(-self.available, kind="stable")
         return np.lexsort((-self.available, -self.score, ~self.kept))
 
     def at(self, chosen: Ints) -> "Found":
@@ -74,7 +77,7 @@ def _score(request: Request, fleet: Fleet, row: int) -> int:
 def _room(request: Request, fleet: Fleet, rows: Ints) -> Ints:
     spec = request.spec
     room = np.full(len(rows), MAX_REPLICAS, dtype=np.int64)
-    if spec.replicas == 0 and not spec.components:
+    if (spec.replicas == 0 and not spec.components) or not room_decides(request.placement):
         return room
     for estimator in fleet.profile.estimators:
         if estimator is GENERAL_ESTIMATOR:

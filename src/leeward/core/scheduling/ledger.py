@@ -19,11 +19,32 @@ Parts = tuple[tuple[Mapping[str, Quantity], int], ...]
 
 @dataclass(slots=True)
 class _Account:
-    """`capacity` is None while nothing usable is reported: no replica fits then (S10)."""
+    """`capacity` is None while nothing usable is reported: no replica fits then (S10).
+
+    What is `due` is taken from it when someone asks for room: under static weights nobody does.
+    """
 
     cluster: Cluster
     capacity: Capacity | None
     promises: dict[str, Parts] = field(default_factory=dict[str, Parts])
+    due: list[Parts] = field(default_factory=list[Parts])
+
+    def promise(self, key: str, parts: Parts) -> None:
+        self.promises[key] = self.promises.get(key, ()) + parts
+        self.due.append(parts)
+
+    def withdraw(self, key: str) -> bool:
+        """Whether there was anything."""
+        if self.promises.pop(key, None) is None:
+            return False
+        self.capacity, self.due = _capacity_of(self.cluster), list(self.promises.values())
+        return True
+
+    def left(self) -> Capacity | None:
+        due, self.due = self.due, []
+        for request, count in (part for parts in due for part in parts):
+            _take(self.capacity, request, count)
+        return self.capacity
 
 
 class Ledger:
@@ -46,15 +67,17 @@ class Ledger:
 
     def room(self, name: str, demand: Demand | None) -> int:
         account = self._accounts.get(name)
-        return 0 if account is None or account.capacity is None else account.capacity.replicas(demand)
+        capacity = None if account is None else account.left()
+        return 0 if capacity is None else capacity.replicas(demand)
 
     def sets(self, name: str, components: Sequence[Component]) -> int:
         """Whole sets of components that fit. Holds: S10."""
         account = self._accounts.get(name)
-        if account is None or account.capacity is None:
+        capacity = None if account is None else account.left()
+        if capacity is None:
             return 0
         try:
-            return account.capacity.sets(components)
+            return capacity.sets(components)
         except (ValueError, ArithmeticError):
             return 0
 
@@ -89,23 +112,12 @@ class Ledger:
         parts = tuple((request, count) for request, count in _parts(spec, before, target) if count > 0)
         if account is None or account.capacity is None or not parts:
             return False
-        try:
-            for request, count in parts:
-                account.capacity.take(request, count)
-        except (ValueError, ArithmeticError):
-            return False
-        account.promises[key] = account.promises.get(key, ()) + parts
+        account.promise(key, parts)
         return True
 
     def _withdraw(self, key: str, name: str) -> bool:
         account = self._accounts.get(name)
-        if account is None or account.promises.pop(key, None) is None:
-            return False
-        account.capacity = _capacity_of(account.cluster)
-        for request, count in (part for parts in account.promises.values() for part in parts):
-            if account.capacity is not None:
-                account.capacity.take(request, count)
-        return True
+        return account is not None and account.withdraw(key)
 
 
 def _parts(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> Parts:
@@ -145,6 +157,15 @@ def _capacity_of(cluster: Cluster) -> Capacity | None:
         return Capacity.of(cluster)
     except (ValueError, ArithmeticError):
         return None
+
+
+def _take(capacity: Capacity | None, request: Mapping[str, Quantity], count: int) -> None:
+    """What cannot be read takes nothing."""
+    try:
+        if capacity is not None:
+            capacity.take(request, count)
+    except (ValueError, ArithmeticError):
+        return
 
 
 def _same_resources(old: Cluster, new: Cluster) -> bool:

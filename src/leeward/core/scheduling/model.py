@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Literal
 
 from leeward.api.cluster import Cluster
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
+from leeward.core.scheduling.lazy import Lazy
 from leeward.core.scheduling.trace import TermTrace
 
 
@@ -59,18 +59,18 @@ class Request:
     multiple_pod_templates: bool = False
     trace: TermTrace | None = None
 
-    @cached_property
+    @Lazy
     def placement(self) -> Placement:
         return self.spec.placement or Placement()
 
-    @cached_property
+    @Lazy
     def term(self) -> ClusterAffinityTerm | None:
         """The term in view; None without terms, or when none has this name."""
         if self.placement.cluster_affinity is not None:
             return None
         return next((t for t in self.placement.cluster_affinities if t.affinity_name == self.affinity_name), None)
 
-    @cached_property
+    @Lazy
     def assigned(self) -> Mapping[str, int]:
         """Replicas per cluster of the earlier result."""
         return {target.name: target.replicas for target in self.spec.clusters}
@@ -79,7 +79,7 @@ class Request:
         """Whether what is assigned to this cluster comes before all else."""
         return self.keep_assigned and name in self.assigned
 
-    @cached_property
+    @Lazy
     def evicted_from(self) -> frozenset[str]:
         """Clusters with an open eviction task of this binding."""
         return frozenset(task.from_cluster for task in self.spec.graceful_eviction_tasks)
@@ -90,7 +90,7 @@ class Request:
         spec = self.spec
         return (spec.replicas > 0 or spec.replica_requirements is not None) and len(spec.components) <= 1
 
-    @cached_property
+    @Lazy
     def is_set(self) -> bool:
         """Whether this is components that go to exactly one cluster together."""
         constraints = self.placement.spread_constraints

@@ -65,11 +65,13 @@ class Nodes:
     """All nodes of a cluster, in the order in which replicas are offered to them.
 
     Nodes only ever get fuller: what does not fit into the groups before `_first` of an ask will never fit there.
+    `_fitting` is how many replicas of an ask fit into all nodes; taking renews it for the nodes that were touched.
     """
 
     def __init__(self, groups: list[_Group]) -> None:
         self._groups = groups
         self._first: dict[_Ask, int] = {}
+        self._fitting: dict[_Ask, int] = {}
 
     @staticmethod
     def of(models: tuple[ResourceModel, ...], counts: Mapping[int, int]) -> "Nodes | None":
@@ -80,7 +82,12 @@ class Nodes:
 
     def fit(self, sizes: Sizes) -> int:
         ask = _ask(sizes)
-        return sum([group.count * group.fit(ask) for group in self._groups[self._start(ask) :]])
+        fitting = self._fitting.get(ask)
+        if fitting is None:
+            if len(self._fitting) >= MAX_ASKS:
+                self._fitting.clear()
+            fitting = self._fitting[ask] = sum([group.count * group.fit(ask) for group in self._groups])
+        return fitting
 
     def take(self, sizes: Sizes, replicas: int) -> None:
         """Places up to `replicas`; those that fit nowhere take nothing."""
@@ -127,6 +134,9 @@ class Nodes:
         if before is not None and merges:
             parts[0] = before.times(before.count + parts[0].count)
         start = position - 1 if merges else position
+        for ask, fitting in self._fitting.items():
+            gone = sum([group.count * group.fit(ask) for group in self._groups[start : position + 1]])
+            self._fitting[ask] = fitting - gone + sum([group.count * group.fit(ask) for group in parts])
         self._groups[start : position + 1] = parts
         more = start + len(parts) - (position + 1)
         for ask, first in self._first.items() if more else ():
