@@ -35,9 +35,10 @@ class Writing:
 
     @property
     def ended(self) -> dict[int, Task]:
-        """The tasks that are over, by cluster."""
+        """The tasks that are over, by cluster; another one for what had stayed there may follow at once."""
         being_left = {task.cluster for task in self.after.tasks}
-        return {task.cluster: task for task in self.before.tasks if task.cluster not in being_left}
+        over = {NAMES.index(name) for name in self.decision.finished}
+        return {t.cluster: t for t in self.before.tasks if t.cluster in over or t.cluster not in being_left}
 
     @property
     def is_covered(self) -> bool:

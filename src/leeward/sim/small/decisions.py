@@ -36,9 +36,13 @@ BRAKE = BrakeSettings(release_seconds=TICK_SECONDS)
 PLACEMENT = PlacementSettings(graceful_seconds=GRACE_SECONDS)
 THRESHOLDS = Thresholds(TICK_SECONDS, TICK_SECONDS)
 MOST_ANSWERS = 1_000_000
+ROOM = 100
+"""What a cluster says it has room for where a world sets no limit."""
 
 Works = tuple[WorkObject | None, ...]
 Fleet = tuple[ClusterObject, ...]
+Room = tuple[int, ...]
+"""How many more Pods each cluster says it has room for; empty where there is always room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +54,14 @@ class Rules:
 
 
 class Placing(NamedTuple):
-    """The plan that was decided on, what is wrong with it, and whether the scheduler looks again within a tick."""
+    """The plan that was decided on, and what is wrong with it.
+
+    `held` is the reason of the condition EvictionHeld; `wakes`: the scheduler looks again within a tick.
+    """
 
     plan: Plan
     problems: tuple[Problem, ...]
+    held: str
     wakes: bool
 
 
@@ -71,42 +79,45 @@ class Decisions:
     def _probe(self, cluster: ClusterState) -> ClusterState:
         """The cluster after one more look at it."""
         memory = HealthMemory(cluster.probed, instant(cluster.probed_age))
-        current = cluster_of(0, cluster.object, self._world.room).ready
+        current = cluster_of(0, cluster.object, ROOM).ready
         memory, ready = decide_ready(memory, ready_condition(cluster.sight), current, NOW, THRESHOLDS)
         assert memory is not None, "what was remembered is not forgotten"
         seen = cluster.object._replace(ready=ready.status == "True", reason=ready.reason)
-        return ClusterState(cluster.sight, memory.status, age_of(memory.since, 1), seen)
+        agrees = memory.status == ready.status
+        return ClusterState(cluster.sight, memory.status, 1 if agrees else age_of(memory.since, 1), seen)
 
     def _taint(self, seen: ClusterObject, braked: bool) -> ClusterObject:
         """The Cluster object with the taints that its condition calls for."""
-        cluster = cluster_of(0, seen, self._world.room)
+        cluster = cluster_of(0, seen, ROOM)
         decision = decide_taints(cluster, NOW, last_seen=None, eviction_seconds=TICK_SECONDS, failover=not braked)
         return tainted(seen, decision)
 
     def _brake(self, brake: BrakeState, fleet: Fleet) -> BrakeState:
-        return brake_state(decide_brake(brake_of(brake), self._clusters(fleet).values(), NOW, BRAKE).brake)
+        return brake_state(decide_brake(brake_of(brake), _clusters(fleet).values(), NOW, BRAKE).brake)
 
     def _braked(self, brake: BrakeState, fleet: Fleet) -> bool:
         real: Brake = brake_of(brake)
-        return self._rules.brake(real, self._clusters(fleet).values(), BRAKE)
+        return self._rules.brake(real, _clusters(fleet).values(), BRAKE)
 
-    def _place(self, index: int, plan: Plan, works: Works, fleet: Fleet, braked: bool) -> Placing:
+    def _place(self, index: int, plan: Plan, works: Works, fleet: Fleet, braked: bool, room: Room) -> Placing:
         """What the scheduler writes into a binding now."""
         workload = self._world.workloads[index]
         real_works = {NAMES[i]: work_of(i, work) for i, work in enumerate(works) if work is not None}
-        around = Surroundings(self._clusters(fleet), real_works, braked)
+        around = Surroundings(_clusters(fleet, room), real_works, braked)
         decision = self._rules.placement(binding_of(workload, plan), around, NOW, PLACEMENT)
         after = decided(plan, decision)
         ordered, orders = self.needed(index, plan), self.needed(index, after)
         problems = check_decision(Writing(workload, plan, after, ordered, orders, works, fleet, decision))
         is_retried = isinstance(decision.result, Unplaceable) or decision.held is not None
         wakes = is_retried or (decision.wake_at is not None and decision.wake_at <= NOW + TICK)
-        return Placing(after, problems, wakes)
+        return Placing(after, problems, "" if decision.held is None else decision.held.reason, wakes)
 
     def _needed(self, index: int, plan: Plan) -> dict[int, int]:
         """The clusters that need a Work, with its replicas."""
         needed = replicas_by_cluster(binding_of(self._world.workloads[index], plan).spec)
         return {NAMES.index(name): replicas for name, replicas in needed.items()}
 
-    def _clusters(self, fleet: Fleet) -> dict[str, Cluster]:
-        return {NAMES[i]: cluster_of(i, seen, self._world.room) for i, seen in enumerate(fleet)}
+
+def _clusters(fleet: Fleet, room: Room = ()) -> dict[str, Cluster]:
+    """The real clusters by name, each with its room."""
+    return {NAMES[i]: cluster_of(i, seen, room[i] if room else ROOM) for i, seen in enumerate(fleet)}

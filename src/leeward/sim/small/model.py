@@ -25,6 +25,10 @@ class TaintMark(NamedTuple):
     age: int = 0
 
 
+MAINTENANCE = TaintMark("maintenance", "NoExecute")
+"""The taint that someone sets on a cluster that is to be empty."""
+
+
 class ClusterObject(NamedTuple):
     """What the Cluster object says; `outage_age` is since when the clock of its outage runs, at most 1 tick."""
 
@@ -39,7 +43,10 @@ class ClusterObject(NamedTuple):
 
 
 class ClusterState(NamedTuple):
-    """`sight` is the truth, `probed` the status that probes give for `probed_age` ticks (at most 1)."""
+    """`sight` is the truth, `probed` the status that probes give for `probed_age` ticks (at most 1).
+
+    The age stands at 1 as long as probes say what the Cluster says.
+    """
 
     sight: Sight = "healthy"
     probed: str = "True"
@@ -57,17 +64,16 @@ class Task(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A binding's spec, and what its status says of it.
+    """A binding's spec, and what is known of it.
 
     `targets` are pairs of cluster and replicas. `rendered`: the Works are said to render the present spec.
-    `held` is the reason of the condition EvictionHeld. `asked`: the user wants something that was not answered yet.
+    `asked`: the user wants something that was not answered yet.
     """
 
     replicas: int
     targets: tuple[tuple[int, int], ...] = ()
     tasks: tuple[Task, ...] = ()
     rendered: bool = False
-    held: str = ""
     asked: bool = True
 
     @property

@@ -7,30 +7,29 @@ The plumbing of controllers is told here in a few lines each, as `leeward.contro
 asked of the real functions.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from leeward.core.failover.health import Sight
-from leeward.sim.small.decisions import Decisions, Rules
+from leeward.sim.small.ageing import aged
+from leeward.sim.small.decisions import Decisions, Placing, Rules
+from leeward.sim.small.members import copy_moves
 from leeward.sim.small.model import (
-    GRACE_TICKS,
+    MAINTENANCE,
     BindingState,
     ClusterState,
-    Copy,
     Move,
     Plan,
     Problem,
     State,
     Step,
     TaintMark,
-    WorkObject,
     with_binding,
     with_cluster,
     with_copy,
     with_work,
 )
-from leeward.sim.small.worlds import NAMES, SmallWorld
-
-MAINTENANCE = TaintMark("maintenance", "NoExecute")
+from leeward.sim.small.works import ordered_work, renders, superseded, with_new_template
+from leeward.sim.small.worlds import SmallWorld
 
 
 class Moves:
@@ -57,6 +56,11 @@ class Moves:
                 return move
         return None
 
+    def held(self, state: State, index: int) -> str:
+        """Why an eviction of the binding is held, as its condition says when the scheduler has looked at it."""
+        placing = self._placings(state)[index]
+        return "" if placing is None else placing.held
+
     def healing(self, state: State) -> Iterator[Move]:
         """Clusters come back, and are no longer to be empty."""
         for index, cluster in enumerate(state.clusters):
@@ -79,15 +83,30 @@ class Moves:
         brake = self._decisions.brake(state.brake, fleet)
         if brake != state.brake:
             yield Move(Step("brake", (int(brake.engaged),)), state._replace(brake=brake))
-        for index, binding in enumerate(state.bindings):
-            if not binding.deleted:
-                placing = self._decisions.place(index, binding.plan, binding.works, fleet, braked)
-                if placing.plan != binding.plan:
-                    after = with_binding(state, index, binding._replace(plan=placing.plan))
-                    yield Move(Step("decide", (index,)), after, problems=placing.problems)
+        for index, (binding, placing) in enumerate(zip(state.bindings, self._placings(state), strict=True)):
+            if placing is not None and placing.plan != binding.plan:
+                after = with_binding(state, index, binding._replace(plan=placing.plan))
+                yield Move(Step("decide", (index,)), after, problems=placing.problems)
             rendered = self._render(index, binding)
             if rendered != binding:
                 yield Move(Step("render", (index,)), with_binding(state, index, rendered))
+
+    def _placings(self, state: State) -> list[Placing | None]:
+        """What the scheduler would write into each binding now; None for what is deleted."""
+        fleet, room = state.fleet, self._room(state)
+        braked = self._decisions.braked(state.brake, fleet)
+        return [
+            None if binding.deleted else self._decisions.place(index, binding.plan, binding.works, fleet, braked, room)
+            for index, binding in enumerate(state.bindings)
+        ]
+
+    def _room(self, state: State) -> tuple[int, ...]:
+        """What every cluster has left; what is known of that is never old."""
+        most = self.world.capacity
+        if most is None:
+            return ()
+        copies = zip(*(binding.copies for binding in state.bindings), strict=True)
+        return tuple(max(0, most - sum(copy.replicas for copy in there if copy is not None)) for there in copies)
 
     def _render(self, index: int, binding: BindingState, unwritten: int | None = None) -> BindingState:
         """The binding controller: Works as the plan needs them, but for the one that cannot be written."""
@@ -95,39 +114,35 @@ class Moves:
         needed: dict[int, int] = {} if binding.deleted else self._decisions.needed(index, plan)
         purging = any(t.mode == "Directly" and binding.works[t.cluster] is not None for t in plan.tasks)
         for cluster, work in enumerate(binding.works):
-            ordered = _ordered(work, needed.get(cluster), purging)
+            ordered = ordered_work(work, needed.get(cluster), purging)
             if cluster != unwritten and ordered != work:
                 binding = with_work(binding, cluster, ordered)
                 copy = binding.copies[cluster]
                 if copy is not None:
-                    is_outdated = copy.outdated or (work is not None and work.outdated)
-                    binding = with_copy(binding, cluster, copy._replace(current=False, outdated=is_outdated))
-        if binding.deleted or plan.rendered or not _renders(binding, needed):
+                    binding = with_copy(binding, cluster, superseded(copy, work, ordered))
+        if binding.deleted or plan.rendered or not renders(binding, needed):
             return binding
         return binding._replace(plan=plan._replace(rendered=True))
 
     def _members(self, state: State) -> Iterator[Move]:
         for index, binding in enumerate(state.bindings):
             for number, cluster in enumerate(state.clusters):
-                for verb, after, problems in _member(binding, number, cluster):
+                for verb, after, problems in copy_moves(binding, number, cluster):
                     yield Move(Step(verb, (index, number)), with_binding(state, index, after), problems=problems)
 
     def _time(self, state: State, busy: bool) -> Iterator[Move]:
         if busy and "slow" not in self.world.faults:
             return
-        after = _older(state)
+        after = aged(state)
         if after != state:
             problems = () if busy else tuple(self._sleepers(state, after))
             yield Move(Step("slow" if busy else "time"), after, busy, problems)
 
     def _sleepers(self, before: State, after: State) -> Iterator[Problem]:
         """Decisions that time has changed, without that the scheduler had set itself an alarm."""
-        fleet, later = before.fleet, after.fleet
-        braked = self._decisions.braked(before.brake, fleet)
-        for index, (old, new) in enumerate(zip(before.bindings, after.bindings, strict=True)):
-            if old.deleted or self._decisions.place(index, old.plan, old.works, fleet, braked).wakes:
-                continue
-            if self._decisions.place(index, new.plan, new.works, later, braked).plan != new.plan:
+        placings = zip(self._placings(before), self._placings(after), after.bindings, strict=True)
+        for index, (old, new, binding) in enumerate(placings):
+            if old is not None and new is not None and not old.wakes and new.plan != binding.plan:
                 yield Problem("L2", f"a decision about app{index + 1} is due, and nothing wakes the scheduler")
 
     def _faults(self, state: State) -> Iterator[Move]:
@@ -160,7 +175,7 @@ class Moves:
         scaled = plan._replace(replicas=replicas, rendered=False, asked=not is_met)
         yield "scale", (replicas,), binding._replace(plan=scaled)
         if any(work is not None and not work.outdated for work in binding.works):
-            yield "update", (), _outdated(binding)
+            yield "update", (), with_new_template(binding)
         yield "delete", (), binding._replace(plan=Plan(plan.replicas), deleted=True)
         rendered = self._render(index, binding)
         for cluster, (old, new) in enumerate(zip(binding.works, rendered.works, strict=True)):
@@ -171,31 +186,6 @@ class Moves:
         """A cluster turns another face to us; the next probe sees it."""
         cluster = self._decisions.probe(state.clusters[index]._replace(sight=sight))
         return _probed(state, index, cluster)
-
-
-def _renders(binding: BindingState, needed: Mapping[int, int]) -> bool:
-    """Whether all Works were brought up to date; one that is being deleted is made anew later."""
-    works = ((binding.works[cluster], replicas) for cluster, replicas in needed.items())
-    return all(w is not None and (w.deleting or (w.replicas == n and not w.outdated)) for w, n in works)
-
-
-def _outdated(binding: BindingState) -> BindingState:
-    """The binding of a template that was changed."""
-    works = tuple(work and work._replace(outdated=True) for work in binding.works)
-    return binding._replace(plan=binding.plan._replace(rendered=False), works=works)
-
-
-def _ordered(work: WorkObject | None, replicas: int | None, purging: bool) -> WorkObject | None:
-    """A Work as it is to be. While a copy is purged Directly none is made, and none grows (Holds: S7)."""
-    if work is None:
-        return None if replicas is None or purging else WorkObject(replicas)
-    if work.deleting or (work.replicas == replicas and not work.outdated):
-        return work
-    if replicas is None:
-        return work._replace(deleting=True, applied=False, reflected=False)
-    if purging and replicas > work.replicas:
-        return work
-    return work._replace(replicas=replicas, outdated=False, applied=False, reflected=False)
 
 
 def _probed(state: State, index: int, cluster: ClusterState) -> State:
@@ -211,68 +201,6 @@ def _probed(state: State, index: int, cluster: ClusterState) -> State:
     return state
 
 
-def _member(
-    binding: BindingState, index: int, cluster: ClusterState
-) -> Iterator[tuple[str, BindingState, tuple[Problem, ...]]]:
-    """What can happen to one copy: the member gets what its Work says, Pods become ready, and that is reported."""
-    work, copy = binding.works[index], binding.copies[index]
-    if copy is not None and copy.ready < copy.replicas:
-        yield "ready", with_copy(binding, index, copy._replace(ready=copy.replicas)), ()
-    if work is None or cluster.sight != "healthy":
-        return
-    is_due = work.deleting or not work.applied or copy is None or not copy.current
-    if cluster.object.ready and is_due:
-        yield "remove" if work.deleting else "apply", _applied(binding, index, work), _check_purge(binding, index, work)
-    if copy is not None and not work.deleting:
-        reported = work._replace(
-            reflected=copy.current,
-            ready=copy.ready,
-            healthy=copy.ready == copy.replicas,
-            since_ready=cluster.object.ready,
-        )
-        if reported != work:
-            yield "report", with_work(binding, index, reported), ()
-
-
-def _applied(binding: BindingState, index: int, work: WorkObject) -> BindingState:
-    copy = binding.copies[index]
-    if work.deleting:
-        return with_copy(with_work(binding, index, None), index, None)
-    ready = 0 if copy is None or copy.outdated else min(copy.ready, work.replicas)
-    return with_copy(with_work(binding, index, work._replace(applied=True)), index, Copy(work.replicas, ready))
-
-
-def _check_purge(binding: BindingState, index: int, work: WorkObject) -> tuple[Problem, ...]:
-    """S7: with `Directly` nothing grows before the old copy is gone."""
-    copy = binding.copies[index]
-    grows = not work.deleting and work.replicas > (0 if copy is None else copy.replicas)
-    purged = [task.cluster for task in binding.plan.tasks if task.mode == "Directly" and task.cluster != index]
-    old = [cluster for cluster in purged if binding.copies[cluster] is not None]
-    if grows and old:
-        return (Problem("S7", f"a copy grows in {NAMES[index]} while the one in {NAMES[old[0]]} is still there"),)
-    return ()
-
-
 def _with_taints(state: State, index: int, taints: tuple[TaintMark, ...]) -> State:
     cluster = state.clusters[index]
     return with_cluster(state, index, cluster._replace(object=cluster.object._replace(taints=taints)))
-
-
-def _older(state: State) -> State:
-    """All ages a tick more, where they are still asked for."""
-    clusters = tuple(map(_older_cluster, state.clusters))
-    bindings = tuple(
-        b._replace(plan=b.plan._replace(tasks=tuple(t._replace(age=min(GRACE_TICKS, t.age + 1)) for t in b.plan.tasks)))
-        if b.plan.tasks
-        else b
-        for b in state.bindings
-    )
-    brake = state.brake if state.brake.calm_age is None else state.brake._replace(calm_age=1)
-    return State(clusters, bindings, brake)
-
-
-def _older_cluster(cluster: ClusterState) -> ClusterState:
-    seen = cluster.object
-    taints = tuple(t._replace(age=1) if t.effect == "NoExecute" and t != MAINTENANCE else t for t in seen.taints)
-    outage_age = None if seen.outage_age is None else 1
-    return cluster._replace(probed_age=1, object=seen._replace(taints=taints, outage_age=outage_age))

@@ -13,7 +13,14 @@ from leeward.api.cluster import APIEnablement, APIResource, Cluster, ClusterSpec
 from leeward.api.codec import encode
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, ObjectMeta, format_time, parse_time
-from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, OUTAGE_ANNOTATION, REFLECTED_CONDITION, execution_space
+from leeward.api.names import (
+    APPLIED_PLACEMENT_ANNOTATION,
+    NOT_READY_TAINT,
+    OUTAGE_ANNOTATION,
+    REFLECTED_CONDITION,
+    UNREACHABLE_TAINT,
+    execution_space,
+)
 from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.api.work import (
     BindingResource,
@@ -29,7 +36,7 @@ from leeward.api.work import (
 )
 from leeward.core.failover.brake import Brake
 from leeward.core.failover.evidence import FULLY_APPLIED
-from leeward.core.failover.taints import TaintDecision
+from leeward.core.failover.taints import NO_EXECUTE, TaintDecision
 from leeward.core.placement import TAINT_MANAGER, TAINT_UNTOLERATED, Decision
 from leeward.core.scheduling import Placed
 from leeward.sim.small.model import (
@@ -48,6 +55,7 @@ TICK = timedelta(seconds=TICK_SECONDS)
 PRESENT, FORMER = 2, 1
 """Generations: the present one, and any other."""
 
+AUTOMATIC_KEYS = (NOT_READY_TAINT, UNREACHABLE_TAINT)
 _LONG_AGO, _LONGER_AGO = NOW - 100 * TICK, NOW - 200 * TICK
 _DEPLOYMENTS = APIEnablement(group_version="apps/v1", resources=(APIResource(name="deployments", kind="Deployment"),))
 _DEPLOYMENT = BindingResource("apps/v1", "Deployment", "app", "default", uid="uid-1")
@@ -83,14 +91,19 @@ def cluster_of(index: int, seen: ClusterObject, room: int) -> Cluster:
 
 
 def tainted(before: ClusterObject, decision: TaintDecision) -> ClusterObject:
-    """The Cluster object with the taints that were decided on; only NoExecute ones have an age that matters."""
+    """The Cluster object with the taints that were decided on.
+
+    Only NoExecute ones have an age that matters; once there is one, nobody asks any more for how long the outage lasts.
+    """
     taints = tuple(
-        TaintMark(t.key, t.effect, age_of(t.time_added, 1) if t.effect == "NoExecute" else 0) for t in decision.taints
+        TaintMark(t.key, t.effect, age_of(t.time_added, 1) if t.effect == NO_EXECUTE else 0) for t in decision.taints
     )
     outage_age = before.outage_age
     if OUTAGE_ANNOTATION in decision.annotations:
         text = decision.annotations[OUTAGE_ANNOTATION]
         outage_age = None if text is None else age_of(parse_time(text), 1)
+    if outage_age is not None and any(taint.key in AUTOMATIC_KEYS and taint.effect == NO_EXECUTE for taint in taints):
+        outage_age = 1
     return before._replace(taints=taints, outage_age=outage_age)
 
 
@@ -147,7 +160,6 @@ def decided(before: Plan, decision: Decision) -> Plan:
         targets=targets,
         tasks=tasks,
         rendered=before.rendered and (targets, tasks) == (before.targets, before.tasks),
-        held="" if decision.held is None else decision.held.reason,
         asked=before.asked and not isinstance(decision.result, Placed),
     )
 

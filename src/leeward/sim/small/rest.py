@@ -3,7 +3,9 @@
 Runs meet soon: what has been found to end well once is not followed again.
 """
 
-from leeward.sim.small.model import BindingState, Plan, Problem, State, Step
+from collections.abc import Iterator
+
+from leeward.sim.small.model import MAINTENANCE, BindingState, Plan, Problem, State, Step
 from leeward.sim.small.moves import Moves
 from leeward.sim.small.symmetry import Symmetry
 from leeward.sim.small.worlds import NAMES, SmallWorld, Workload
@@ -41,7 +43,7 @@ class Ending:
         while state not in self._good:
             way.append(state)
             move = self._moves.by_itself(state)
-            problems = move.problems if move else problems_at_rest(self._world, state)
+            problems = move.problems if move else problems_at_rest(self._world, self._moves, state)
             if move is not None:
                 state = self._symmetry.canonical(move.after)
                 path.append((move.step, state))
@@ -55,48 +57,43 @@ class Ending:
         return [], ()
 
 
-def problems_at_rest(world: SmallWorld, state: State) -> tuple[Problem, ...]:
+def problems_at_rest(world: SmallWorld, moves: Moves, state: State) -> tuple[Problem, ...]:
     """What is wrong with a state in which nothing happens any more."""
     problems: list[Problem] = []
     for index, (workload, binding) in enumerate(zip(world.workloads, state.bindings, strict=True)):
-        problems += _unheld(index, binding)
+        held = moves.held(state, index)
+        if binding.plan.tasks and not held:
+            names = ", ".join(NAMES[task.cluster] for task in binding.plan.tasks)
+            text = f"the eviction of app{index + 1} from {names} never ends, and nothing says why"
+            problems.append(Problem("L3", text))
         if is_whole(state):
-            problems += [Problem("L1", f"app{index + 1} {text}") for text in _unfinished(workload, binding)]
-    if is_whole(state) and state.brake.engaged:
-        problems.append(Problem("L3", "the brake is never released"))
-    problems += [
-        Problem("L3", f"{NAMES[index]} is well and keeps its taints")
-        for index, cluster in enumerate(state.clusters)
-        if cluster.sight == "healthy" and cluster.object.taints and is_whole(state)
-    ]
-    return tuple(problems)
+            problems += [Problem("L1", f"app{index + 1} {text}") for text in _unfinished(workload, binding, held)]
+    return (*problems, *(_left_behind(state) if is_whole(state) else ()))
+
+
+def _left_behind(state: State) -> Iterator[Problem]:
+    """L3, of clusters that are all well."""
+    if state.brake.engaged:
+        yield Problem("L3", "the brake is never released")
+    for index, cluster in enumerate(state.clusters):
+        if cluster.object.taints:
+            yield Problem("L3", f"{NAMES[index]} is well and keeps its taints")
 
 
 def is_whole(state: State) -> bool:
     """Whether nothing is left that only a person or the world could heal."""
-    return all(
-        cluster.sight == "healthy" and all(taint.key != "maintenance" for taint in cluster.object.taints)
-        for cluster in state.clusters
-    )
+    return all(cluster.sight == "healthy" and MAINTENANCE not in cluster.object.taints for cluster in state.clusters)
 
 
-def _unheld(index: int, binding: BindingState) -> list[Problem]:
-    """Each eviction task ends, is withdrawn, or is held with a condition."""
-    if binding.deleted or not binding.plan.tasks or binding.plan.held:
-        return []
-    names = ", ".join(NAMES[task.cluster] for task in binding.plan.tasks)
-    return [Problem("L3", f"the eviction of app{index + 1} from {names} never ends, and nothing says why")]
-
-
-def _unfinished(workload: Workload, binding: BindingState) -> list[str]:
+def _unfinished(workload: Workload, binding: BindingState, held: str) -> list[str]:
     """Why a binding is not as it should be in a world that is whole."""
     if binding.deleted:
         left = [NAMES[i] for i, work in enumerate(binding.works) if work or binding.copies[i]]
         return [f"is deleted, and remains in {', '.join(left)}"] if left else []
-    return [*_misplaced(workload, binding.plan), *_miscarried(binding)]
+    return [*_misplaced(workload, binding.plan, held), *_miscarried(binding)]
 
 
-def _misplaced(workload: Workload, plan: Plan) -> list[str]:
+def _misplaced(workload: Workload, plan: Plan, held: str) -> list[str]:
     found: list[str] = []
     if workload.is_divided and sum(plan.assigned.values()) != plan.replicas:
         found.append(f"has places for {sum(plan.assigned.values())} of {plan.replicas} replicas")
@@ -104,8 +101,8 @@ def _misplaced(workload: Workload, plan: Plan) -> list[str]:
         found.append(f"is placed in {len(plan.targets)} clusters")
     if not workload.is_divided and any(replicas != plan.replicas for _, replicas in plan.targets):
         found.append("is not placed with all its replicas")
-    if plan.tasks or plan.held:
-        found.append(f"keeps an eviction ({plan.held or 'open'})")
+    if plan.tasks or held:
+        found.append(f"keeps an eviction ({held or 'open'})")
     return found
 
 

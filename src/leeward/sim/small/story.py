@@ -96,7 +96,7 @@ def _placed(state: State) -> str:
 def _plan(plan: Plan) -> str:
     targets = ", ".join(f"{NAMES[cluster]}:{replicas}" for cluster, replicas in plan.targets) or "nowhere"
     leaving = f", leaving {', '.join(map(_task, plan.tasks))}" if plan.tasks else ""
-    return f"{targets} of {plan.replicas}{leaving}{f' ({plan.held})' if plan.held else ''}"
+    return f"{targets} of {plan.replicas}{leaving}"
 
 
 def _task(task: Task) -> str:

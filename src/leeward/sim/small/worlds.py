@@ -57,13 +57,13 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class SmallWorld:
-    """`room` is how many more Pods every cluster always says it has."""
+    """`capacity` is how many Pods run in every cluster at most; None where there is always room."""
 
     name: str
     clusters: int
     workloads: tuple[Workload, ...]
     faults: tuple[Fault, ...]
-    room: int = 100
+    capacity: int | None = None
     most_faults: int = field(default=MOST_FAULTS)
 
 
@@ -94,19 +94,23 @@ def divided(weights: Mapping[str, int] | None = None, *, aggregated: bool = Fals
 
 
 _STATIC = Workload(divided({"m1": 1, "m2": 2}), 3, scaled=4)
-_ALL_FAULTS: tuple[Fault, ...] = ("cut", "fail", "taint", "scale", "unwritten", "slow")
+_ONE_COPY = Workload(duplicated(1), 1, scaled=2)
+_PURGED = Workload(duplicated(1), 1, scaled=2, purge_mode="Directly")
 
 WORLDS = (
-    SmallWorld("static weights", 2, (_STATIC,), _ALL_FAULTS),
+    SmallWorld("drained clusters", 2, (_ONE_COPY,), ("taint", "fail")),
+    SmallWorld("new templates", 2, (_ONE_COPY,), ("taint", "update", "unwritten")),
+    SmallWorld("static weights", 2, (_STATIC,), ("cut", "scale")),
+    SmallWorld("static weights, drained", 2, (_STATIC,), ("taint", "scale", "fail")),
     SmallWorld("static weights of three", 3, (Workload(divided({"m1": 1, "m2": 1, "m3": 1}), 3, 4),), ("cut", "fail")),
-    SmallWorld("dynamic weights", 3, (Workload(divided(), 4, 2),), ("cut", "taint", "scale"), room=2),
-    SmallWorld("aggregated", 3, (Workload(divided(aggregated=True), 2, 4),), ("cut", "fail", "taint"), room=4),
+    SmallWorld("dynamic weights", 3, (Workload(divided(), 4, 2),), ("cut", "taint", "scale")),
+    SmallWorld("little room", 2, (Workload(divided(), 4, 3),), ("taint", "scale", "fail"), capacity=3),
+    SmallWorld("little room, outages", 3, (Workload(divided(), 3, 4),), ("cut", "taint"), capacity=2),
+    SmallWorld("aggregated", 3, (Workload(divided(aggregated=True), 2, 4),), ("cut", "fail", "taint"), capacity=4),
     SmallWorld("duplicated everywhere", 3, (Workload(duplicated(), 1, 2),), ("cut", "fail", "taint")),
-    SmallWorld(
-        "duplicated to two of three", 3, (Workload(duplicated(2), 1, 2),), ("cut", "taint", "update", "unwritten")
-    ),
-    SmallWorld("directly", 3, (Workload(duplicated(1), 1, 2, "Directly"),), ("cut", "fail", "taint", "scale")),
-    SmallWorld("refused credentials", 3, (Workload(duplicated(1), 1, 2),), ("cut", "refuse", "slow")),
-    SmallWorld("two bindings", 3, (Workload(duplicated(1), 1, 2),) * 2, ("cut", "fail")),
+    SmallWorld("duplicated to two of three", 3, (Workload(duplicated(2), 1, 2),), ("cut", "taint", "unwritten")),
+    SmallWorld("purged directly", 3, (_PURGED,), ("cut", "fail", "taint", "scale")),
+    SmallWorld("refused credentials", 3, (_ONE_COPY,), ("cut", "refuse", "slow")),
+    SmallWorld("two bindings", 3, (_ONE_COPY, _ONE_COPY), ("cut", "fail")),
     SmallWorld("two bindings, deleted", 2, (_STATIC, Workload(duplicated(), 1, 2)), ("cut", "delete", "scale")),
 )
