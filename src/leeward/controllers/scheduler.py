@@ -22,7 +22,12 @@ from leeward.api.cluster import Cluster
 from leeward.api.codec import encode, to_wire
 from leeward.api.diff import status_patch
 from leeward.api.meta import Condition, Manifest, find_condition, remove_condition, set_condition, wire_time
-from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, EVICTION_HELD_CONDITION, cluster_of_execution_space
+from leeward.api.names import (
+    APPLIED_PLACEMENT_ANNOTATION,
+    EVICTION_HELD_CONDITION,
+    HOME_ANNOTATION,
+    cluster_of_execution_space,
+)
 from leeward.api.policy import Placement
 from leeward.api.resource import CLUSTERS, WORKS, Resource
 from leeward.api.work import Binding, ResourceBindingStatus, TargetCluster, Work
@@ -257,6 +262,10 @@ class Scheduler:
         if decision.withdrawn:
             message = f"Cluster {decision.withdrawn} is back with a healthy copy: its eviction is withdrawn."
             self._recorder.normal(resource, after, "EvictionWithdrawn", message)
+        if decision.returning:
+            parts = ", ".join(f"{count} to {cluster}" for cluster, count in sorted(decision.returning.items()))
+            message = f"Moving replicas back: {parts}. What they leave shrinks when they are healthy."
+            self._recorder.normal(resource, after, "FailbackStarted", message)
         old_held = find_condition(before.status.conditions, EVICTION_HELD_CONDITION)
         if decision.held is not None and not decision.foreign_held and _is_news(old_held, decision.held.message):
             self._recorder.warning(resource, after, "EvictWorkloadFromClusterFailed", decision.held.message)
@@ -368,7 +377,11 @@ def _matters(old: Cluster, new: Cluster) -> bool:
 
 
 def _depends_on_health(binding: Binding) -> bool:
-    return bool(binding.spec.graceful_eviction_tasks) or application_failover(binding.spec) is not None
+    return (
+        bool(binding.spec.graceful_eviction_tasks)
+        or application_failover(binding.spec) is not None
+        or HOME_ANNOTATION in binding.metadata.annotations
+    )
 
 
 def _is_waiting(binding: Binding) -> bool:

@@ -5,8 +5,9 @@ application has lost its place and gained none. Here the three are composed, and
 
     decide_stay  ->  what must go        (core.failover.eviction)
     watch        ->  what has failed     (core.failover.application)
-    schedule     ->  where it goes       (core.scheduling)
+    find_place   ->  where it goes       (core.failover.places, core.scheduling)
     assess_tasks ->  what is finished    (core.failover.graceful)
+    failback     ->  what returns home   (core.failover.failback)
 
 Holds: S1, S2, S3, S4, S11, C2.
 """
@@ -18,6 +19,7 @@ from datetime import datetime
 import msgspec
 
 from leeward.api.cluster import Cluster
+from leeward.api.failback import FailbackOptions
 from leeward.api.meta import Condition, wire_time
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.application import (
@@ -35,19 +37,19 @@ from leeward.core.failover.application import (
     watch,
 )
 from leeward.core.failover.eviction import Eviction, PurgeMode, due_evictions, last_resort_at, purge_mode, replicas_in
+from leeward.core.failover.failback import decide_failback
 from leeward.core.failover.graceful import Assessment, assess_tasks
 from leeward.core.failover.holding import held_for_place, held_tasks, held_turn, is_automatic
+from leeward.core.failover.home import Home, failback_options, home_patch, parse_home, remembered_home
 from leeward.core.failover.leaving import NOTHING, leave, leave_further
 from leeward.core.failover.places import (
-    candidates,
     find_part,
     find_place,
     is_leaving,
-    tolerating_hold_down,
-    would_fit_held_down,
+    place_anew,
 )
 from leeward.core.failover.recovery import find_withdrawal
-from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling, schedule
+from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 
 DEFAULT_SCHEDULER = "default-scheduler"
 TAINT_MANAGER = "TaintManager"
@@ -100,6 +102,7 @@ class Decision:
     """What a binding is to be. `result` is what scheduling said, None where it had nothing to do.
 
     `held` is the condition EvictionHeld where an eviction is held back or cannot be finished, None where there is none.
+    `returning` are the replicas that a failback brings back, by cluster.
     `foreign`: another scheduler places this binding, or scheduling is suspended; what it says of that is not ours.
     `foreign_held`: another process evicts, and keeps the condition EvictionHeld.
     `annotations` are the changes of the binding's annotations, None for one that goes.
@@ -112,6 +115,7 @@ class Decision:
     evicted: tuple[Eviction, ...] = ()
     finished: tuple[str, ...] = ()
     withdrawn: str = ""
+    returning: Mapping[str, int] = field(default_factory=dict[str, int])
     foreign: bool = False
     foreign_held: bool = False
     annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
@@ -124,9 +128,13 @@ def decide_placement(
     """The whole decision for one binding, on one snapshot of its surroundings."""
     fleet = around.fleet
     assessment = _assess(binding, around, now, settings)
-    withdrawal = find_withdrawal(binding, fleet, around.works, now) if settings.withdraw else None
+    options = failback_options(binding)
+    home = parse_home(binding) if options.automatic else None
+    grace = settings.graceful_seconds
+    withdrawal = find_withdrawal(binding, fleet, around.works, now, grace) if settings.withdraw else None
     if withdrawal is not None:
-        return Decision(withdrawal.clusters, withdrawal.tasks, withdrawn=withdrawal.cluster)
+        kept = home_patch(binding, None if withdrawal.given_up else home)
+        return Decision(withdrawal.clusters, withdrawal.tasks, withdrawn=withdrawal.cluster, annotations=kept)
     spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=assessment.kept)
     due, next_due = due_evictions(spec, fleet, now) if settings.evict else ((), None)
     braked = tuple(e for e in due if around.brake and is_automatic(e, fleet[e.cluster]))
@@ -139,6 +147,10 @@ def decide_placement(
         decision = _fail_over(binding, spec, watched, fleet, now, settings)
     else:
         decision = _place(binding, spec, fleet, now, settings, watched.record.left)
+    if home is not None and not (due or braked or around.brake) and _is_quiet(binding, decision, settings):
+        home, decision = _return(binding, decision, home, around, now, options)
+    elif options.automatic:
+        home = remembered_home(home, spec, decision.evicted, fleet, now)
     failed = tuple(eviction.cluster for eviction in decision.evicted if not eviction.taints)
     record = after_leaving(watched.record, failed, remember=not settings.exact_health)
     instants = (assessment.wake_at, next_due, watched.wake_at, decision.wake_at)
@@ -147,7 +159,7 @@ def decide_placement(
         held=decision.held or held_turn(waiting, around.waits) or held_tasks(assessment, braked, around.works),
         foreign=not _may_schedule(spec, settings),
         finished=assessment.finished,
-        annotations=record_patch(binding, record) if settings.watch else {},
+        annotations={**(record_patch(binding, record) if settings.watch else {}), **home_patch(binding, home)},
         foreign_held=not settings.tells_held,
         wake_at=min((instant for instant in instants if instant is not None), default=None),
     )
@@ -161,6 +173,24 @@ def _assess(binding: Binding, around: Surroundings, now: datetime, settings: Pla
     return assess_tasks(
         binding, around.fleet, around.works, now, settings.graceful_seconds, exact=settings.exact_health
     )
+
+
+def _is_quiet(binding: Binding, decision: Decision, settings: PlacementSettings) -> bool:
+    """Whether nothing else happens to the binding, so that it may take a step home."""
+    spec = binding.spec
+    is_moving = bool(spec.graceful_eviction_tasks) or decision.clusters != spec.clusters or decision.held is not None
+    return settings.graceful and _may_schedule(spec, settings) and bool(spec.clusters) and not is_moving
+
+
+def _return(
+    binding: Binding, decision: Decision, home: Home, around: Surroundings, now: datetime, options: FailbackOptions
+) -> tuple[Home | None, Decision]:
+    """One step home, where one is to be taken, and what remains to be remembered."""
+    failback = decide_failback(binding, home, around.fleet, around.works, now, options)
+    if failback.spec is None:
+        return failback.home, replace(decision, wake_at=failback.wake_at)
+    after = failback.spec
+    return failback.home, Decision(after.clusters, after.graceful_eviction_tasks, returning=failback.moved)
 
 
 def _watch(
@@ -188,12 +218,7 @@ def _place(
         return Decision(spec.clusters, spec.graceful_eviction_tasks)
     if not needs_scheduling(_with_spec(binding, spec), fleet):
         return Decision(spec.clusters, spec.graceful_eviction_tasks)
-    shunned = set(shunned) - {target.name for target in spec.clusters}
-    result = schedule(spec, binding.status, candidates(spec, fleet, now, shunned))
-    if shunned and isinstance(result, Unplaceable):
-        result = schedule(spec, binding.status, candidates(spec, fleet, now))
-    if would_fit_held_down(result, fleet):
-        result = schedule(tolerating_hold_down(spec), binding.status, candidates(spec, fleet, now))
+    result = place_anew(binding, spec, fleet, now, shunned)
     match result:
         case Placed():
             clusters = result.clusters

@@ -172,3 +172,18 @@ def shapes(api_version: str, kind: str) -> list[Manifest]:
         specs += [dict.fromkeys(FIELDS, junk), dict.fromkeys(FIELDS, members), {field: [members] for field in FIELDS}]
     base = {"apiVersion": api_version, "kind": kind}
     return [base | {"metadata": junk, "spec": spec, "webhooks": junk} for spec in specs for junk in JUNK]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        ("leeward.dev/failback", "Sometimes"),
+        ("leeward.dev/failback-after", "ten minutes"),
+        ("leeward.dev/failback-pace", "0%"),
+    ],
+)
+def test_a_policy_whose_failback_cannot_be_read_is_refused(annotation: str, value: str) -> None:
+    asked = policy({})
+    asked["metadata"]["annotations"] = {annotation: value}
+    (problem,) = problems_of(asked)
+    assert problem.startswith(f'metadata.annotations[{annotation}]: Invalid value: "{value}": must be ')

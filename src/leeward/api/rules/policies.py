@@ -5,6 +5,7 @@ Karmada: pkg/util/validation, pkg/webhook/propagationpolicy.
 
 from collections import Counter
 
+from leeward.api.failback import FailbackFault, parse_failback
 from leeward.api.rules.node import Node, Problems
 from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
@@ -13,7 +14,8 @@ from leeward.api.rules.texts import qualified_name_fault
 
 def propagation_policy_problems(policy: Node, old: Node | None, id_label: str) -> Problems:
     """In three steps, as in Karmada: later ones are only reached when the earlier ones found nothing."""
-    for step in (_scheduler_problems(policy, old), _spec_problems(policy), _id_problems(policy, old, id_label)):
+    spec_problems = (*_spec_problems(policy), *_option_problems(policy["metadata"]["annotations"]))
+    for step in (_scheduler_problems(policy, old), spec_problems, _id_problems(policy, old, id_label)):
         problems = list(step)
         yield from problems
         if problems:
@@ -43,6 +45,15 @@ def _spec_problems(policy: Node) -> Problems:
     yield from _suspension_problems(spec["suspension"])
     if namespace:
         yield from selector_namespace_problems(spec["resourceSelectors"], namespace)
+
+
+def _option_problems(annotations: Node) -> Problems:
+    try:
+        parse_failback({key: value for key, value in annotations.mapping.items() if isinstance(value, str)})
+    except FailbackFault as error:
+        yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
+            error.fault
+        )
 
 
 def _failover_problems(spec: Node) -> Problems:

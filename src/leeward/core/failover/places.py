@@ -1,6 +1,7 @@
 """Where copies may go: the scheduling pipeline, asked on behalf of a failover.
 
     candidates   the clusters that a copy would not have to leave again at once
+    place_anew   the question of a user's change, as Karmada's scheduler answers it
     find_place   a place for all that leaves; what stays is frozen where it is
     find_part    a place for as many replicas as find one; the others stay where they were
 
@@ -70,17 +71,43 @@ def find_place(
     that a spread constraint asks for. As a `last_resort` clusters that are held down will do.
     """
     result = _find_place(binding, left, fleet, now, suspects, staying)
-    if last_resort and would_fit_held_down(result, fleet):
-        return _find_place(binding, tolerating_hold_down(left), fleet, now, suspects, staying)
+    if last_resort and _would_fit_held_down(result, fleet):
+        return _find_place(binding, _tolerating_hold_down(left), fleet, now, suspects, staying)
     return result
 
 
-def would_fit_held_down(result: Placed | Unplaceable, fleet: Mapping[str, Cluster]) -> bool:
+def place_anew(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    shunned: Collection[str] = (),
+) -> Placed | Unplaceable:
+    """Scheduling that a change of the binding asks for, as Karmada answers it.
+
+    Nothing new goes to the `shunned` clusters, nor to those that are held down, as long as it can go elsewhere. A
+    target of which a part is leaving is no candidate, and keeps the other part.
+    """
+    leaving = {task.from_cluster for task in spec.graceful_eviction_tasks}
+    parts = tuple(target for target in spec.clusters if spec.is_divided and target.name in leaving)
+    asked = spec if sum(target.replicas for target in parts) > spec.replicas else _without_frozen(spec, parts, ())
+    but = set(shunned) - {target.name for target in spec.clusters}
+    result = schedule(asked, binding.status, candidates(spec, fleet, now, but))
+    if but and isinstance(result, Unplaceable):
+        result = schedule(asked, binding.status, candidates(spec, fleet, now))
+    if _would_fit_held_down(result, fleet):
+        result = schedule(_tolerating_hold_down(asked), binding.status, candidates(spec, fleet, now))
+    if isinstance(result, Unplaceable) or asked is spec:
+        return result
+    return replace(result, clusters=tuple(sorted((*result.clusters, *parts), key=lambda target: target.name)))
+
+
+def _would_fit_held_down(result: Placed | Unplaceable, fleet: Mapping[str, Cluster]) -> bool:
     """Whether nothing was found, and clusters that are held down were not considered."""
     return isinstance(result, Unplaceable) and any(is_held_down(fleet[name]) for name in result.rejected)
 
 
-def tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
+def _tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
     placement = spec.placement or Placement()
     tolerations = (*placement.cluster_tolerations, Toleration(key=FLAPPING_TAINT, operator="Exists"))
     placement = msgspec.structs.replace(placement, cluster_tolerations=tolerations)

@@ -8,51 +8,86 @@ Karmada has no such thing: there a task outlives the outage, and the recovered c
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.eviction import decide_stay, replicas_in
 from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
+from leeward.core.failover.failback import FAILBACK
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
 from leeward.core.scheduling.steps import filter_clusters
 
+TAINT_UNTOLERATED = "TaintUntolerated"
+WITHDRAWN = (TAINT_UNTOLERATED, APPLICATION_FAILURE, FAILBACK)
+"""The reasons of tasks that may be withdrawn; what someone else evicts is evicted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """The result with the old copy back in it, and the tasks that are left."""
+    """The result with the old copy back in it, and the tasks that are left.
+
+    `given_up`: it was a way home, and took too long.
+    """
 
     cluster: str
     clusters: tuple[TargetCluster, ...]
     tasks: tuple[GracefulEvictionTask, ...]
+    given_up: bool = False
 
 
 def find_withdrawal(
-    binding: Binding, clusters: Mapping[str, Cluster], works: Mapping[str, Work], now: datetime
+    binding: Binding,
+    clusters: Mapping[str, Cluster],
+    works: Mapping[str, Work],
+    now: datetime,
+    grace_seconds: float,
 ) -> Withdrawal | None:
     """The first open task that is to be withdrawn. Holds: S1, S3."""
     spec = binding.spec
     if not is_current(binding) or placement_changed(binding):
         return None
     for task in spec.graceful_eviction_tasks:
+        if task.reason == FAILBACK and not _has_failed(spec, task, clusters, now, grace_seconds):
+            continue
         if not _is_alive_again(spec, task, clusters.get(task.from_cluster), works.get(task.from_cluster), now):
             continue
         result = _with_old_copy(spec, task, clusters, works)
         if result is not None:
             tasks = tuple(t for t in spec.graceful_eviction_tasks if t is not task)
-            return Withdrawal(task.from_cluster, result, tasks)
+            given_up = task.reason == FAILBACK and _is_late(task, now, grace_seconds)
+            return Withdrawal(task.from_cluster, result, tasks, given_up)
     return None
+
+
+def _has_failed(
+    spec: ResourceBindingSpec,
+    task: GracefulEvictionTask,
+    clusters: Mapping[str, Cluster],
+    now: datetime,
+    grace_seconds: float,
+) -> bool:
+    """A way home ends where a cluster is lost meanwhile, and where nothing has become healthy in time."""
+    return _is_late(task, now, grace_seconds) or any(
+        target.name not in clusters or not clusters[target.name].is_ready for target in spec.clusters
+    )
+
+
+def _is_late(task: GracefulEvictionTask, now: datetime, grace_seconds: float) -> bool:
+    seconds = grace_seconds if task.grace_period_seconds is None else task.grace_period_seconds
+    return task.creation_timestamp is not None and now > task.creation_timestamp + timedelta(seconds=seconds)
 
 
 def _is_alive_again(
     spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster | None, work: Work | None, now: datetime
 ) -> bool:
-    if cluster is None or cluster.is_being_deleted or task.reason != "TaintUntolerated":
+    if cluster is None or cluster.is_being_deleted or task.reason not in WITHDRAWN:
         return False
-    if task.purge_mode == "Directly" or work is None or work.metadata.deletion_timestamp is not None:
+    if task.purge_mode in ("Directly", "Never") or work is None or work.metadata.deletion_timestamp is not None:
         return False
     tolerations = spec.placement.cluster_tolerations if spec.placement else ()
     may_stay = not decide_stay(cluster.spec.taints, tolerations, now).is_over(now)
@@ -76,13 +111,17 @@ def _with_old_copy(
     back, stayed = task.replicas or 0, replicas_in(spec, task.from_cluster)
     if spec.is_divided:
         ready = {t.name: min(t.replicas, seen_ready(works.get(t.name), clusters.get(t.name))) for t in others}
+        if task.reason == FAILBACK:
+            back = min(back, sum(target.replicas - ready[target.name] for target in others))
         kept = _less(others, ready, back)
     else:
         kept = _fewer(
             spec, {t.name for t in others if is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas)}
         )
     old = TargetCluster(task.from_cluster, back + stayed)
-    return None if kept is None else tuple(sorted((*kept, old), key=lambda target: target.name))
+    if kept is None or back + stayed == 0 < (task.replicas or 0):
+        return None
+    return tuple(sorted((*kept, old), key=lambda target: target.name))
 
 
 def _less(

@@ -2,7 +2,8 @@
 
 `spec.clusters` and `spec.gracefulEvictionTasks` are the scheduler's, `spec.requiredBy` the dependencies distributor's.
 
-Karmada: pkg/detector/detector.go (`BuildResourceBinding`, `BuildClusterResourceBinding`); same.
+Karmada: pkg/detector/detector.go (`BuildResourceBinding`, `BuildClusterResourceBinding`); same, and the
+options that a policy gives by annotations of ours come along.
 """
 
 from typing import Any
@@ -28,6 +29,7 @@ from leeward.api.work import (
     WorkloadAffinityGroups,
 )
 from leeward.core.interpreter import replicas_of
+from leeward.core.propagation.claiming import OPTION_ANNOTATIONS
 
 API_VERSION = "work.karmada.io/v1alpha2"
 
@@ -66,12 +68,13 @@ def _metadata(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> Manif
     metadata: ReadOnlyManifest = template["metadata"]
     namespace: str = metadata.get("namespace", "")
     labels, annotations = claim(policy)
+    options = {key: value for key, value in policy.metadata.annotations.items() if key in OPTION_ANNOTATIONS}
     finalizer = BINDING_CONTROLLER_FINALIZER if namespace else CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER
     return {
         "name": binding_name(template["kind"], metadata["name"]),
         **({"namespace": namespace} if namespace else {}),
         "labels": labels,
-        "annotations": annotations,
+        "annotations": annotations | options,
         "finalizers": [finalizer],
         "ownerReferences": [_owner(template)],
     }

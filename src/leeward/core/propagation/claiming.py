@@ -10,6 +10,9 @@ from leeward.api.meta import Manifest, ReadOnlyManifest, annotations_of, labels_
 from leeward.api.names import (
     CLUSTER_POLICY_ID_LABEL,
     CLUSTER_POLICY_NAME_ANNOTATION,
+    FAILBACK_AFTER_ANNOTATION,
+    FAILBACK_ANNOTATION,
+    FAILBACK_PACE_ANNOTATION,
     POLICY_ID_LABEL,
     POLICY_NAME_ANNOTATION,
     POLICY_NAMESPACE_ANNOTATION,
@@ -17,6 +20,8 @@ from leeward.api.names import (
 
 CLAIM_LABELS = (POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL)
 CLAIM_ANNOTATIONS = (POLICY_NAMESPACE_ANNOTATION, POLICY_NAME_ANNOTATION, CLUSTER_POLICY_NAME_ANNOTATION)
+OPTION_ANNOTATIONS = (FAILBACK_ANNOTATION, FAILBACK_AFTER_ANNOTATION, FAILBACK_PACE_ANNOTATION)
+"""Options that a binding has from its policy."""
 OWNED_FIELDS = frozenset(
     {
         "resource",
@@ -60,7 +65,9 @@ def binding_patch(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manif
         "metadata": {
             **metadata,
             "labels": _with_marks(labels_of(present), CLAIM_LABELS, labels_of(desired)),
-            "annotations": _with_marks(annotations_of(present), CLAIM_ANNOTATIONS, annotations_of(desired)),
+            "annotations": _with_marks(
+                annotations_of(present), CLAIM_ANNOTATIONS + OPTION_ANNOTATIONS, annotations_of(desired)
+            ),
         },
         "spec": {key: value for key, value in spec.items() if key not in OWNED_FIELDS} | dict(desired["spec"]),
     }

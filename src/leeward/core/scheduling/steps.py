@@ -86,7 +86,7 @@ def as_they_are(request: Request, names: Iterable[str]) -> tuple[TargetCluster, 
 
 def candidates_of(request: Request, clusters: Sequence[Cluster], profile: Profile) -> list[Candidate]:
     """The clusters that passed the filters, with their scores and their room."""
-    room_in = _room(request, profile)
+    room_in = room_of(request, profile)
     return [
         Candidate(
             cluster,
@@ -99,7 +99,7 @@ def candidates_of(request: Request, clusters: Sequence[Cluster], profile: Profil
     ]
 
 
-def _room(request: Request, profile: Profile) -> Callable[[Cluster], int]:
+def room_of(request: Request, profile: Profile) -> Callable[[Cluster], int]:
     """How many more replicas (or sets of components) fit into a cluster, by the lowest estimate."""
     spec = request.spec
     if spec.replicas == 0 and not spec.components:

@@ -1,0 +1,66 @@
+"""The failback that a policy asks for by annotations: whether, after how long, and in which steps.
+
+leeward.dev/failback: Automatic     (default Never)
+leeward.dev/failback-after: 10m     of uninterrupted health of the returned cluster; 1h30m, 90s, ...
+leeward.dev/failback-pace: 25%      of all replicas in one step, rounded up; or a number of replicas, as in 2
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION
+
+NEVER, AUTOMATIC = "Never", "Automatic"
+
+_SECONDS = {"h": 3600, "m": 60, "s": 1}
+_DURATION = re.compile(r"(\d{1,6}[hms]){1,3}")
+_PACE = re.compile(r"([1-9]\d{0,8})(%?)")
+
+
+@dataclass(frozen=True, slots=True)
+class FailbackOptions:
+    """`step` is a number of replicas, or with `is_share` a percentage of all."""
+
+    automatic: bool = False
+    after_seconds: int = 600
+    step: int = 25
+    is_share: bool = True
+
+    def replicas_of_step(self, replicas: int) -> int:
+        """At least one."""
+        return max(1, -(-replicas * self.step // 100)) if self.is_share else self.step
+
+
+class FailbackFault(ValueError):
+    """What is wrong with the value of an annotation, for people."""
+
+    def __init__(self, annotation: str, fault: str) -> None:
+        super().__init__(f"{annotation}: {fault}")
+        self.annotation = annotation
+        self.fault = fault
+
+
+def parse_failback(annotations: Mapping[str, str]) -> FailbackOptions:
+    """Raises: FailbackFault."""
+    options = FailbackOptions()
+    mode = annotations.get(FAILBACK_ANNOTATION, NEVER)
+    if mode not in (NEVER, AUTOMATIC):
+        raise FailbackFault(FAILBACK_ANNOTATION, f"must be {NEVER} or {AUTOMATIC}")
+    step, is_share = _parse_pace(annotations.get(FAILBACK_PACE_ANNOTATION, f"{options.step}%"))
+    after = annotations.get(FAILBACK_AFTER_ANNOTATION, f"{options.after_seconds}s")
+    return FailbackOptions(mode == AUTOMATIC, _parse_after(after), step, is_share)
+
+
+def _parse_after(text: str) -> int:
+    if not _DURATION.fullmatch(text):
+        raise FailbackFault(FAILBACK_AFTER_ANNOTATION, "must be a duration in hours, minutes and seconds, as in 10m")
+    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([hms])", text))
+
+
+def _parse_pace(text: str) -> tuple[int, bool]:
+    match = _PACE.fullmatch(text)
+    if match is None or (match[2] and int(match[1]) > 100):
+        fault = "must be the replicas of one step: a number from 1, or a share of all from 1% to 100%"
+        raise FailbackFault(FAILBACK_PACE_ANNOTATION, fault)
+    return int(match[1]), bool(match[2])
