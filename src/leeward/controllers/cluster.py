@@ -14,7 +14,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.codec import to_wire
 from leeward.api.core import Lease, Namespace, Taint
 from leeward.api.diff import status_patch
-from leeward.api.meta import ObjectMeta, format_time, set_condition
+from leeward.api.meta import Manifest, ObjectMeta, format_time, parse_time, set_condition
 from leeward.api.names import (
     CLUSTER_CONTROLLER_FINALIZER,
     CLUSTER_NAMESPACE,
@@ -24,16 +24,18 @@ from leeward.api.names import (
     SYSTEM_LABEL,
     execution_space,
 )
-from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES, WORKS
+from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES, WORKS, Resource
 from leeward.api.work import Work
 from leeward.client import AlreadyExists, NotFound
 from leeward.core.failover.flapping import Flapping, HoldDownSettings, decide_hold_down
-from leeward.core.failover.liveness import Patience, decide_liveness
+from leeward.core.failover.liveness import Patience, decide_liveness, last_seen_before
 from leeward.core.failover.taints import decide_taints, describe_taints, stamp_no_execute
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.plane import ControlPlane
 
 RETRY_SECONDS = 2.0
+LEASE_MANIFESTS = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)
+"""With all that the API server notes of them."""
 BRAKED_PAUSE = timedelta(seconds=30)
 """How soon a cluster that the brake holds is looked at again, should no event tell that it was released."""
 
@@ -61,6 +63,8 @@ class ClusterController:
         self._clusters = plane.informers.of(CLUSTERS)
         self._leases = plane.informers.of(LEASES, CLUSTER_NAMESPACE)
         self._last_seen: dict[str, datetime] = {}
+        self._received: Mapping[str, datetime] | None = None
+        self._started = plane.clock.now()
         self._controller = plane.controller("cluster-controller", self.reconcile)
 
     def start(self) -> None:
@@ -73,6 +77,7 @@ class ClusterController:
     async def reconcile(self, name: str) -> datetime | None:
         await self._clusters.wait_synced()
         await self._brake.wait_synced()
+        await self._recall()
         cluster = self._clusters.get(name)
         if cluster is None:
             return None
@@ -90,7 +95,7 @@ class ClusterController:
             if old is not None:
                 self._last_seen.pop(old.name, None)
             return
-        if old is None or (old.status != new.status and new.ready is not None and new.ready.status != "Unknown"):
+        if old is not None and old.status != new.status and new.ready is not None and new.ready.status != "Unknown":
             self._last_seen[new.name] = self._plane.clock.now()
         if old is not None and old.is_ready != new.is_ready:
             self._tell(new)
@@ -113,14 +118,32 @@ class ClusterController:
             self._controller.queue.add(cluster.name)
 
     def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:
-        if new is not None and (old is None or old.spec.renew_time != new.spec.renew_time):
+        """What is there already when we start was received by someone before us."""
+        if new is None or (old is not None and old.spec.renew_time == new.spec.renew_time):
+            return
+        if old is not None or self._received is not None:
             self._last_seen[new.name] = self._plane.clock.now()
-            if old is None:
-                self._controller.queue.add(new.name)
+        if old is None:
+            self._controller.queue.add(new.name)
+
+    async def _recall(self) -> None:
+        """Once: when the API server received each lease last, from before this start."""
+        if self._received is None:
+            await self._leases.wait_synced()
+            leases = (await self._plane.client.list(LEASE_MANIFESTS, CLUSTER_NAMESPACE)).items
+            received = ((lease["metadata"]["name"], _received_at(lease)) for lease in leases)
+            self._received = {name: at for name, at in received if at is not None}
+
+    def _last_sign_of_life(self, name: str) -> datetime:
+        if name not in self._last_seen:
+            received = (self._received or {}).get(name)
+            now, patience = self._plane.clock.now(), self._settings.patience
+            self._last_seen[name] = last_seen_before(received, self._started, patience) if received else now
+        return self._last_seen[name]
 
     async def _judge_liveness(self, cluster: Cluster) -> tuple[Cluster, datetime | None]:
         now = self._plane.clock.now()
-        last_seen = self._last_seen.setdefault(cluster.name, now)
+        last_seen = self._last_sign_of_life(cluster.name)
         liveness = decide_liveness(cluster, last_seen, now, self._settings.patience)
         if liveness.condition is None:
             return cluster, liveness.wake_at
@@ -247,3 +270,9 @@ class ClusterController:
     def _finalizers(cluster: Cluster, *, present: bool) -> list[str]:
         others = [f for f in cluster.metadata.finalizers if f != CLUSTER_CONTROLLER_FINALIZER]
         return [*others, CLUSTER_CONTROLLER_FINALIZER] if present else others
+
+
+def _received_at(lease: Manifest) -> datetime | None:
+    """By the clock of the API server, which dates each manager's last change of a field."""
+    entries: list[Manifest] = lease["metadata"].get("managedFields") or []
+    return max((parse_time(entry["time"]) for entry in entries if entry.get("time")), default=None)

@@ -45,5 +45,14 @@ def decide_liveness(cluster: Cluster, last_seen: datetime, now: datetime, patien
     return Liveness(_unknown("ClusterStatusUnknown", "Cluster status unknown."), None)
 
 
+def last_seen_before(received: datetime, started: datetime, patience: Patience) -> datetime:
+    """When a sign of life was received last, as a control plane judges it that has `started` since.
+
+    What it received by the API server's clock counts on, so that no clock starts anew; but it listens for half its
+    patience before it believes in silence, since it may have been the one who was away.
+    """
+    return max(received, started - timedelta(seconds=patience.grace_seconds / 2))
+
+
 def _unknown(reason: str, message: str) -> Condition:
     return Condition(type=READY, status="Unknown", reason=reason, message=message)

@@ -65,7 +65,7 @@ def decide_taints(
     no_schedule = _find(cluster, (key, NO_SCHEDULE)) or Taint(key=key, effect=NO_SCHEDULE, time_added=stamp)
     if ready is None or (could_not_look and ready.reason == "StatusCollectionFailed"):
         return TaintDecision(_in_place(cluster, others, (no_schedule,)), _outage_ends(cluster))
-    since = outage_since(cluster) or (last_seen if key == UNREACHABLE_TAINT and last_seen else now)
+    since = outage_since(cluster) or _outage_start(cluster, key, last_seen, now)
     annotations = _outage_begins(cluster, since)
     no_execute = _carried_over(cluster, key)
     due = wire_time(since) + timedelta(seconds=eviction_seconds)
@@ -74,6 +74,15 @@ def decide_taints(
     taints = (no_schedule,) if no_execute is None else (no_schedule, no_execute)
     wake_at = due if no_execute is None and failover else None
     return TaintDecision(_in_place(cluster, others, taints), annotations, wake_at)
+
+
+def _outage_start(cluster: Cluster, key: str, last_seen: datetime | None, now: datetime) -> datetime:
+    """By our own clock, which only Push clusters' conditions are dated by; a face that changes later starts now."""
+    if key == UNREACHABLE_TAINT:
+        return last_seen or now
+    ready, is_new = cluster.ready, _find(cluster, (key, NO_SCHEDULE)) is None
+    dated = ready.last_transition_time if ready is not None and cluster.spec.sync_mode == "Push" else None
+    return min(dated, now) if dated is not None and is_new else now
 
 
 def outage_since(cluster: Cluster) -> datetime | None:
