@@ -1,48 +1,21 @@
 """Replicas of a divided template that find a place leave a lost cluster; those that find none stay there."""
 
-from collections.abc import Mapping
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
-from leeward.api.policy import ClusterPreferences, Placement, ReplicaSchedulingStrategy, SpreadConstraint
-from leeward.api.work import ReplicaRequirements, ResourceBinding
+from leeward.api.policy import ReplicaSchedulingStrategy
+from leeward.api.work import ResourceBinding
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
-from tests.builders import DEFAULT_TOLERATIONS, aggregated, at, binding, cluster, dead, fleet, targets, works
+from tests.builders import aggregated, at, cluster, dead, fleet, works
+from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
 
 SETTINGS = PlacementSettings()
-DYNAMIC = ReplicaSchedulingStrategy(
-    replica_scheduling_type="Divided",
-    replica_division_preference="Weighted",
-    weight_preference=ClusterPreferences(dynamic_weight="AvailableReplicas"),
-)
-AGGREGATED = ReplicaSchedulingStrategy(replica_scheduling_type="Divided", replica_division_preference="Aggregated")
 DRAIN = Taint(key="leeward.dev/drain", effect="NoExecute", time_added=at(0))
-
-
-def roomy(there: Cluster, room: int) -> Cluster:
-    """`there` with room for so many more replicas."""
-    summary = ResourceSummary(allocatable={"cpu": str(room), "pods": "110"})
-    return msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, resource_summary=summary))
-
-
-def spread(
-    strategy: ReplicaSchedulingStrategy, held: Mapping[str, int], groups: tuple[int, int] | None = None
-) -> ResourceBinding:
-    """A divided binding that holds these replicas, each of which asks for a whole core."""
-    constraint = groups and SpreadConstraint(spread_by_field="cluster", min_groups=groups[0], max_groups=groups[1])
-    placement = Placement(
-        cluster_tolerations=DEFAULT_TOLERATIONS,
-        replica_scheduling=strategy,
-        spread_constraints=(constraint,) if constraint else (),
-    )
-    asked = ReplicaRequirements(resource_request={"cpu": "1"})
-    return binding(placement, sum(held.values()), targets(**held), replica_requirements=asked)
 
 
 def decide(bound: ResourceBinding, *clusters: Cluster, seconds: float = 300) -> Decision:
