@@ -7,7 +7,6 @@ Only a `VirtualLoop` knows lives; in production a process has one life, which th
 """
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, ContextVar, copy_context
 from typing import Any, TypeVar
@@ -46,7 +45,7 @@ class Life:
         self._left, self._at_end = steps, at_end
 
     async def bury(self) -> None:
-        """Frees what the ended tasks hold. Only for the end of a world: here their `finally` may run."""
+        """Ends the tasks that lie still as cancelled ones end. Only for the end of a world: their `finally` runs."""
         self._buried = True
         still = list(self._still)
         for task in still:
@@ -60,6 +59,8 @@ class Life:
 
     def may_go_on(self) -> bool:
         """Counts one resumption. Returns whether it may happen."""
+        if self._buried:
+            return True
         if self._left == 0:
             self.end()
         if self.ended:
@@ -71,8 +72,6 @@ class Life:
 
     def lie_still(self) -> Any:
         """Has the running task wait for what never comes, whoever cancels it, until it is buried."""
-        if self._buried:
-            raise asyncio.CancelledError
         task = asyncio.current_task()
         assert task is not None
         self._still[task] = None
@@ -90,19 +89,10 @@ class _Living(Coroutine[Any, Any, T]):
         return self._work.send(value) if self._life.may_go_on() else self._life.lie_still()
 
     def throw(self, typ: Any, val: Any = None, tb: Any = None) -> Any:
-        if self._life.may_go_on():
-            return self._work.throw(typ)
-        try:
-            return self._life.lie_still()
-        except asyncio.CancelledError:
-            self.close()
-            raise
+        return self._work.throw(typ) if self._life.may_go_on() else self._life.lie_still()
 
     def close(self) -> None:
-        """What was waiting when its life ended may object; nobody listens."""
-        objections: tuple[type[RuntimeError], ...] = (RuntimeError,) if self._life.ended else ()
-        with contextlib.suppress(*objections):
-            self._work.close()
+        self._work.close()
 
     def __await__(self) -> Generator[Any, Any, T]:
         return self._work.__await__()

@@ -123,8 +123,9 @@ class SimulatedMember:
         user = User(AGENT_USER_PREFIX + self.name, (AGENT_GROUP, "system:authenticated"))
         party = agent_of(self.name)
         home = LinkedTransport(world.place, user, self.agent_link, world.link(party, world.NAME))
-        member_client = Client(LinkedTransport(self.place, ADMIN, self.agent_link, world.link(party, self.name)))
-        plane = world.plane(Client(home), self._agent, self.agent_clock)
+        there = LinkedTransport(self.place, ADMIN, self.agent_link, world.link(party, self.name))
+        member_client = Client(there, party)
+        plane = world.plane(Client(home, party), self._agent, self.agent_clock)
         member = Member(self.name, Server.of(member_client, world.randomness, self._agent), self._agent)
         self._agent.start(Agent(plane, member, MemberSide(world.timing)).start(), "agent")
 

@@ -1,7 +1,7 @@
 """The network between the parties of a world: links that can be cut, hang, be slow, and have weather."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from leeward.apiserver.handler import Handler, StreamResponse, User
@@ -43,7 +43,8 @@ class Link:
         now = asyncio.get_running_loop().time()
         while self._waits:
             wait, _ = self._waits.popitem()
-            wait.reschedule(now)
+            if not wait.expired():
+                wait.reschedule(now)
 
     def mend(self) -> None:
         self.refused = False
@@ -77,7 +78,10 @@ class Place:
     """Where a server is found: empty while it is stopped, another one after a restart.
 
     A server with a life works in that life, whatever becomes of those who ask; without one, in the asker's task.
+    `witness` sees every request that arrives.
     """
+
+    witness: Callable[[Request, User], None] | None = None
 
     def __init__(self) -> None:
         self.link = Link()
@@ -98,6 +102,8 @@ class Place:
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         if self._server is None:
             raise Unreachable("connection refused")
+        if self.witness is not None:
+            self.witness(request, user)
         work = self._server.handle(request, user)
         if self._life is None:
             return await work

@@ -96,14 +96,16 @@ class World:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._observing.close()
-        await self.stop_controllers()
-        for member in self._members.values():
-            await member.stop()
-        await self.stop_apiserver()
-        for life in self._lives:
-            if life.ended:
-                await life.bury()
+        try:
+            await self._observing.close()
+            await self.stop_controllers()
+            for member in self._members.values():
+                await member.stop()
+            await self.stop_apiserver()
+        finally:
+            for life in self._lives:
+                if life.ended:
+                    await life.bury()
 
     def member(self, name: str) -> SimulatedMember:
         return self._members[name]
@@ -114,6 +116,10 @@ class World:
 
     def link(self, who: str, whom: str) -> Link:
         return self._links.setdefault((who, whom), Link())
+
+    def all_links(self) -> list[Link]:
+        own = [link for member in self._members.values() for link in (member.place.link, member.agent_link)]
+        return [self.place.link, *own, *self._links.values()]
 
     def begin_life(self, name: str) -> Life:
         life = Life(name)
@@ -181,14 +187,21 @@ class World:
 
     def start_controllers(self) -> None:
         self.controllers_life = self.begin_life(CONTROLLERS)
-        self.controllers_life.context().run(self._start_controllers)
-
-    def _start_controllers(self) -> None:
         self._controlling = Supervisor(CONTROLLERS)
+        self._manager = self.controllers_life.context().run(self._start_manager, self._controlling)
+
+    def start_more_controllers(self) -> Life:
+        """Another set of controllers beside the first, as for a moment after a leader has lost its lease."""
+        life = self.begin_life("other controllers")
+        life.context().run(self._start_manager, Supervisor("other controllers"))
+        return life
+
+    def _start_manager(self, supervisor: Supervisor) -> ControllerManager:
         transport = LinkedTransport(self.place, ADMIN, self.link(CONTROLLERS, self.NAME))
-        plane = self.plane(Client(transport), self._controlling, self.controllers_clock)
-        self._manager = ControllerManager(plane, self._connect, self._settings)
-        self._manager.start()
+        plane = self.plane(Client(transport, CONTROLLERS), supervisor, self.controllers_clock)
+        manager = ControllerManager(plane, self._connect, self._settings)
+        manager.start()
+        return manager
 
     async def stop_controllers(self) -> None:
         """The controllers are gone; the API server goes on."""
@@ -206,10 +219,12 @@ class World:
         """Starts a member; a Push member's Cluster is made here, a Pull member's by its agent."""
         await member.start()
         if member.mode == "Push":
-            spec = ClusterSpec(
-                sync_mode="Push", api_endpoint=f"https://{member.name}.example", id=self.randomness.uid()
-            )
-            await self.client.create(CLUSTERS, Cluster(metadata=ObjectMeta(name=member.name), spec=spec))
+            await self.register(member, self.client)
+
+    async def register(self, member: SimulatedMember, client: Client) -> None:
+        """Makes the Cluster of a Push member. Raises: WorldError."""
+        spec = ClusterSpec(sync_mode="Push", api_endpoint=f"https://{member.name}.example", id=self.randomness.uid())
+        await client.create(CLUSTERS, Cluster(metadata=ObjectMeta(name=member.name), spec=spec))
 
     async def until(self, holds: Callable[[], bool], within_seconds: float = UNTIL_SECONDS) -> float:
         """Waits until `holds`, looking after every change. Returns how many seconds that took. Raises: TimeoutError."""
@@ -267,4 +282,4 @@ class World:
 
     def _connect(self, cluster: Cluster, secret: Secret | None) -> Client:
         place = self._members[cluster.name].place
-        return Client(LinkedTransport(place, ADMIN, self.link(CONTROLLERS, cluster.name)))
+        return Client(LinkedTransport(place, ADMIN, self.link(CONTROLLERS, cluster.name)), CONTROLLERS)

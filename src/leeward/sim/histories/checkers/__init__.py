@@ -1,0 +1,24 @@
+"""One checker for each invariant that can be seen in a single write. They judge by the truth, and share no code with
+the decisions that they judge.
+
+    copies      S1, C2   what leaves, and why it may
+    evictions   S4, S11  what starts to leave
+    placements  S2, S3   where a binding is put
+    members     S5, S6   what happens to objects in members
+    requests    S5       what is asked of the API servers
+    stores      D3, D8   revisions, finalizers, uids
+
+What has to hold in the end is in `histories/convergence.py` (L1, L3, L5).
+"""
+
+from leeward.sim.histories.checkers.copies import CopiesChecker
+from leeward.sim.histories.checkers.evictions import EvictionsChecker
+from leeward.sim.histories.checkers.members import MembersChecker
+from leeward.sim.histories.checkers.placements import PlacementsChecker
+from leeward.sim.histories.checkers.requests import RequestsChecker
+from leeward.sim.histories.checkers.scene import Scene, Violation
+from leeward.sim.histories.checkers.stores import StoresChecker
+
+__all__ = ["CHECKERS", "RequestsChecker", "Scene", "Violation"]
+
+CHECKERS = (CopiesChecker, EvictionsChecker, PlacementsChecker, MembersChecker, StoresChecker)

@@ -1,0 +1,107 @@
+"""S1 and C2: a copy leaves only when what replaces it is there, or when the user asked for it."""
+
+from collections.abc import Iterator
+
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
+from leeward.api.work import GracefulEvictionTask, ResourceBinding
+from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, seconds_of, tasks_of
+from leeward.sim.histories.truth import Change
+
+
+class CopiesChecker:
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def look(self, change: Change) -> Iterator[Violation]:
+        if change.kind != "/work.karmada.io/resourcebindings/" or change.old is None or change.new is None:
+            return
+        old: ResourceBinding = change.old
+        new: ResourceBinding = change.new
+        if old.metadata.uid != new.metadata.uid or new.metadata.deletion_timestamp is not None:
+            return
+        for message in self._ended(old, new):
+            yield Violation("S1", change.seconds, f"{change.key}: {message}")
+        for invariant, message in self._lost(old, new):
+            yield Violation(invariant, change.seconds, f"{change.key}: {message}")
+
+    def _ended(self, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
+        """Tasks that were ended, and whose copy, or part of a copy, goes."""
+        before, after, kept = replicas_of(old), replicas_of(new), tasks_of(new)
+        for name, task in tasks_of(old).items():
+            if name in kept or self._scene.was_leaving(name) or after.get(name, -1) > before.get(name, -1):
+                continue
+            if task.suppress_deletion is False or task.purge_mode == "Directly":
+                continue
+            others = {target: replicas for target, replicas in before.items() if target != name}
+            if not covers(old, before) or not others:
+                yield f"the eviction from {name} has ended, but {before or 'nothing'} does not replace it"
+            elif not self._was_ready(old, others):
+                yield from self._ended_on_time(old, task, others)
+
+    def _was_ready(self, binding: ResourceBinding, targets: dict[str, int]) -> bool:
+        """Whether each target truly had its replicas ready at a moment that the decision can rest on."""
+        since = self._scene.truth.now() - self._scene.evidence_seconds
+        return all(
+            name in self._scene.liars
+            or self._scene.truth.copies(name, binding).best_since(since) >= self._needed(binding, replicas)
+            for name, replicas in targets.items()
+        )
+
+    def _ended_on_time(
+        self, binding: ResourceBinding, task: GracefulEvictionTask, targets: dict[str, int]
+    ) -> Iterator[str]:
+        timing, truth = self._scene.timing, self._scene.truth
+        grace = timing.graceful_eviction_timeout if task.grace_period_seconds is None else task.grace_period_seconds
+        created = task.creation_timestamp
+        age = truth.now() - seconds_of(created) if created is not None else 0.0
+        if age < grace - 1 - self._scene.skew_seconds:
+            yield f"the eviction from {task.from_cluster} ended after {age:.0f} s; {targets} was never all ready"
+        elif self._is_surely_well(binding, task.from_cluster, task.replicas or 0):
+            yield f"time took the healthy copy in {task.from_cluster} away; {targets} was never all ready"
+
+    def _is_surely_well(self, binding: ResourceBinding, name: str, replicas: int) -> bool:
+        """Whether the copy has been ready for so long, in a cluster that is Ready, that this must be known."""
+        cluster = self._scene.cluster(name)
+        if cluster is None or not cluster.is_ready or name in self._scene.liars or cluster.ready is None:
+            return False
+        since = self._scene.truth.now() - self._scene.evidence_seconds
+        ready_at = cluster.ready.last_transition_time
+        if ready_at is None or seconds_of(ready_at) > since:
+            return False
+        return self._scene.truth.copies(name, binding).worst_since(since) >= self._needed(binding, max(1, replicas))
+
+    def _lost(self, old: ResourceBinding, new: ResourceBinding) -> Iterator[tuple[str, str]]:
+        """Targets that are gone or smaller, though neither an eviction nor the user asked for it."""
+        before, after = replicas_of(old), replicas_of(new)
+        if _users_wish(old, new) or any(self._scene.was_leaving(name) for name in before):
+            return
+        evicting = [name for name, task in tasks_of(new).items() if tasks_of(old).get(name) != task]
+        withdrawn = [name for name in tasks_of(old) if name not in tasks_of(new) and name in after]
+        for name, replicas in before.items():
+            if name in evicting or after.get(name, -1) >= replicas:
+                continue
+            if withdrawn:
+                ready = self._scene.truth.copies(name, new).worst_since(
+                    self._scene.truth.now() - self._scene.evidence_seconds
+                )
+                if self._is_surely_well(new, name, replicas) and ready > after.get(name, 0):
+                    yield "S1", f"taking {withdrawn} back cost {name} {ready} ready replicas, of which {after} is left"
+            elif evicting:
+                yield "C2", f"the eviction from {evicting} shrank {name} from {replicas} to {after.get(name, 0)}"
+            else:
+                yield "S1", f"{name} went from {replicas} to {after.get(name, 'nothing')} and nobody asked for it"
+
+    @staticmethod
+    def _needed(binding: ResourceBinding, replicas: int) -> int:
+        return replicas if binding.spec.is_workload else 1
+
+
+def _users_wish(old: ResourceBinding, new: ResourceBinding) -> bool:
+    """Whether this write carries out another placement, other replicas, or a request to place afresh."""
+    before, after = (b.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION) for b in (old, new))
+    if before != after:
+        return True
+    if old.spec.is_divided and sum(replicas_of(old).values()) != old.spec.replicas:
+        return True
+    asked, done = old.spec.reschedule_triggered_at, old.status.last_scheduled_time
+    return asked is not None and (done is None or asked > done)

@@ -1,0 +1,100 @@
+"""S4 and S11: what starts to leave, and what marks a cluster as one to leave."""
+
+from collections.abc import Iterator
+
+from leeward.api.cluster import Cluster
+from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.work import GracefulEvictionTask, ResourceBinding
+from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
+from leeward.sim.histories.truth import Change
+
+MOST = 0.55
+MANY = 3
+
+
+class EvictionsChecker:
+    """Knows since when so much of the fleet looks dead that nothing may be evicted for it."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._alarm_since: float | None = None
+
+    def look(self, change: Change) -> Iterator[Violation]:
+        if change.kind == "/cluster.karmada.io/clusters/":
+            yield from self._tainted(change)
+            self._watch_fleet(change.seconds)
+        elif change.kind == "/work.karmada.io/resourcebindings/" and change.new is not None:
+            yield from self._evicted(change)
+
+    def _watch_fleet(self, seconds: float) -> None:
+        fleet = [c for c in self._scene.truth.clusters.values() if c.status.kubernetes_version]
+        fleet = [cluster for cluster in fleet if not cluster.is_being_deleted]
+        dead = sum(map(_is_dead, fleet))
+        alarming = 0 < dead == len(fleet) or (dead >= MANY and dead > MOST * len(fleet))
+        if not alarming:
+            self._alarm_since = None
+        elif self._alarm_since is None:
+            self._alarm_since = seconds
+
+    def _must_hold(self, seconds: float) -> bool:
+        """Whether every controller must know of the alarm by now."""
+        return self._alarm_since is not None and seconds - self._alarm_since > self._scene.lag_seconds
+
+    def _tainted(self, change: Change) -> Iterator[Violation]:
+        old: Cluster | None = change.old
+        new: Cluster | None = change.new
+        if new is None or not self._must_hold(change.seconds):
+            return
+        before = _automatic(old) if old is not None else set[str]()
+        added = _automatic(new) - before
+        if added and not before:
+            yield Violation("S4", change.seconds, f"{new.name} got {added} while the whole fleet looks dead")
+
+    def _evicted(self, change: Change) -> Iterator[Violation]:
+        new: ResourceBinding = change.new
+        old: ResourceBinding | None = change.old
+        if new.metadata.deletion_timestamp is not None:
+            return
+        known = tasks_of(old) if old is not None and old.metadata.uid == new.metadata.uid else {}
+        started = [task for name, task in tasks_of(new).items() if name not in known]
+        if not started:
+            return
+        for task in started:
+            cluster = self._scene.cluster(task.from_cluster)
+            if cluster is not None and self._is_held(cluster, task) and self._must_hold(change.seconds):
+                message = f"{change.key} was evicted from {task.from_cluster} while the whole fleet looks dead"
+                yield Violation("S4", change.seconds, message)
+        yield from self._without_a_place(change, new, started)
+
+    @staticmethod
+    def _is_held(cluster: Cluster, task: GracefulEvictionTask) -> bool:
+        """Whether only the cluster's looks can be the reason to leave it."""
+        by_hand = [t for t in cluster.spec.taints if t.effect == "NoExecute" and t.key not in AUTOMATIC]
+        return _is_dead(cluster) and task.reason == "TaintUntolerated" and not by_hand
+
+    def _without_a_place(
+        self, change: Change, new: ResourceBinding, started: list[GracefulEvictionTask]
+    ) -> Iterator[Violation]:
+        if any(task.purge_mode == "Directly" or self._scene.was_leaving(task.from_cluster) for task in started):
+            return
+        names, targets = [task.from_cluster for task in started], replicas_of(new)
+        constraints = new.spec.placement.spread_constraints if new.spec.placement else ()
+        least = max([c.min_groups for c in constraints if c.spread_by_field == "cluster"], default=1)
+        if not covers(new, targets):
+            message = f"{change.key} was evicted from {names}, but {targets or 'nothing'} does not replace it"
+            yield Violation("S11", change.seconds, message)
+        elif not new.spec.is_divided and len(targets) < least:
+            message = f"{change.key} was evicted from {names}; {targets} is less than {least} clusters"
+            yield Violation("S11", change.seconds, message)
+
+
+AUTOMATIC = (NOT_READY_TAINT, UNREACHABLE_TAINT)
+
+
+def _automatic(cluster: Cluster) -> set[str]:
+    return {t.key for t in cluster.spec.taints if t.effect == "NoExecute" and t.key in AUTOMATIC}
+
+
+def _is_dead(cluster: Cluster) -> bool:
+    ready = cluster.ready
+    return ready is not None and ready.status != "True" and ready.reason != "StatusCollectionFailed"

@@ -1,0 +1,71 @@
+"""S5 and S6: what the control plane does to objects in members."""
+
+from collections.abc import Iterator
+
+from leeward.api.meta import Manifest, annotations_of, labels_of
+from leeward.api.names import (
+    WORK_NAME_ANNOTATION,
+    WORK_NAMESPACE_ANNOTATION,
+)
+from leeward.api.work import Work
+from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.scene import Scene, Violation
+from leeward.sim.histories.truth import HOME, TEMPLATES, Change
+
+
+class MembersChecker:
+    """Remembers since when each Work has wanted its object without a break: deciding to delete takes a moment."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._wanted_since: dict[Key, float] = {}
+
+    def look(self, change: Change) -> Iterator[Violation]:
+        if change.kind == "/work.karmada.io/works/":
+            self._note(change)
+        if change.place == HOME or change.kind not in TEMPLATES or change.old is None:
+            return
+        plural = "deployments" if change.kind == TEMPLATES[0] else "configmaps"
+        if (change.place, plural, change.key.name) in self._scene.touched or change.key.namespace != "default":
+            return
+        if not _identity(change.old):
+            yield from self._foreign(change)
+        elif change.new is None or "deletionTimestamp" in change.new["metadata"]:
+            yield from self._deleted(change)
+
+    def _note(self, change: Change) -> None:
+        work: Work | None = change.new
+        if work is None or work.metadata.deletion_timestamp is not None:
+            self._wanted_since.pop(change.key, None)
+        else:
+            self._wanted_since.setdefault(change.key, change.seconds)
+
+    def _foreign(self, change: Change) -> Iterator[Violation]:
+        """An object that is not ours stays as it is; its status and what the member itself notes are its own."""
+        if change.new is None or _asked(change.old) != _asked(change.new):
+            what = "deleted" if change.new is None else "changed"
+            yield Violation("S6", change.seconds, f"{change.key} in {change.place} is not ours, and was {what}")
+
+    def _deleted(self, change: Change) -> Iterator[Violation]:
+        if "deletionTimestamp" in change.old["metadata"]:
+            return
+        key = _identity(change.old)
+        since = self._wanted_since.get(key) if key is not None else None
+        if since is not None and change.seconds - since > self._scene.lag_seconds:
+            message = (
+                f"{change.key} in {change.place} was deleted, though its Work {key} has wanted it since {since:.1f}"
+            )
+            yield Violation("S5", change.seconds, message)
+
+
+def _identity(manifest: Manifest) -> Key | None:
+    """The Work that an object says it was made from."""
+    annotations = annotations_of(manifest)
+    if WORK_NAME_ANNOTATION not in annotations:
+        return None
+    return Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations[WORK_NAME_ANNOTATION])
+
+
+def _asked(manifest: Manifest) -> tuple[object, ...]:
+    annotations = {k: v for k, v in annotations_of(manifest).items() if not k.startswith("deployment.kubernetes.io/")}
+    return manifest.get("spec"), manifest.get("data"), labels_of(manifest), annotations

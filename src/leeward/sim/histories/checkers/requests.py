@@ -1,0 +1,37 @@
+"""S5 as it is asked: who deletes names the uid that was seen, who writes what others write, too, names the version.
+
+Leases and events are left out: they have one writer each, and writing them twice is harmless.
+"""
+
+import json
+from collections.abc import Iterator
+
+from leeward.apiserver.handler import User
+from leeward.client import Request
+from leeward.sim.histories.checkers.scene import Scene, Violation
+
+PARTIES = ("controllers", "agent-")
+SHARED = ("/clusters/", "/resourcebindings/", "/works/")
+
+
+class RequestsChecker:
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def look(self, place: str, request: Request, user: User) -> Iterator[Violation]:
+        if not request.headers.get("user-agent", "").startswith(PARTIES):
+            return
+        now = self._scene.truth.now()
+        if request.method == "DELETE" and not _preconditions(request).get("uid"):
+            yield Violation("S5", now, f"{place}: DELETE {request.path} names no uid")
+        is_shared = request.method in ("PUT", "PATCH") and any(plural in request.path for plural in SHARED)
+        if is_shared and not _body(request).get("metadata", {}).get("resourceVersion"):
+            yield Violation("S5", now, f"{place}: {request.method} {request.path} names no resourceVersion")
+
+
+def _preconditions(request: Request) -> dict[str, str]:
+    return _body(request).get("preconditions", {})
+
+
+def _body(request: Request) -> dict[str, dict[str, str]]:
+    return json.loads(request.body) if request.body else {}

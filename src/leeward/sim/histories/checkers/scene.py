@@ -1,0 +1,80 @@
+"""What all checkers look at, and what they say."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import GracefulEvictionTask, ResourceBinding
+from leeward.manager.timing import Timing
+from leeward.sim.histories.truth import Truth
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+"""Where the virtual clock begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An invariant that did not hold, when, and what was seen. `invariant` is an id of docs/invariants.md."""
+
+    invariant: str
+    seconds: float
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant} at {self.seconds:.3f} s: {self.message}"
+
+
+@dataclass(slots=True)
+class Scene:
+    """`lag_seconds`: how old what a controller knows can be in this history, beyond what its own periods explain.
+
+    `skew_seconds`: how wrong clocks can be. `liars`: members whose words are false. `touched`: what users changed in
+    members by hand, as (member, plural, name).
+    """
+
+    truth: Truth
+    timing: Timing
+    lag_seconds: float = 2.0
+    skew_seconds: float = 0.0
+    liars: frozenset[str] = frozenset()
+    touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    gone_since: dict[str, float] = field(default_factory=dict[str, float])
+    """When the Cluster of this name was last seen being deleted or absent."""
+
+    @property
+    def evidence_seconds(self) -> float:
+        """How old health may be that a decision rests on: a member that died is still Ready for so long."""
+        timing = self.timing
+        probe = timing.cluster_status_update_frequency + timing.cluster_probe_timeout
+        silence = max(timing.cluster_failure_threshold + 2 * probe, timing.cluster_monitor_grace_period + probe)
+        return silence + self.lag_seconds
+
+    def cluster(self, name: str) -> Cluster | None:
+        return self.truth.clusters.get(name)
+
+    def was_leaving(self, name: str) -> bool:
+        """Whether the cluster is being deleted or not there, or was, a moment ago."""
+        cluster = self.cluster(name)
+        if cluster is None or cluster.is_being_deleted:
+            return True
+        return self.truth.now() - self.gone_since.get(name, float("-inf")) <= self.lag_seconds
+
+
+def tasks_of(binding: ResourceBinding) -> dict[str, GracefulEvictionTask]:
+    return {task.from_cluster: task for task in binding.spec.graceful_eviction_tasks}
+
+
+def replicas_of(binding: ResourceBinding) -> dict[str, int]:
+    return {target.name: target.replicas for target in binding.spec.clusters}
+
+
+def covers(binding: ResourceBinding, clusters: dict[str, int]) -> bool:
+    """Whether these targets are all that the binding asks for."""
+    if not clusters:
+        return False
+    return not binding.spec.is_divided or sum(clusters.values()) >= binding.spec.replicas
+
+
+def seconds_of(instant: datetime) -> float:
+    """Since the world began."""
+    return (instant - EPOCH).total_seconds()

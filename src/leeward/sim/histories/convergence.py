@@ -1,0 +1,141 @@
+"""What has to hold once nothing fails any more: the world is as users want it (L1), and nothing is left over (L3)."""
+
+from collections.abc import Iterator, Mapping
+
+from leeward.api.meta import Manifest, annotations_of, find_condition
+from leeward.api.names import (
+    NOT_READY_TAINT,
+    UNREACHABLE_TAINT,
+    WORK_NAME_ANNOTATION,
+    WORK_NAMESPACE_ANNOTATION,
+    cluster_of_execution_space,
+)
+from leeward.api.work import ResourceBinding, Work
+from leeward.runtime.binding_kinds import RESOURCE_BINDING
+from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.scene import Scene, replicas_of
+from leeward.sim.histories.manifests import NAMESPACE
+from leeward.sim.histories.truth import HOME, TEMPLATES, Truth, is_execution_space
+
+POLICIES = "/policy.karmada.io/propagationpolicies/"
+KINDS = {"Deployment": TEMPLATES[0], "ConfigMap": TEMPLATES[1]}
+
+
+def unsettled(scene: Scene, members: Mapping[str, str]) -> list[str]:
+    """What is not yet as it has to be. `members` by name, with their mode."""
+    truth = scene.truth
+    problems = [*_clusters(truth, members), *_bindings(truth), *_works(truth)]
+    for key, binding in truth.bindings.items():
+        problems += [f"{key}: {problem}" for problem in _binding(truth, key, binding)]
+    for name in members:
+        problems += _left_over(truth, name)
+    return problems
+
+
+def _clusters(truth: Truth, members: Mapping[str, str]) -> Iterator[str]:
+    clusters = truth.clusters
+    for name in members:
+        cluster = clusters.get(name)
+        if cluster is None:
+            yield f"{name} has not joined"
+        elif cluster.is_being_deleted:
+            yield f"{name} is being deleted"
+        elif not cluster.is_ready:
+            yield f"{name} is not Ready"
+        elif any(taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) for taint in cluster.spec.taints):
+            yield f"{name} has still the taints {', '.join(map(str, cluster.spec.taints))}"
+    for key in truth.of("//namespaces/"):
+        if is_execution_space(key.name) and cluster_of_execution_space(key.name) not in clusters:
+            yield f"the namespace {key.name} is left over"
+
+
+def _bindings(truth: Truth) -> Iterator[str]:
+    """There is one for each template that has a policy, and no other."""
+    policies = {key.name for key in truth.of(POLICIES) if key.namespace == NAMESPACE}
+    for kind_name, prefix in KINDS.items():
+        for key, template in truth.of(prefix).items():
+            if key.namespace != NAMESPACE or key.name not in policies:
+                continue
+            binding = truth.bindings.get(Key(key.namespace, f"{key.name}-{kind_name.lower()}"))
+            if binding is None:
+                yield f"{kind_name} {key} has no binding"
+            elif binding.spec.resource.uid != template["metadata"]["uid"]:
+                yield f"the binding of {kind_name} {key} is that of an earlier one"
+    for key, binding in truth.bindings.items():
+        if _template(truth, binding) is None:
+            yield f"the binding {key} is left over: its template is gone"
+
+
+def _template(truth: Truth, binding: ResourceBinding) -> Manifest | None:
+    resource = binding.spec.resource
+    return truth.of(KINDS[resource.kind]).get(Key(resource.namespace, resource.name))
+
+
+def _binding(truth: Truth, key: Key, binding: ResourceBinding) -> Iterator[str]:
+    template = _template(truth, binding)
+    if binding.metadata.deletion_timestamp is not None or template is None:
+        yield "it is being deleted"
+        return
+    spec, targets = binding.spec, replicas_of(binding)
+    if spec.graceful_eviction_tasks:
+        yield f"it is still being evicted from {', '.join(t.from_cluster for t in spec.graceful_eviction_tasks)}"
+    if spec.replicas != template.get("spec", {}).get("replicas", 0):
+        yield f"it asks for {spec.replicas} replicas, its template does not"
+    scheduled = find_condition(binding.status.conditions, "Scheduled")
+    is_placed = scheduled is not None and scheduled.status == "True"
+    if is_placed and spec.is_divided and sum(targets.values()) != spec.replicas:
+        yield f"{targets} is not {spec.replicas}, and it does not say that it is unschedulable (S3)"
+    if is_placed and not targets and spec.replicas:
+        yield "it is placed nowhere, and does not say so"
+    if not is_placed and scheduled is None:
+        yield "it has not been scheduled"
+    works = truth.works_of(key)
+    for name in sorted(set(works) ^ set(targets)):
+        yield f"its Work in {name} is {'left over' if name in works else 'missing'}"
+    for name, replicas in targets.items():
+        yield from _copy(truth, binding, template, name, replicas, works.get(name))
+
+
+def _copy(
+    truth: Truth, binding: ResourceBinding, template: Manifest, name: str, replicas: int, work: Work | None
+) -> Iterator[str]:
+    if work is not None and work.applied is not None and "is not managed by this Work" in work.applied.message:
+        return
+    copy = truth.copy(name, binding)
+    if copy is None:
+        yield f"there is no copy in {name}"
+        return
+    if binding.spec.resource.kind == "ConfigMap":
+        if copy.get("data") != template.get("data"):
+            yield f"the copy in {name} has other contents"
+        return
+    if copy["spec"].get("replicas") != replicas:
+        yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"
+    elif copy.get("status", {}).get("readyReplicas", 0) != replicas:
+        yield f"of {replicas} replicas in {name} {copy.get('status', {}).get('readyReplicas', 0)} are ready"
+    if _image(copy) != _image(template):
+        yield f"the copy in {name} runs {_image(copy)} instead of {_image(template)}"
+
+
+def _image(manifest: Manifest) -> str:
+    return manifest["spec"]["template"]["spec"]["containers"][0]["image"]
+
+
+def _works(truth: Truth) -> Iterator[str]:
+    for key, work in truth.works.items():
+        owner = RESOURCE_BINDING.key_of_work(work)
+        if work.metadata.deletion_timestamp is not None:
+            yield f"the Work {key} is still being deleted"
+        elif owner is not None and owner not in truth.bindings:
+            yield f"the Work {key} is left over: its binding {owner} is gone"
+
+
+def _left_over(truth: Truth, member: str) -> Iterator[str]:
+    """Objects in a member that say they were made from a Work that is not there."""
+    for prefix in TEMPLATES:
+        for key, copy in truth.of(prefix, member).items():
+            annotations = annotations_of(copy)
+            name = annotations.get(WORK_NAME_ANNOTATION)
+            work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), name or "")
+            if name is not None and truth.of("/work.karmada.io/works/", HOME).get(work) is None:
+                yield f"{key} in {member} is left over: its Work {work} is gone"

@@ -1,0 +1,239 @@
+"""Draws a history from a seed: a fleet, applications, what users do with them, and what fails meanwhile.
+
+How long a fault lasts is drawn around the moments at which something happens because of it: noticed, tainted, evicted,
+past its grace. That is where the rare situations are.
+"""
+
+import random
+from collections.abc import Sequence
+
+from leeward.manager.timing import Timing
+from leeward.sim.histories.model import (
+    AgentIsKilled,
+    AnyFault,
+    AnyUserStep,
+    ApiServerIsKilled,
+    ClockIsWrong,
+    ControllersAreKilled,
+    CutOff,
+    Deploy,
+    Division,
+    History,
+    Maintain,
+    Meddle,
+    MemberComesBackOld,
+    MemberFlaps,
+    MemberHangs,
+    MemberIsKilled,
+    MemberIsSlow,
+    MemberIsUnready,
+    MemberLies,
+    MemberLosesData,
+    MemberShrinks,
+    MemberStops,
+    Mode,
+    Pace,
+    Partition,
+    Plan,
+    Rebalance,
+    Recreate,
+    RecreatePolicy,
+    Rejoin,
+    Release,
+    Replan,
+    Scale,
+    Squat,
+    Storm,
+    TwoLeaders,
+    Withdraw,
+)
+from leeward.sim.histories.playing import TIMINGS
+from leeward.sim.weather import MISHAPS
+
+FIRST_DEPLOY, LAST_DEPLOY = 40.0, 70.0
+FIRST_FAULT, LAST_FAULT = 60.0, 240.0
+KILL_STEPS = 400
+
+
+def draw_history(seed: int) -> History:
+    """The history of a seed."""
+    return Drawing(seed).history()
+
+
+class Drawing:
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._draw = random.Random(f"history {seed}")
+        self._pace: Pace = "karmada" if self._draw.random() < 0.05 else "brisk"
+        count = self._draw.choice((2, 3, 3, 3, 4, 4, 5))
+        modes: Sequence[Mode] = ("Push", "Push", "Pull")
+        self._members: dict[str, Mode] = {f"m{number}": self._draw.choice(modes) for number in range(1, count + 1)}
+        self._apps = [f"app{number}" for number in range(1, self._draw.choice((1, 1, 2, 2, 3)) + 1)]
+        self._configs = {app for app in self._apps if self._draw.random() < 0.15}
+
+    def history(self) -> History:
+        faults = [self._fault() for _ in range(self._draw.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
+        steps = [*self._deploys(), *self._wishes(), *faults]
+        return History(
+            seed=self._seed,
+            members=tuple(self._members.items()),
+            steps=tuple(sorted(steps, key=lambda step: step.at)),
+            pace=self._pace,
+            sync_seconds=self._draw.choice((0.0, 0.002, 0.02)),
+        )
+
+    def _deploys(self) -> list[AnyUserStep]:
+        return [
+            Deploy(
+                at=self._at(FIRST_DEPLOY, LAST_DEPLOY),
+                app=app,
+                plan=self._plan(),
+                replicas=self._draw.choice((1, 2, 3, 4, 6)),
+                config=app in self._configs,
+            )
+            for app in self._apps
+        ]
+
+    def _wishes(self) -> list[AnyUserStep]:
+        return [self._wish() for _ in range(self._draw.choice((0, 0, 1, 2, 3, 4)))]
+
+    def _wish(self) -> AnyUserStep:
+        at, app, member = self._at(FIRST_FAULT + 15, LAST_FAULT + 60), self._app(), self._member()
+        wishes: list[AnyUserStep] = [
+            Scale(at=at, app=app, replicas=self._draw.randrange(0, 8)),
+            Scale(at=at, app=app, replicas=self._draw.randrange(1, 8)),
+            Release(at=at, app=app, version=self._draw.randrange(2, 9)),
+            Replan(at=at, app=app, plan=self._plan()),
+            Withdraw(at=at, app=app),
+            Recreate(at=at, app=app, replicas=self._draw.randrange(1, 6)),
+            RecreatePolicy(at=at, app=app),
+            Rebalance(at=at, app=app),
+            Maintain(at=at, cluster=member, lasts=self._lasts()),
+            Rejoin(at=at, cluster=member),
+            Meddle(at=at, app=app, cluster=member, delete=self._draw.random() < 0.5),
+            Squat(at=self._at(FIRST_DEPLOY - 5, LAST_FAULT), app=app, cluster=member, config=app in self._configs),
+        ]
+        return self._draw.choice(wishes)
+
+    def _plan(self) -> Plan:
+        names = sorted(self._members)
+        size = self._draw.randint(min(2, len(names)), len(names))
+        clusters = tuple(sorted(self._draw.sample(names, size)))
+        divisions: Sequence[Division] = ("Duplicated", "Static", "Static", "Dynamic", "Aggregated")
+        division = self._draw.choice(divisions)
+        least = self._draw.randint(1, size)
+        return Plan(
+            division=division,
+            clusters=clusters,
+            weights=tuple(self._draw.randint(1, 3) for _ in clusters) if division == "Static" else (),
+            groups=(least, self._draw.randint(least, size)) if self._draw.random() < 0.3 else (0, 0),
+            directly=self._draw.random() < 0.12,
+            toleration_seconds=self._draw.choice((0, 0, 0, 1, 40)),
+        )
+
+    def _fault(self) -> AnyFault:
+        pick = self._draw.random()
+        if pick < 0.45:
+            return self._member_fails()
+        if pick < 0.65:
+            return self._someone_is_killed()
+        return self._network_fails()
+
+    def _member_fails(self) -> AnyFault:
+        at, lasts, member = self._fault_at(), self._lasts(), self._member()
+        faults: list[AnyFault] = [
+            MemberStops(at=at, lasts=lasts, member=member),
+            MemberStops(at=at, lasts=lasts, member=member),
+            MemberHangs(at=at, lasts=lasts, member=member),
+            MemberIsSlow(at=at, lasts=lasts, member=member, seconds=self._draw.choice((0.5, 3.0, 6.0))),
+            MemberIsUnready(at=at, lasts=lasts, member=member),
+            MemberLosesData(at=at, lasts=lasts, member=member),
+            MemberComesBackOld(at=at, lasts=lasts, member=member),
+            MemberShrinks(at=at, lasts=lasts, member=member, nodes=self._draw.choice((0, 1))),
+            MemberLies(at=at, lasts=min(lasts, 60.0), member=member),
+            MemberFlaps(at=at, lasts=lasts, member=member, period=self._draw.choice((8.0, 25.0, 45.0))),
+        ]
+        return self._draw.choice(faults)
+
+    def _someone_is_killed(self) -> AnyFault:
+        at, steps, member = self._fault_at(), self._draw.randrange(KILL_STEPS), self._member()
+        lasts = self._draw.choice((1.0, 5.0, 30.0, self._lasts()))
+        power_cut = self._draw.random() < 0.5
+        faults: list[AnyFault] = [
+            ControllersAreKilled(at=at, lasts=lasts, steps=steps),
+            ControllersAreKilled(at=at, lasts=lasts, steps=steps),
+            ApiServerIsKilled(at=at, lasts=lasts, steps=steps, power_cut=power_cut),
+            MemberIsKilled(at=at, lasts=lasts, member=member, steps=steps),
+            AgentIsKilled(at=at, lasts=lasts, member=self._pull_member(), steps=steps),
+            TwoLeaders(at=at, lasts=self._draw.choice((2.0, 15.0, 60.0))),
+        ]
+        return self._draw.choice(faults)
+
+    def _network_fails(self) -> AnyFault:
+        at, lasts = self._fault_at(), self._lasts()
+        who, whom = self._way()
+        pick = self._draw.random()
+        if pick < 0.2:
+            return CutOff(at=at, lasts=lasts)
+        if pick < 0.4:
+            return Partition(at=at, lasts=lasts, who=who, whom=whom)
+        if pick < 0.5:
+            skew = self._draw.choice((-3600.0, -45.0, 45.0, 3600.0))
+            return ClockIsWrong(at=at, lasts=lasts, who=self._agent(), seconds=skew)
+        return self._storm(at, lasts, who, whom)
+
+    def _storm(self, at: float, lasts: float, who: str, whom: str) -> Storm:
+        some = self._draw.random() < 0.7
+        return Storm(
+            at=at,
+            lasts=lasts,
+            who=who,
+            whom=whom,
+            rate=self._draw.choice((0.05, 0.3, 0.7)) if some else 0.0,
+            mishaps=tuple(self._draw.sample(MISHAPS, self._draw.randint(1, 6))) if some else (),
+            lag_seconds=self._draw.choice((0.0, 0.0, 0.5, 5.0)),
+            repeats=self._draw.choice((0.0, 0.0, 0.3)),
+            breaks=self._draw.choice((0.0, 0.0, 0.1)),
+            jitter_seconds=self._draw.choice((0.0, 0.05, 1.0)),
+        )
+
+    def _way(self) -> tuple[str, str]:
+        """Who asks whom."""
+        member = self._member()
+        if self._members[member] == "Push":
+            return "controllers", self._draw.choice((member, "control-plane"))
+        return self._draw.choice(
+            ((f"agent-{member}", member), (f"agent-{member}", "control-plane"), ("controllers", "control-plane"))
+        )
+
+    def _agent(self) -> str:
+        return self._draw.choice(("controllers", f"agent-{self._pull_member()}"))
+
+    def _lasts(self) -> float:
+        """Around one of the moments at which something happens because of a fault."""
+        moment = self._draw.choice(moments(TIMINGS[self._pace]))
+        return round(max(1.0, moment + self._draw.uniform(-8, 8)), 3)
+
+    def _fault_at(self) -> float:
+        return self._at(FIRST_FAULT, LAST_FAULT)
+
+    def _at(self, first: float, last: float) -> float:
+        return round(self._draw.uniform(first, last), 3)
+
+    def _member(self) -> str:
+        return self._draw.choice(sorted(self._members))
+
+    def _pull_member(self) -> str:
+        pulling = [name for name, mode in sorted(self._members.items()) if mode == "Pull"]
+        return self._draw.choice(pulling or sorted(self._members))
+
+    def _app(self) -> str:
+        return self._draw.choice(self._apps)
+
+
+def moments(timing: Timing) -> tuple[float, ...]:
+    """Seconds after a member's death: hardly noticed, Ready is False, tainted, evicted, past the grace."""
+    noticed = timing.cluster_status_update_frequency + timing.cluster_failure_threshold
+    tainted = noticed + timing.failover_eviction_timeout
+    evicted = tainted + timing.default_not_ready_toleration_seconds
+    return (5.0, noticed, tainted, evicted, evicted + 10, evicted + timing.graceful_eviction_timeout)

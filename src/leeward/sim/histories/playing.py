@@ -1,0 +1,284 @@
+"""Plays a history in a world and checks it: safety while things fail, then healing, then convergence and silence.
+
+    start ▸ steps, each at its time ─▸ heal ─▸ settled within a bound? (L1, L3) ─▸ silent? (L5)
+            └──── every write and every request is checked (S, C, D) ────────────────────┘
+
+A run ends at the first violation. It is a function of its history: the same one gives the same trace hash.
+"""
+
+import asyncio
+import gc
+import logging
+import random
+from collections import Counter
+from collections.abc import Coroutine, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from leeward.apiserver.handler import User
+from leeward.client import Request
+from leeward.loop.supervisor import Supervisor
+from leeward.loop.virtual import run_virtual
+from leeward.manager.timing import Timing
+from leeward.sim.histories.checkers import CHECKERS, RequestsChecker, Scene, Violation
+from leeward.sim.histories.convergence import unsettled
+from leeward.sim.histories.faults import Faults
+from leeward.sim.histories.model import (
+    AnyStep,
+    ClockIsWrong,
+    Fault,
+    History,
+    Maintain,
+    MemberLies,
+    Pace,
+    Rejoin,
+    Storm,
+    UserStep,
+)
+from leeward.sim.histories.rare import RareSituations
+from leeward.sim.histories.truth import Change, Truth
+from leeward.sim.histories.users import Users
+from leeward.sim.journal import Write
+from leeward.sim.world import World
+
+START_SECONDS = 60.0
+SILENCE_SECONDS = 25.0
+SILENT_LOOKS = 2
+ECHO_SECONDS = 120.0
+LOOK_SECONDS = 5.0
+MARGIN_SECONDS = 1.0
+USERS_SECONDS = 300.0
+TIMINGS: dict[Pace, Timing] = {
+    "karmada": Timing.karmada(),
+    "brisk": Timing(
+        cluster_failure_threshold=20,
+        cluster_success_threshold=20,
+        cluster_monitor_grace_period=30,
+        cluster_startup_grace_period=40,
+        cluster_lease_duration=30,
+        failover_eviction_timeout=20,
+        default_not_ready_toleration_seconds=10,
+        default_unreachable_toleration_seconds=10,
+        graceful_eviction_timeout=60,
+    ),
+}
+HEARTBEATS = ("/coordination.k8s.io/leases/",)
+
+
+@dataclass(slots=True)
+class Run:
+    """What came of a history. `seconds` are virtual."""
+
+    history: History
+    violations: list[Violation] = field(default_factory=list[Violation])
+    reached: Counter[str] = field(default_factory=Counter[str])
+    trace_hash: str = ""
+    writes: int = 0
+    seconds: float = 0.0
+    outcome: dict[str, object] = field(default_factory=dict[str, object])
+    """What users ended up with, to be compared with a run without faults."""
+
+
+def play(history: History) -> Run:
+    """Plays it from its beginning to its end. The cyclic garbage collector rests meanwhile: it knows no seed."""
+    level = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return run_virtual(Player(history).play(), random.Random(f"ties {history.seed}"))
+    finally:
+        logging.disable(level)
+        gc.collect()
+        if collecting:
+            gc.enable()
+
+
+class Player(logging.Handler):
+    """Also hears what the product logs as an error with a traceback: no history justifies a bug."""
+
+    def __init__(self, history: History) -> None:
+        super().__init__(logging.ERROR)
+        self._history = history
+        self._run = Run(history)
+        self._world = World(dict(history.members), TIMINGS[history.pace], history.seed)
+        self._world.medium.sync_seconds = history.sync_seconds
+        self._truth = Truth(self._world.journal)
+        self._rare = RareSituations(self._run.reached, self._truth)
+        self._scene = _scene(history, self._truth)
+        self._checkers = [checker(self._scene) for checker in CHECKERS]
+        self._requests = RequestsChecker(self._scene)
+        self._stopped = asyncio.Event()
+        self._noise: list[Write] = []
+
+    async def play(self) -> Run:
+        journal = self._world.journal
+        self._truth.on_change(self._check)
+        journal.on_write(self._listen)
+        self._witness()
+        asyncio.get_running_loop().set_exception_handler(lambda _, __: None)
+        async with self._world:
+            logging.getLogger("leeward").addHandler(self)
+            try:
+                await self._play_all()
+            except TimeoutError as error:
+                self._found([Violation("L1", journal.now(), f"the world does not begin: {error}")])
+            finally:
+                logging.getLogger("leeward").removeHandler(self)
+        self._run.trace_hash, self._run.writes = journal.trace_hash, journal.count
+        return self._run
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            message = f"{record.getMessage()}: {type(error).__name__}: {error}"
+            self._found([Violation("BUG", self._world.seconds, message)])
+
+    async def _play_all(self) -> None:
+        world, history = self._world, self._history
+        await world.until(lambda: all(world.is_ready(name) for name, _ in history.members), START_SECONDS)
+        async with Supervisor("history", self._failed) as supervisor:
+            faults = Faults(world, history.seed, self._rare.told)
+            users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))  # type: ignore[arg-type]
+            self._scene.touched = users.touched
+            wishes = [self._users(users, supervisor)]
+            wishes = [supervisor.start(wish, "users") for wish in wishes]
+            for step in history.steps:
+                if isinstance(step, Fault):
+                    supervisor.start(self._strike(step, faults), f"{step}")
+            await self._unless_stopped(self._until(history.ends_at + MARGIN_SECONDS))
+            await faults.heal()
+            self._rare.heal()
+            await self._unless_stopped(asyncio.wait(wishes, timeout=USERS_SECONDS))
+            await self._unless_stopped(self._converge())
+            self._run.seconds = world.seconds
+            self._run.outcome = _outcome(self._truth)
+
+    async def _users(self, users: Users, supervisor: Supervisor) -> None:
+        """One thing after the other; what takes its time goes on beside the rest."""
+        patient: list[asyncio.Task[None]] = []
+        for step in self._history.steps:
+            if not isinstance(step, UserStep):
+                continue
+            await self._until(step.at)
+            self._rare.step(step)
+            if isinstance(step, Maintain | Rejoin):
+                patient.append(supervisor.start(users.do(step), f"{step}"))
+            else:
+                await users.do(step)
+        if patient:
+            await asyncio.wait(patient)
+
+    async def _strike(self, step: Fault, faults: Faults) -> None:
+        await self._until(step.at)
+        self._rare.step(step)
+        await faults.strike(step)  # type: ignore[arg-type]
+
+    async def _until(self, seconds: float) -> None:
+        await asyncio.sleep(max(0.0, seconds - self._world.seconds))
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, object]) -> None:
+        """Does the work, or breaks it off at the first violation."""
+        doing = asyncio.ensure_future(work)
+        stopped = asyncio.ensure_future(self._stopped.wait())
+        await asyncio.wait([doing, stopped], return_when=asyncio.FIRST_COMPLETED)
+        for task in (doing, stopped):
+            task.cancel()
+        await asyncio.wait([doing, stopped])
+        if not doing.cancelled():
+            doing.result()
+
+    async def _converge(self) -> None:
+        members = dict(self._history.members)
+        ends_at = self._world.seconds + bound_seconds(self._world.timing)
+        problems = unsettled(self._scene, members)
+        while problems and self._world.seconds < ends_at:
+            await asyncio.sleep(LOOK_SECONDS)
+            problems = unsettled(self._scene, members)
+        if problems:
+            self._found([Violation("L1", self._world.seconds, "; ".join(problems[:4]))])
+            return
+        await self._fall_silent()
+        problems = unsettled(self._scene, members)
+        if problems:
+            self._found([Violation("L1", self._world.seconds, "settled, but not for long: " + "; ".join(problems[:4]))])
+
+    async def _fall_silent(self) -> None:
+        """Reports what follows the last change is written for a while; then nothing is, twice in a row."""
+        ends_at = self._world.seconds + ECHO_SECONDS
+        quiet = 0
+        while quiet < SILENT_LOOKS:
+            self._noise.clear()
+            await asyncio.sleep(SILENCE_SECONDS)
+            quiet = quiet + 1 if not self._noise else 0
+            if self._noise and self._world.seconds > ends_at:
+                said = Counter(f"{write.place}{write.record.key}" for write in self._noise)
+                heard = ", ".join(f"{key} ({n} times)" for key, n in said.most_common(4))
+                self._found([Violation("L5", self._world.seconds, f"written in a quiet world: {heard}")])
+                return
+
+    def _check(self, change: Change) -> None:
+        self._rare.look(change)
+        for checker in self._checkers:
+            self._found(checker.look(change))
+
+    def _listen(self, write: Write) -> None:
+        if not write.record.key.startswith(HEARTBEATS):
+            self._noise.append(write)
+
+    def _witness(self) -> None:
+        places = {"control-plane": self._world.place}
+        places |= {name: member.place for name, member in self._world.members.items()}
+        for name, place in places.items():
+
+            def witness(request: Request, user: User, name: str = name) -> None:
+                self._found(self._requests.look(name, request, user))
+
+            place.witness = witness
+
+    def _found(self, violations: Iterable[Violation]) -> None:
+        for violation in violations:
+            self._run.violations.append(violation)
+            self._stopped.set()
+
+    def _failed(self, error: BaseException) -> None:
+        self._found([Violation("BUG", self._world.seconds, f"the history itself failed: {error!r}")])
+
+
+def bound_seconds(timing: Timing) -> float:
+    """How long a world may take to settle once nothing fails any more; a retry after five minutes included."""
+    failover = timing.failover_eviction_timeout + timing.default_not_ready_toleration_seconds
+    return 360 + failover + timing.cluster_success_threshold + timing.graceful_eviction_timeout
+
+
+def _scene(history: History, truth: Truth) -> Scene:
+    return Scene(
+        truth,
+        TIMINGS[history.pace],
+        lag_seconds=_lag(history.steps),
+        skew_seconds=max([abs(step.seconds) for step in history.steps if isinstance(step, ClockIsWrong)], default=0.0),
+        liars=frozenset(step.member for step in history.steps if isinstance(step, MemberLies)),
+    )
+
+
+def _lag(steps: Iterable[AnyStep]) -> float:
+    """A watch that breaks is back within six seconds, and may find its server hung for ten; lines may come late."""
+    lag = 2.0
+    for step in steps:
+        if isinstance(step, Storm):
+            lag = max(lag, 20.0 + 4 * step.lag_seconds)
+        elif isinstance(step, Fault):
+            lag = max(lag, 20.0)
+    return lag
+
+
+def _outcome(truth: Truth) -> dict[str, object]:
+    """What users asked for and got, without where it runs."""
+    return {
+        **{f"binding {key}": sum(t.replicas for t in b.spec.clusters) for key, b in truth.bindings.items()},
+        **{
+            f"policy {key}": p["spec"]["placement"]
+            for key, p in truth.of("/policy.karmada.io/propagationpolicies/").items()
+        },
+        **{f"template {key}": t["spec"] for key, t in truth.of("/apps/deployments/").items()},
+    }

@@ -1,0 +1,167 @@
+"""The truth of a world, read from its journal: what the stores hold, and what members really run.
+
+Checkers judge by it, never by what a cache believes. Every write becomes a `Change`, with the object before and after
+it; of members only what applications are made of is kept.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import decode, decode_manifest
+from leeward.api.core import ConfigMap
+from leeward.api.meta import Manifest
+from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, cluster_of_execution_space
+from leeward.api.work import ResourceBinding, Work
+from leeward.runtime.binding_kinds import RESOURCE_BINDING
+from leeward.runtime.identity import Key
+from leeward.sim.journal import Journal, Write
+
+HOME = "control-plane"
+TYPES: Mapping[str, type[Any]] = {
+    "/cluster.karmada.io/clusters/": Cluster,
+    "/work.karmada.io/resourcebindings/": ResourceBinding,
+    "/work.karmada.io/works/": Work,
+}
+TEMPLATES = ("/apps/deployments/", "//configmaps/")
+OTHERS = ("/policy.karmada.io/propagationpolicies/", "//namespaces/")
+REMEMBERED_SECONDS = 1_200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write: `kind` is the prefix of the store's keys; `old` and `new` are None for an absence."""
+
+    seconds: float
+    place: str
+    kind: str
+    key: Key
+    old: Any
+    new: Any
+    revision: int
+    deleted: bool
+
+
+@dataclass(slots=True)
+class Copies:
+    """How many replicas of an application were ready in a member, and since when: (seconds, ready)."""
+
+    levels: deque[tuple[float, int]] = field(default_factory=deque[tuple[float, int]])
+
+    def note(self, seconds: float, ready: int) -> None:
+        if not self.levels or self.levels[-1][1] != ready:
+            self.levels.append((seconds, ready))
+        while len(self.levels) > 1 and self.levels[1][0] < seconds - REMEMBERED_SECONDS:
+            self.levels.popleft()
+
+    def best_since(self, seconds: float) -> int:
+        """The most that was ready at any time since then; -1 when there was no copy."""
+        return max(self._since(seconds), default=-1)
+
+    def worst_since(self, seconds: float) -> int:
+        return min(self._since(seconds), default=-1)
+
+    def _since(self, seconds: float) -> Iterable[int]:
+        for index, (at, ready) in enumerate(self.levels):
+            ends = self.levels[index + 1][0] if index + 1 < len(self.levels) else float("inf")
+            if ends > seconds or at >= seconds:
+                yield ready
+
+
+class Truth:
+    """Listens to the journal; tells its own readers of changes in the order of the writes."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.now = journal.now
+        self.objects: dict[tuple[str, str], dict[Key, Any]] = {}
+        self._copies: dict[tuple[str, str, Key], Copies] = {}
+        self._illegal_since: dict[tuple[str, str], float] = {}
+        self._readers: list[Callable[[Change], None]] = []
+        journal.on_write(self._take)
+        journal.on_replaced(self._forget)
+
+    def on_change(self, reader: Callable[[Change], None]) -> None:
+        self._readers.append(reader)
+
+    def of(self, kind: str, place: str = HOME) -> Mapping[Key, Any]:
+        return self.objects.get((place, kind), {})
+
+    @property
+    def clusters(self) -> dict[str, Cluster]:
+        return {key.name: cluster for key, cluster in self.of("/cluster.karmada.io/clusters/").items()}
+
+    @property
+    def bindings(self) -> Mapping[Key, ResourceBinding]:
+        return self.of("/work.karmada.io/resourcebindings/")
+
+    @property
+    def works(self) -> Mapping[Key, Work]:
+        return self.of("/work.karmada.io/works/")
+
+    def works_of(self, binding: Key) -> dict[str, Work]:
+        """By cluster."""
+        return {
+            cluster_of_execution_space(key.namespace): work
+            for key, work in self.works.items()
+            if RESOURCE_BINDING.key_of_work(work) == binding
+        }
+
+    @property
+    def brake(self) -> ConfigMap | None:
+        return self.of("//configmaps/").get(Key(SYSTEM_NAMESPACE, BRAKE_NAME))
+
+    def copies(self, member: str, binding: ResourceBinding) -> Copies:
+        """What the member runs of the binding's template."""
+        resource = binding.spec.resource
+        kind = TEMPLATES[0] if resource.kind == "Deployment" else TEMPLATES[1]
+        return self._copies.get((member, kind, Key(resource.namespace, resource.name))) or Copies()
+
+    def copy(self, member: str, binding: ResourceBinding) -> Manifest | None:
+        resource = binding.spec.resource
+        kind = TEMPLATES[0] if resource.kind == "Deployment" else TEMPLATES[1]
+        return self.of(kind, member).get(Key(resource.namespace, resource.name))
+
+    def _take(self, write: Write) -> None:
+        record = write.record
+        end = record.key.find("/", record.key.find("/", 1) + 1) + 1
+        kind = record.key[:end]
+        as_type = TYPES.get(kind)
+        if as_type is None and kind not in TEMPLATES and kind not in OTHERS:
+            return
+        namespace, _, name = record.key[end:].partition("/")
+        key = Key(namespace, name)
+        objects = self.objects.setdefault((write.place, kind), {})
+        old = objects.get(key)
+        last = decode(record.value, as_type) if as_type is not None else decode_manifest(record.value)
+        new = None if record.deleted else last
+        if new is None:
+            objects.pop(key, None)
+        else:
+            objects[key] = new
+        if kind in TEMPLATES and write.place != HOME:
+            copies = self._copies.setdefault((write.place, kind, key), Copies())
+            copies.note(write.seconds, _ready(kind, new))
+        change = Change(write.seconds, write.place, kind, key, old, new, record.revision, record.deleted)
+        for reader in self._readers:
+            reader(change)
+
+    def _forget(self, place: str) -> None:
+        """A member's contents are others now; what it ran is gone."""
+        for objects in [o for (at, _), o in self.objects.items() if at == place]:
+            objects.clear()
+        for (at, _, _), copies in self._copies.items():
+            if at == place:
+                copies.note(self.now(), -1)
+
+
+def _ready(kind: str, manifest: Manifest | None) -> int:
+    """The replicas that are ready; 1 for what has none, -1 for what is not there."""
+    if manifest is None or "deletionTimestamp" in manifest["metadata"]:
+        return -1
+    return manifest.get("status", {}).get("readyReplicas", 0) if kind == TEMPLATES[0] else 1
+
+
+def is_execution_space(namespace: str) -> bool:
+    return namespace.startswith(EXECUTION_SPACE_PREFIX)
