@@ -40,17 +40,34 @@ _OWN_VERBS = {
 _AGGREGATED = "APIGroupDiscoveryList"
 
 
-def answer(catalog: Catalog, path: GroupPath, accept: str) -> Response:
-    """The answer to `/api`, `/apis`, a group or a version of it; the path is known to exist."""
+class Discovery:
+    """Answers `/api`, `/apis`, a group or a version of it. What was answered once is kept until the catalog changes."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._generation = -1
+        self._answers: dict[tuple[GroupPath, str], Response] = {}
+
+    def answer(self, path: GroupPath, accept: str) -> Response:
+        """The path is known to exist."""
+        if self._generation != self._catalog.generation:
+            self._generation = self._catalog.generation
+            self._answers.clear()
+        key = (path, "" if path.group or path.version else _aggregated_version(accept))
+        if key not in self._answers:
+            self._answers[key] = _answer(self._catalog, *key)
+        return self._answers[key]
+
+
+def _answer(catalog: Catalog, path: GroupPath, aggregated_version: str) -> Response:
     if path.version:
         return _json(_resource_list(catalog, path.group or "", path.version))
     if path.group:
         return _json({"kind": "APIGroup", "apiVersion": "v1", **_group(catalog, path.group)})
     groups = catalog.groups() if path.group is None else [""]
-    version = _aggregated_version(accept)
-    if version:
-        body = _aggregated(catalog, groups, version)
-        return _json(body, f"{JSON};g=apidiscovery.k8s.io;v={version};as={_AGGREGATED}")
+    if aggregated_version:
+        body = _aggregated(catalog, groups, aggregated_version)
+        return _json(body, f"{JSON};g=apidiscovery.k8s.io;v={aggregated_version};as={_AGGREGATED}")
     return _json(_group_list(catalog) if path.group is None else _core_versions())
 
 

@@ -58,6 +58,7 @@ class ApiServer:
         self.health = health
         self._catalog = catalog
         self._openapi = OpenApi(catalog)
+        self._discovery = discovery.Discovery(catalog)
         self._access = access
         self._writer = writer
         self._verbs = Verbs(writer, Deleter(writer), writer.clock, access)
@@ -165,7 +166,7 @@ class ApiServer:
             case GroupPath() as path:
                 if request.method != "GET":
                     raise refusals.method_not_allowed()
-                return discovery.answer(self._catalog, path, request.headers.get("accept", ""))
+                return self._discovery.answer(path, request.headers.get("accept", ""))
             case Unknown(known_group=True):
                 raise refusals.unknown_path()
             case Unknown():
