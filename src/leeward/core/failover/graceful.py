@@ -4,6 +4,9 @@ A task ends when every present target is seen healthy; or, past its grace period
 were at least placed, and the old copy is not what is seen healthy meanwhile. `suppressDeletion` holds a task (true)
 or ends it (false), whatever else is the case. An empty result is never "all healthy" (BEHAVIOUR 8.1).
 
+A copy that was purged Directly and is gone holds no place free: where nothing replaces it the task ends, so that its
+cluster can take the application in again when it is back.
+
 Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
 With `exact` its rules hold: the reported health counts whatever it speaks of, and time ends a task by itself.
 """
@@ -57,7 +60,8 @@ def assess_tasks(
         old_copy = works.get(task.from_cluster), clusters.get(task.from_cluster)
         healthy = _all_reported_healthy(binding) if exact else replaced and _is_covered(binding, task, clusters, works)
         may_end_late = exact or (replaced and _may_end_late(task, *old_copy))
-        if _is_finished(task, healthy=healthy, is_late=now > end and may_end_late):
+        in_vain = not replaced and task.purge_mode == "Directly" and task.from_cluster not in works
+        if _is_finished(task, healthy=healthy or in_vain, is_late=now > end and may_end_late):
             finished.append(task.from_cluster)
             continue
         kept.append(task)
