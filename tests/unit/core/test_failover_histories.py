@@ -7,7 +7,7 @@ decisions are written until there is nothing left to decide. In the end all is h
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 from hypothesis import given, settings
