@@ -3,10 +3,10 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test crash worlds oracle check format bench lock clean
+.PHONY: help setup demo test e2e crash worlds oracle check format bench lock clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 setup:
 	@scripts/setup
@@ -16,6 +16,9 @@ demo: setup  ## a cluster dies and its applications move, live in this terminal 
 
 test: setup  ## all tests (virtual time, and a handful on real processes)
 	@$(BIN)/pytest -n auto --dist worksteal
+
+e2e: setup  ## the product on real kube-apiservers (ten minutes; the first time it builds them from Debian's source)
+	@KUBEBUILDER_ASSETS=$$(scripts/binaries) && export KUBEBUILDER_ASSETS && $(BIN)/pytest -s -p no:cacheprovider tests/e2e
 
 oracle: setup  ## replay recorded answers: make oracle DIR=path (default: those of the tests)
 	@$(BIN)/python tests/oracle.py $(or $(DIR),tests/data/oracle)

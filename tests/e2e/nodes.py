@@ -1,4 +1,4 @@
-"""Nodes and kubelets for a real API server: `python -m tests.e2e.nodes KUBECONFIG`.
+"""Nodes and kubelets for real API servers: `python -m tests.e2e.nodes KUBECONFIG ...`.
 
 Registers simulated Nodes, binds Pods to them and makes them Ready. Deployments become Pods by the cluster's own
 kube-controller-manager.
@@ -22,25 +22,36 @@ from leeward.members.platform import Platform
 from leeward.members.scheduler import SchedulerController
 from leeward.runtime.metrics import Metrics
 
+RETRY_SECONDS = 1.0
+NODES = 5
+"""Of 110 Pods each: room for what two members run."""
+
 
 async def run(kubeconfig: Path) -> None:
-    clock, randomness, settings = SystemClock(), Randomness(), WorkloadSettings(pod_startup_seconds=0.5)
+    clock, randomness, settings = SystemClock(), Randomness(), WorkloadSettings(nodes=NODES, pod_startup_seconds=0.5)
     client = Client(transport_of(load(kubeconfig)), "e2e-nodes")
-    async with Supervisor("nodes") as supervisor:
+    async with Supervisor(f"nodes of {kubeconfig}") as supervisor:
         platform = Platform(client, clock, randomness, Metrics(), supervisor)
         await platform.wait_synced()
         nodes = NodesController(platform, settings)
-        while True:
-            try:
-                await nodes.register()
-                break
-            except WorldError:
-                await asyncio.sleep(1)
+        await _register(nodes)
         for controller in (nodes, KubeletController(platform, settings), SchedulerController(platform)):
             controller.start()
         await asyncio.Event().wait()
 
 
+async def _register(nodes: NodesController) -> None:
+    while True:
+        try:
+            return await nodes.register()
+        except WorldError:
+            await asyncio.sleep(RETRY_SECONDS)
+
+
+async def run_all(kubeconfigs: list[Path]) -> None:
+    await asyncio.gather(*map(run, kubeconfigs))
+
+
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
-    asyncio.run(run(Path(sys.argv[1])))
+    asyncio.run(run_all([Path(argument) for argument in sys.argv[1:]]))

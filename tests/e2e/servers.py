@@ -4,7 +4,6 @@ A member lives and dies as clusters do: its processes can be killed, frozen, or 
 `/readyz` answer 500.
 """
 
-import os
 import signal
 import socket
 import ssl
@@ -12,8 +11,6 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,9 +19,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from leeward.app.local.certificates import Authority
+from tests.e2e.program import Program
 
 TOKEN = "e2e-admin"
 START_SECONDS = 90.0
+WATCH_SECONDS = 60
+"""After this time, or up to twice as long, a server closes a watch: half an hour in a real one, minutes here."""
 WORKLOADS = "*,-nodelifecycle,-nodeipam,-route,-cloud-node-lifecycle,-ttl"
 HOUSEKEEPING = "namespace,garbagecollector,serviceaccount-token,csrsigning,csrcleaner,tokencleaner"
 """What a control plane for templates runs, as Karmada installs it: nothing that makes Pods of a Deployment."""
@@ -36,43 +36,6 @@ def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
-
-
-@dataclass
-class Program:
-    """One process, which can be started again with the same arguments."""
-
-    name: str
-    command: Sequence[str]
-    log: Path
-    environment: dict[str, str] = field(default_factory=dict[str, str])
-    process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **self.environment}
-            )
-
-    def send(self, number: signal.Signals) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
-
-    def kill(self) -> None:
-        if self.process is not None and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait(10)
-
-    def stop(self) -> None:
-        """Asks it to end, and waits. Frozen ones are thawed first."""
-        if self.process is None or self.process.poll() is not None:
-            return
-        self.process.send_signal(signal.SIGCONT)
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.kill()
 
 
 class KubeServer:
@@ -136,6 +99,11 @@ class KubeServer:
         for program in (self.apiserver, self.manager, self.etcd):
             program.kill()
 
+    def restart(self) -> None:
+        """After `kill`; the data is what it was."""
+        self.start()
+        self.wait_ready()
+
     def freeze(self) -> None:
         """Connections hang."""
         self.apiserver.send(signal.SIGSTOP)
@@ -190,6 +158,7 @@ class KubeServer:
             "--enable-bootstrap-token-auth",
             "--allow-privileged=true",
             "--disable-admission-plugins=TaintNodesByCondition",
+            f"--min-request-timeout={WATCH_SECONDS}",
         )
 
     def _manager(self, controllers: str) -> Program:

@@ -1,0 +1,54 @@
+"""A member dies in each of the ways in which clusters die, and comes back: on real Kubernetes."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.e2e.applications import (
+    BINDING,
+    WORK,
+    describe,
+    has_moved_to,
+    is_back,
+    is_cleaned_up,
+    place_divided,
+    ready_in,
+    release,
+    remove,
+)
+from tests.e2e.fleet import Fleet
+from tests.e2e.servers import KubeServer
+
+NOT_READY = {"cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"}
+Act = Callable[[KubeServer], None]
+
+
+@pytest.mark.parametrize(
+    ("die", "revive", "reason"),
+    [
+        pytest.param(KubeServer.kill, KubeServer.restart, "ClusterNotReachable", id="killed"),
+        pytest.param(KubeServer.freeze, KubeServer.thaw, "ClusterNotReachable", id="paused"),
+        pytest.param(KubeServer.make_unready, KubeServer.make_ready, "ClusterNotReady", id="without-etcd"),
+    ],
+)
+def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
+    fleet: Fleet, die: Act, revive: Act, reason: str
+) -> None:
+    place_divided(fleet, "member1", "member2")
+    member = fleet.members["member1"]
+    die(member)
+    try:
+        fleet.eventually(lambda: fleet.ready("member1") == ("False", reason), f"member1 is {reason}")
+        fleet.eventually(lambda: fleet.taints("member1") == NOT_READY, f"member1 has {NOT_READY}")
+        fleet.eventually(lambda: has_moved_to(fleet, {"member2": 3}), "member2 has 3 and the task is gone")
+        assert ready_in(fleet, "member2") == 3
+        metadata = fleet.get("work", WORK, "-n", "karmada-es-member1")["metadata"]
+        assert "deletionTimestamp" in metadata, "the Work of the dead member waits for it"
+        fleet.eventually(lambda: "Result: {member2:3}" in describe(fleet), "an event tells where it went")
+    finally:
+        revive(member)
+    fleet.eventually(lambda: is_back(fleet, "member1"), "member1 is back")
+    fleet.eventually(lambda: is_cleaned_up(fleet, "member1"), "what was left behind is cleaned up")
+    assert fleet.assigned(BINDING) == {"member2": 3}
+    remove(fleet)
+    release(fleet, "member1")

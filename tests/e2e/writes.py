@@ -1,0 +1,55 @@
+"""How many writes a kube-apiserver has served, by resource: its own metric `apiserver_request_total`.
+
+Heartbeats are not counted: the leases of members and of leaders, and what the server and its controller manager do for
+themselves.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.e2e.servers import KubeServer
+
+WRITES = {"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
+HEARTBEATS = {"leases", "tokenreviews", "subjectaccessreviews", "localsubjectaccessreviews"}
+EVENTS = "events"
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """By `verb resource/subresource`; refused ones are told apart by their code."""
+
+    by_what: Counter[str]
+
+    @staticmethod
+    def of(server: KubeServer) -> "Writes":
+        counted = Counter[str]()
+        for family in text_string_to_metric_families(server.metrics()):
+            for sample in family.samples:
+                labels = sample.labels
+                if sample.name != "apiserver_request_total" or labels["verb"] not in WRITES:
+                    continue
+                if labels["resource"] and labels["resource"] not in HEARTBEATS:
+                    counted[_what(labels)] += int(sample.value)
+        return Writes(counted)
+
+    def since(self, earlier: "Writes") -> "Writes":
+        return Writes(self.by_what - earlier.by_what)
+
+    @property
+    def without_events(self) -> int:
+        return sum(count for what, count in self.by_what.items() if EVENTS not in what)
+
+    @property
+    def total(self) -> int:
+        return self.by_what.total()
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count} {what}" for what, count in self.by_what.most_common()) or "none"
+
+
+def _what(labels: dict[str, str]) -> str:
+    subresource = f"/{labels['subresource']}" if labels["subresource"] else ""
+    code = f" ({labels['code']})" if not labels["code"].startswith("2") else ""
+    return f"{labels['verb']} {labels['resource']}{subresource}{code}"
