@@ -3,6 +3,7 @@
 from typing import Any
 
 from leeward.api.meta import Manifest
+from leeward.api.names import work_name
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES, Resource
 from leeward.client import Client, NotFound
 from leeward.sim.world import World
@@ -18,6 +19,16 @@ DEFINITIONS = Resource.of_manifests(
     "apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", False
 )
 CRON_TABS = Resource.of_manifests("stable.example.com/v1", "crontabs", "CronTab", True)
+SCHEMA = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+CRON_TAB_DEFINITION: Manifest = {
+    "metadata": {"name": "crontabs.stable.example.com"},
+    "spec": {
+        "group": "stable.example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "crontabs", "singular": "crontab", "kind": "CronTab"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": SCHEMA}}],
+    },
+}
 
 
 def selecting(kind: Resource[Manifest], name: str, *clusters: str) -> Manifest:
@@ -86,26 +97,33 @@ def test_a_cluster_role_has_a_cluster_resource_binding() -> None:
 
 def test_a_custom_resource_follows_its_definition() -> None:
     async def story(world: World) -> None:
-        schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         name = "crontabs.stable.example.com"
-        definition: Manifest = {
-            "metadata": {"name": name},
-            "spec": {
-                "group": "stable.example.com",
-                "scope": "Namespaced",
-                "names": {"plural": "crontabs", "singular": "crontab", "kind": "CronTab"},
-                "versions": [
-                    {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}},
-                ],
-            },
-        }
-        await world.client.create(DEFINITIONS, definition)
+        await world.client.create(DEFINITIONS, CRON_TAB_DEFINITION)
         await world.client.create(CLUSTER_POLICIES, selecting(DEFINITIONS, name, "member1", "member2"))
         await appears(world, "member1", DEFINITIONS, name)
         await world.sleep(30)
         await world.client.create(CRON_TABS, {"metadata": {"name": "nightly"}, "spec": {"at": "02:00"}}, "default")
         await world.client.create(POLICIES, selecting(CRON_TABS, "nightly", "member1", "member2"), "default")
         assert (await appears(world, "member2", CRON_TABS, "nightly", "default"))["spec"] == {"at": "02:00"}
+
+    play(story)
+
+
+def test_l5_a_null_stays_in_a_work_that_is_updated_so_that_it_is_not_found_wanting_for_ever() -> None:
+    async def story(world: World) -> None:
+        for client in (world.client, world.member("member1").client):
+            await client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+        await world.sleep(30)
+        await world.client.create(CRON_TABS, {"metadata": {"name": "nightly"}, "spec": {"at": "02:00"}}, "default")
+        await world.client.create(POLICIES, selecting(CRON_TABS, "nightly", "member1"), "default")
+        await world.sleep(30)
+        present = await world.client.get(CRON_TABS, "nightly", "default")
+        changed = {**present, "spec": {"at": "03:00", "until": None}}
+        await world.client.update(CRON_TABS, changed, "nightly", "default")
+        await world.sleep(30)
+        work = world.work("member1", work_name("CronTab", "nightly", "default"))
+        assert work is not None
+        assert work.spec.workload.manifests[0]["spec"] == {"at": "03:00", "until": None}
 
     play(story)
 

@@ -121,11 +121,12 @@ class BindingController:
         return work
 
     async def _update_work(self, work: Work, manifest: Manifest) -> Work:
-        patch = _work_patch(to_wire(work), manifest)
-        if not patch:
+        """Replaces the whole Work: a merge patch would lose the nulls in its manifest, and find them missing again."""
+        present = {field: value for field, value in to_wire(work).items() if field != "status"}
+        wanted = _brought_to(present, manifest)
+        if wanted == present:
             return work
-        version = work.metadata.resource_version
-        updated = await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
+        updated = await self._plane.client.update(WORKS, wanted, work.name, work.namespace)
         self._works.remember(updated)
         return updated
 
@@ -227,15 +228,10 @@ def _grows(work: Work, manifest: Manifest) -> bool:
     return sum(after) > sum(before)
 
 
-def _work_patch(present: Manifest, desired: Manifest) -> Manifest:
-    """What brings a Work to `desired`; labels and annotations of others stay."""
+def _brought_to(present: Manifest, desired: Manifest) -> Manifest:
+    """A Work with what is desired of it; labels and annotations of others stay."""
     metadata, wanted = present["metadata"], desired["metadata"]
-    target = {
-        "metadata": {
-            **metadata,
-            "labels": {**metadata.get("labels", {}), **wanted.get("labels", {})},
-            "annotations": {**metadata.get("annotations", {}), **wanted.get("annotations", {})},
-        },
-        "spec": desired["spec"],
+    marks = {
+        field: {**metadata.get(field, {}), **wanted[field]} for field in ("labels", "annotations") if wanted.get(field)
     }
-    return merge_patch({"metadata": metadata, "spec": present.get("spec", {})}, target)
+    return {**present, "metadata": {**metadata, **marks}, "spec": desired["spec"]}

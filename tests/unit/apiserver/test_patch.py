@@ -95,6 +95,10 @@ def test_merge_patch_leaves_its_arguments_alone() -> None:
     assert patched["c"] is target["c"]
 
 
+def test_a_merge_patch_drops_nulls_in_what_it_replaces_also_within_lists() -> None:
+    assert merge.apply({"a": 1}, {"a": [{"b": None, "c": 1}, None]}) == {"a": [{"c": 1}]}
+
+
 def test_a_merge_patch_that_is_too_deep_is_refused() -> None:
     patch: dict[str, Any] = {}
     for _ in range(100_000):
