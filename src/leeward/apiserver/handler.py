@@ -1,6 +1,6 @@
 """The seam between the API server and its two ways in: a request and a user go in, an answer or a stream comes out."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -28,10 +28,19 @@ ADMIN_GROUP = "system:masters"
 
 
 @dataclass(frozen=True, slots=True)
+class WayBack:
+    """What makes an answer a WebSocket: `send` gets each message of the client, `protocol` is what both agreed on."""
+
+    send: Callable[[bytes], Awaitable[None]]
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
 class StreamResponse:
     """An answer that goes on until `lines` ends. Close it with `lines.aclose()`.
 
     `line_end` follows each of them; it is empty where pieces of another server's answer are passed on as they come.
+    With a way back, each of them is a message, and the client speaks, too.
     """
 
     lines: AsyncIterator[bytes]
@@ -39,6 +48,7 @@ class StreamResponse:
     code: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     line_end: bytes = b"\n"
+    way_back: WayBack | None = None
 
 
 class Handler(Protocol):

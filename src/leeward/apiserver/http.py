@@ -15,14 +15,15 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, cast
 
-from aiohttp import web
+from aiohttp import WSMsgType, web
 from multidict import CIMultiDict
 
 from leeward.api.status import Status
 from leeward.apiserver.authentication import Authenticator, BadCredential
-from leeward.apiserver.handler import Handler, StreamResponse, User
+from leeward.apiserver.handler import Handler, StreamResponse, User, WayBack
 from leeward.apiserver.limits import MAX_BODY_BYTES
 from leeward.apiserver.refusals import status_response
+from leeward.client.errors import WorldError
 from leeward.client.transport import Request, Response
 from leeward.loop.supervisor import Supervisor
 
@@ -32,6 +33,8 @@ READ_TIMEOUT_SECONDS = 30.0
 REQUEST_TIMEOUT_SECONDS = 60.0
 WRITE_TIMEOUT_SECONDS = 60.0
 STOP_TIMEOUT_SECONDS = 0.5
+PING_SECONDS = 30.0
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 STREAM_BUFFER_BYTES = 1024 * 1024
 GZIP_FROM_BYTES = 128 * 1024
 _WARNINGS = re.compile(r", (?=299 - )")
@@ -98,6 +101,8 @@ class HttpFront:
         if self._runner is None:
             answer = _refusal(503, "ServiceUnavailable", "the server is stopping")
         if isinstance(answer, StreamResponse):
+            if answer.way_back is not None:
+                return await self._converse(incoming, answer, answer.way_back)
             return await self._stream(incoming, answer)
         return await _render(incoming, answer)
 
@@ -127,6 +132,38 @@ class HttpFront:
         finally:
             reader.cancel()
         return outgoing
+
+    async def _converse(
+        self, incoming: web.BaseRequest, answer: StreamResponse, way_back: WayBack
+    ) -> web.StreamResponse:
+        """Messages go both ways, until either side ends it."""
+        protocols = (way_back.protocol,) if way_back.protocol else ()
+        outgoing = web.WebSocketResponse(protocols=protocols, max_msg_size=MAX_MESSAGE_BYTES, heartbeat=PING_SECONDS)
+        await outgoing.prepare(incoming)
+        telling = self._streams.start(_tell(outgoing, answer), "websocket")
+        try:
+            async for message in outgoing:
+                if message.type is WSMsgType.BINARY:
+                    await way_back.send(message.data)
+        except WorldError as error:
+            log.info("%s: %s", incoming.path, error)
+        finally:
+            telling.cancel()
+            await outgoing.close()
+        return outgoing
+
+
+async def _tell(outgoing: web.WebSocketResponse, answer: StreamResponse) -> None:
+    """Sends each line as a message, and closes the conversation after the last."""
+    try:
+        async with aclosing(cast(AsyncGenerator[bytes, None], answer.lines)) as lines:
+            async for line in lines:
+                async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
+                    await outgoing.send_bytes(line)
+    except (TimeoutError, ConnectionError, WorldError) as error:
+        log.info("a conversation broke off: %s", error)
+    finally:
+        await outgoing.close()
 
 
 class _LineBuffer:

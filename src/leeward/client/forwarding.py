@@ -1,14 +1,16 @@
 """Passing requests of others on to an API server: bytes in, bytes out, as they come.
 
 What belongs to one connection only (RFC 9110, 7.6.1) stays behind, and so does the credential of the one who asked:
-each request goes on with the forwarder's own token. Bodies are neither decoded nor kept.
+each request goes on with the forwarder's own token. Bodies are neither decoded nor kept. WebSockets go on as messages
+of bytes (`kubectl exec`, `attach`, `port-forward`); the older SPDY does not.
 
 Never retries, never follows a redirect.
 """
 
 import asyncio
 import io
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import aiohttp
@@ -25,6 +27,8 @@ ANSWER_SECONDS = 50.0
 QUIET_SECONDS = 4 * 3600.0
 """A stream may be as quiet as a kubelet lets one be."""
 MAX_CONNECTIONS = 256
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+PING_SECONDS = 30.0
 _OF_THE_CONNECTION = frozenset(
     (
         *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization"),
@@ -32,6 +36,15 @@ _OF_THE_CONNECTION = frozenset(
         *("host", "content-length", "authorization", "date", "server"),
     )
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A WebSocket: its messages, and the way to send some. `messages` must be closed, which ends it."""
+
+    protocol: str
+    messages: AsyncGenerator[bytes, None]
+    send: Callable[[bytes], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +66,41 @@ class Forwarder:
         self._tls = ssl_context_of(connection) if connection.server.startswith("https:") else True
         self._session: aiohttp.ClientSession | None = None
 
-    async def forward(self, request: Request) -> Forwarded:
-        """Returns when the answer begins. Raises: Unreachable, Untrusted."""
+    async def forward(self, request: Request) -> Forwarded | Conversation:
+        """Returns when the answer begins. Raises: Unreachable, Untrusted.
+
+        Who asks for a WebSocket gets one; where the server does not agree, the answer says why.
+        """
         what = f"{request.method} {self._server}{request.path}"
-        query = f"?{request.query_string}" if request.query_string else ""
+        if request.headers.get("upgrade", "").lower() == "websocket":
+            with mapped_errors(what), suppress(aiohttp.WSServerHandshakeError):
+                return await self._converse(request, what)
+        return await self._forward(request, what)
+
+    async def _converse(self, request: Request, what: str) -> Conversation:
+        headers = {k: v for k, v in request.headers.items() if not k.startswith("sec-websocket-")}
+        async with asyncio.timeout(ANSWER_SECONDS):
+            socket = await self._opened().ws_connect(
+                self._url(request),
+                protocols=_protocols(request.headers.get("sec-websocket-protocol", "")),
+                headers=self._headers(headers),
+                proxy=self._proxy,
+                max_msg_size=MAX_MESSAGE_BYTES,
+                heartbeat=PING_SECONDS,
+            )
+
+        async def send(message: bytes) -> None:
+            with mapped_errors(what):
+                await socket.send_bytes(message)
+
+        return Conversation(socket.protocol or "", _messages(socket, what), send)
+
+    async def _forward(self, request: Request, what: str) -> Forwarded:
         with mapped_errors(what):
             async with asyncio.timeout(ANSWER_SECONDS):
                 answer = await self._opened().request(
                     request.method,
-                    URL(f"{self._server}{escaped(request.path)}{query}", encoded=True),
+                    self._url(request),
                     headers=self._headers(request.headers),
                     data=io.BytesIO(request.body) if request.body else None,
                     allow_redirects=False,
@@ -80,6 +119,10 @@ class Forwarder:
         sent["authorization"] = f"Bearer {self._token}"
         return sent
 
+    def _url(self, request: Request) -> URL:
+        query = f"?{request.query_string}" if request.query_string else ""
+        return URL(f"{self._server}{escaped(request.path)}{query}", encoded=True)
+
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
@@ -90,6 +133,12 @@ class Forwarder:
                 skip_auto_headers=("content-type", "user-agent", "accept-encoding", "accept"),
             )
         return self._session
+
+
+def _protocols(offered: str) -> list[str]:
+    """Those of bytes. The others are for browsers, and one of them carries a credential."""
+    names = (name.strip() for name in offered.split(","))
+    return [name for name in names if name and not name.startswith("base64")]
 
 
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:
@@ -104,3 +153,13 @@ async def _chunks(answer: aiohttp.ClientResponse, what: str) -> AsyncGenerator[b
                 yield chunk
     finally:
         answer.close()
+
+
+async def _messages(socket: aiohttp.ClientWebSocketResponse, what: str) -> AsyncGenerator[bytes, None]:
+    try:
+        with mapped_errors(what):
+            async for message in socket:
+                if message.type is aiohttp.WSMsgType.BINARY:
+                    yield message.data
+    finally:
+        await socket.close()

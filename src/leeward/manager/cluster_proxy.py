@@ -18,9 +18,9 @@ from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.apiserver import refusals
 from leeward.apiserver.connecting import ConnectRequest
-from leeward.apiserver.handler import StreamResponse, User
+from leeward.apiserver.handler import StreamResponse, User, WayBack
 from leeward.client import Client, NotFound, WorldError
-from leeward.client.forwarding import Forwarded
+from leeward.client.forwarding import Conversation, Forwarded
 from leeward.client.transport import Request
 
 _IMPLIED_GROUPS = ("system:authenticated", "system:unauthenticated")
@@ -28,7 +28,7 @@ _IMPLIED_GROUPS = ("system:authenticated", "system:unauthenticated")
 
 
 class Member(Protocol):
-    async def forward(self, request: Request) -> Forwarded:
+    async def forward(self, request: Request) -> Forwarded | Conversation:
         """Raises: WorldError."""
         ...
 
@@ -63,6 +63,8 @@ class ClusterProxy:
             forwarded = await member.forward(_on_behalf(asked))
         except (WorldError, ValueError) as error:
             raise refusals.unavailable(f"cluster {asked.name} cannot be reached: {error}") from error
+        if isinstance(forwarded, Conversation):
+            return StreamResponse(forwarded.messages, way_back=WayBack(forwarded.send, forwarded.protocol))
         content_type = forwarded.headers.get("content-type", "application/octet-stream")
         return StreamResponse(forwarded.chunks, content_type, forwarded.code, forwarded.headers, line_end=b"")
 

@@ -5,13 +5,17 @@ import gzip
 import json
 from collections.abc import Awaitable, Callable
 
+import aiohttp
 import pytest
 from aiohttp import web
 
+from leeward.apiserver.authentication import Authenticator
+from leeward.apiserver.handler import StreamResponse, User, WayBack
+from leeward.apiserver.http import HttpFront
 from leeward.client.connection import Connection
 from leeward.client.errors import Unreachable
-from leeward.client.forwarding import Forwarded, Forwarder
-from leeward.client.transport import Request
+from leeward.client.forwarding import Conversation, Forwarded, Forwarder
+from leeward.client.transport import Request, Response
 
 Story = Callable[[Forwarder], Awaitable[None]]
 GONE_ON = asyncio.Event()
@@ -22,6 +26,8 @@ async def _answer(incoming: web.BaseRequest) -> web.StreamResponse:
     match incoming.path:
         case "/stream" | "/cut":
             return await _stream(incoming)
+        case "/exec":
+            return await _converse(incoming)
         case "/packed":
             packed = {"content-encoding": "gzip", "x-own": "1", "connection": "x-own"}
             return web.Response(body=gzip.compress(b"unpacked"), headers=packed)
@@ -31,6 +37,19 @@ async def _answer(incoming: web.BaseRequest) -> web.StreamResponse:
             pairs = sorted((name.lower(), value) for name, value in incoming.headers.items())
             seen = {"path": incoming.raw_path, "headers": pairs, "body": (await incoming.read()).decode()}
             return web.Response(status=418, text=json.dumps(seen))
+
+
+async def _converse(incoming: web.BaseRequest) -> web.StreamResponse:
+    """Says who asks and with which arguments, and then everything twice, until it is told to end."""
+    outgoing = web.WebSocketResponse(protocols=("v5.channel.k8s.io",))
+    await outgoing.prepare(incoming)
+    await outgoing.send_bytes(f"{incoming.headers['authorization']} {incoming.query_string}".encode())
+    async for message in outgoing:
+        if message.data == b"end":
+            break
+        await outgoing.send_bytes(message.data * 2)
+    await outgoing.close()
+    return outgoing
 
 
 async def _stream(incoming: web.BaseRequest) -> web.StreamResponse:
@@ -61,6 +80,12 @@ def serve(story: Story) -> None:
     asyncio.run(main())
 
 
+async def answer_of(forwarder: Forwarder, request: Request) -> Forwarded:
+    forwarded = await forwarder.forward(request)
+    assert isinstance(forwarded, Forwarded)
+    return forwarded
+
+
 async def body_of(forwarded: Forwarded) -> bytes:
     return b"".join([chunk async for chunk in forwarded.chunks])
 
@@ -76,7 +101,7 @@ def test_a_request_goes_on_as_it_came_but_with_the_forwarders_own_credential() -
             "content-type": "text/plain",
         }
         request = Request("POST", "/a b", headers=headers, body=b"hello", query_string="command=ls&command=-l")
-        forwarded = await forwarder.forward(request)
+        forwarded = await answer_of(forwarder, request)
         assert forwarded.code == 418
         seen = json.loads(await body_of(forwarded))
         assert (seen["path"], seen["body"]) == ("/a%20b?command=ls&command=-l", "hello")
@@ -93,7 +118,7 @@ def test_a_request_goes_on_as_it_came_but_with_the_forwarders_own_credential() -
 
 def test_an_answer_comes_back_packed_as_it_is_and_without_what_belongs_to_the_connection() -> None:
     async def story(forwarder: Forwarder) -> None:
-        forwarded = await forwarder.forward(Request("GET", "/packed"))
+        forwarded = await answer_of(forwarder, Request("GET", "/packed"))
         assert forwarded.headers["content-encoding"] == "gzip"
         assert {"x-own", "connection", "content-length"}.isdisjoint(forwarded.headers)
         assert gzip.decompress(await body_of(forwarded)) == b"unpacked"
@@ -103,7 +128,7 @@ def test_an_answer_comes_back_packed_as_it_is_and_without_what_belongs_to_the_co
 
 def test_pieces_are_passed_on_as_they_come() -> None:
     async def story(forwarder: Forwarder) -> None:
-        forwarded = await forwarder.forward(Request("GET", "/stream"))
+        forwarded = await answer_of(forwarder, Request("GET", "/stream"))
         assert await anext(forwarded.chunks) == b"first\nsec"
         GONE_ON.set()
         assert await body_of(forwarded) == b"ond\n"
@@ -111,9 +136,62 @@ def test_pieces_are_passed_on_as_they_come() -> None:
     serve(story)
 
 
+class Proxy:
+    """A `Handler` that passes everything on, as the cluster proxy does."""
+
+    def __init__(self, forwarder: Forwarder) -> None:
+        self._forwarder = forwarder
+
+    async def handle(self, request: Request, user: User) -> Response | StreamResponse:
+        answer = await self._forwarder.forward(request)
+        if isinstance(answer, Conversation):
+            return StreamResponse(answer.messages, way_back=WayBack(answer.send, answer.protocol))
+        return StreamResponse(answer.chunks, "text/plain", answer.code, line_end=b"")
+
+
+def converse(talk: Callable[[aiohttp.ClientSession, str], Awaitable[None]]) -> None:
+    """A client, a front that passes everything on, and the server behind it."""
+
+    async def story(forwarder: Forwarder) -> None:
+        front = HttpFront(Proxy(forwarder), Authenticator(), None)
+        port = await front.start()
+        async with aiohttp.ClientSession() as client:
+            await talk(client, f"http://127.0.0.1:{port}")
+        await front.stop()
+
+    serve(story)
+
+
+def test_a_conversation_goes_both_ways_and_either_side_may_end_it() -> None:
+    async def talk(client: aiohttp.ClientSession, url: str) -> None:
+        protocols = ("base64url.bearer.authorization.k8s.io.c2VjcmV0", "v5.channel.k8s.io")
+        for ends in (True, False):
+            socket = await client.ws_connect(f"{url}/exec?command=ls&command=-l", protocols=protocols)
+            assert socket.protocol == "v5.channel.k8s.io"
+            assert await socket.receive_bytes() == b"Bearer ours command=ls&command=-l"
+            await socket.send_bytes(b"ab")
+            assert await socket.receive_bytes() == b"abab"
+            if ends:
+                await socket.send_bytes(b"end")
+                assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
+            await socket.close()
+
+    converse(talk)
+
+
+def test_where_the_server_wants_no_conversation_its_answer_says_why() -> None:
+    async def talk(client: aiohttp.ClientSession, url: str) -> None:
+        upgrade = {"connection": "upgrade", "upgrade": "websocket"}
+        async with client.get(f"{url}/plain", headers=upgrade) as answer:
+            assert answer.status == 418
+            assert json.loads(await answer.text())["path"] == "/plain"
+
+    converse(talk)
+
+
 def test_a_redirect_is_the_answer_and_not_followed() -> None:
     async def story(forwarder: Forwarder) -> None:
-        forwarded = await forwarder.forward(Request("GET", "/moved"))
+        forwarded = await answer_of(forwarder, Request("GET", "/moved"))
         assert (forwarded.code, forwarded.headers["location"]) == (307, "/stream")
         await forwarded.chunks.aclose()
 
@@ -122,7 +200,7 @@ def test_a_redirect_is_the_answer_and_not_followed() -> None:
 
 def test_an_answer_that_breaks_off_is_no_end() -> None:
     async def story(forwarder: Forwarder) -> None:
-        forwarded = await forwarder.forward(Request("GET", "/cut"))
+        forwarded = await answer_of(forwarder, Request("GET", "/cut"))
         with pytest.raises(Unreachable):
             await body_of(forwarded)
 
