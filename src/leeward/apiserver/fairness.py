@@ -6,34 +6,40 @@
 
 Reads and writes have seats of their own: reads keep the loop busy, so few of them are let in at a time; writes wait
 for the disk, and the more of them wait together, the cheaper is each. What leads to a member cluster has seats of its
-own, too: it waits for that member. A watch gives its seat back once it is open. Probes pass without a seat.
+own, too: it waits for that member. A watch gives its seat back once it is open. Probes pass without a seat. Whoever
+asks too often in a second is sent away before that, but for administrators.
 
 Kubernetes: API priority and fairness; the idea, with one level and a queue for each user.
 """
 
 import asyncio
+import math
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from leeward.api.status import Status, StatusDetails
 from leeward.apiserver.connecting import leads_out
-from leeward.apiserver.handler import Handler, StreamResponse, User
+from leeward.apiserver.handler import ADMIN_GROUP, Handler, StreamResponse, User
 from leeward.apiserver.health import OPEN_PATHS
+from leeward.apiserver.rates import Rates
 from leeward.apiserver.refusals import status_response
 from leeward.client.transport import Request, Response
+from leeward.loop.clock import Clock, SystemClock
 
 RETRY_AFTER_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`queued` counts for each user; `waiting_seconds` is how long a request may wait for its seat."""
+    """`queued`, `per_second` and `burst` count for each user; so long may a request wait for its seat."""
 
     reading: int = 16
     writing: int = 256
     leading_out: int = 256
     queued: int = 1_024
     waiting_seconds: float = 20.0
+    per_second: float = 1_000.0
+    burst: int = 5_000
 
 
 class Crowded(Exception):
@@ -43,21 +49,27 @@ class Crowded(Exception):
 class Fairness:
     """A `Handler` before another."""
 
-    def __init__(self, handler: Handler, limits: Limits | None = None) -> None:
+    def __init__(self, handler: Handler, limits: Limits | None = None, clock: Clock | None = None) -> None:
         limits = limits or Limits()
         self._handler = handler
         self._reading = Seats(limits.reading, limits.queued, limits.waiting_seconds)
         self._writing = Seats(limits.writing, limits.queued, limits.waiting_seconds)
         self._leading_out = Seats(limits.leading_out, limits.queued, limits.waiting_seconds)
+        self._rates = Rates(limits.per_second, limits.burst)
+        self._clock = clock or SystemClock()
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         if request.path.startswith(OPEN_PATHS):
             return await self._handler.handle(request, user)
+        if ADMIN_GROUP not in user.groups:
+            wait_seconds = self._rates.wait_seconds(user.name, self._clock.monotonic())
+            if wait_seconds > 0:
+                return _too_many(wait_seconds)
         seats = self._seats(request)
         try:
             await seats.take(user.name)
         except Crowded:
-            return _too_many()
+            return _too_many(RETRY_AFTER_SECONDS)
         try:
             return await self._handler.handle(request, user)
         finally:
@@ -134,8 +146,9 @@ class Seats:
                 del self._queues[user]
 
 
-def _too_many() -> Response:
-    details = StatusDetails(retry_after_seconds=RETRY_AFTER_SECONDS)
+def _too_many(wait_seconds: float) -> Response:
+    seconds = math.ceil(wait_seconds)
+    details = StatusDetails(retry_after_seconds=seconds)
     message = "too many requests, please try again later"
     status = Status(message=message, reason="TooManyRequests", details=details, code=429)
-    return status_response(status, {"retry-after": str(RETRY_AFTER_SECONDS)})
+    return status_response(status, {"retry-after": str(seconds)})

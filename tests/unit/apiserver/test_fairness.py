@@ -4,6 +4,7 @@ import asyncio
 
 from leeward.apiserver.fairness import Fairness, Limits
 from leeward.apiserver.handler import StreamResponse, User
+from leeward.apiserver.rates import REMEMBERED_USERS, Rates
 from leeward.client.transport import Request, Response
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
@@ -115,3 +116,37 @@ def test_reads_do_not_wait_for_writes_and_probes_for_nobody() -> None:
         assert slow.most == 4
 
     run_virtual(main())
+
+
+class Quick:
+    """Answers at once."""
+
+    async def handle(self, request: Request, user: User) -> Response | StreamResponse:
+        return Response(200, b"")
+
+
+def test_whoever_asks_too_often_is_told_when_to_come_again_and_nobody_else_is() -> None:
+    async def main() -> None:
+        fairness = Fairness(Quick(), Limits(per_second=0.5, burst=2))
+        assert [await ask(fairness, GREEDY) for _ in range(3)] == [200, 200, 429]
+        refused = await fairness.handle(Request("GET", "/api/v1/pods"), GREEDY)
+        assert isinstance(refused, Response)
+        assert (refused.code, refused.headers["retry-after"]) == (429, "2")
+        assert await ask(fairness, MODEST) == 200
+        assert await ask(fairness, GREEDY, "/readyz") == 200
+        administrator = User("root", ("system:masters",))
+        assert {await ask(fairness, administrator) for _ in range(9)} == {200}
+        await asyncio.sleep(2)
+        assert [await ask(fairness, GREEDY) for _ in range(2)] == [200, 429]
+
+    run_virtual(main())
+
+
+def test_a_bucket_holds_no_more_than_its_burst_and_the_oldest_user_is_forgotten_first() -> None:
+    rates = Rates(per_second=1, burst=1)
+    assert rates.wait_seconds("a", 0.0) == 0
+    assert rates.wait_seconds("a", 0.25) == 0.75
+    assert [rates.wait_seconds("a", 100.0), rates.wait_seconds("a", 100.0)] == [0, 1]
+    for number in range(REMEMBERED_USERS):
+        rates.wait_seconds(f"user-{number}", 100.0)
+    assert rates.wait_seconds("a", 100.0) == 0
