@@ -1,5 +1,6 @@
 """Spreading over zones, providers and labels, alone and together: as over regions."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from leeward.api.policy import Placement
 from leeward.api.work import ResourceBindingStatus
 from leeward.core.scheduling import Placed, Unplaceable, schedule
 from leeward.core.scheduling.groups import Group, groupings
-from leeward.core.scheduling.paths import ranked_paths
+from leeward.core.scheduling.paths import paths_that_keep, ranked_paths
 from tests.placements import binding_spec, cluster, placed
 
 STATUS = ResourceBindingStatus()
@@ -115,8 +116,46 @@ def test_a_divided_template_fits_into_the_groups_with_room() -> None:
     assert sum(placed(result).values()) == 9
 
 
-def test_many_groups_are_searched_in_bounded_time() -> None:
+def weight(path: Sequence[Group]) -> int:
+    return sum(group.weight for group in path)
+
+
+def test_many_groups_are_searched_in_bounded_time_and_the_heaviest_are_found() -> None:
     groups = [Group(f"g{n:03}", 1, n % 7 * 1000, {}) for n in range(60)]
-    paths = ranked_paths(groups, 20, 30, 20)
-    assert 20 <= len(paths[0]) <= 30
-    assert sum(group.weight for group in paths[0]) >= 20 * 4000
+    heaviest = sorted((group.weight for group in groups), reverse=True)
+    assert weight(ranked_paths(groups, 20, 30, 20)[0]) == sum(heaviest[:20])
+    light = {"g000", "g007"}
+    keeping = paths_that_keep(light, groups, 20, 30, 20)[0]
+    assert light <= {group.name for group in keeping}
+    assert weight(keeping) == sum(heaviest[:18])
+
+
+apart = st.lists(
+    st.builds(Group, st.sampled_from([f"g{n}" for n in range(9)]), st.integers(1, 5), st.integers(0, 5), st.just({})),
+    unique_by=lambda group: group.name,
+)
+
+
+@given(apart, ranges, st.integers(0, 8), st.integers(1, 20))
+def test_a_search_that_is_cut_short_finds_a_path_and_the_heaviest_where_it_says_so(
+    groups: list[Group], limits: tuple[int, int], min_clusters: int, max_steps: int
+) -> None:
+    whole = ranked_paths(groups, *limits, min_clusters)
+    cut = ranked_paths(groups, *limits, min_clusters, max_steps)
+    assert bool(cut) == bool(whole)
+    for path in cut:
+        assert limits[0] <= len(path) <= limits[1]
+        assert sum(group.size for group in path) >= min_clusters
+    if cut and min_clusters <= limits[0]:
+        assert weight(cut[0]) == weight(whole[0])
+
+
+@given(apart, ranges, st.integers(0, 8), st.integers(1, 20), st.sets(st.sampled_from([f"g{n}" for n in range(9)])))
+def test_a_search_that_is_cut_short_keeps_what_is_held_c2(
+    groups: list[Group], limits: tuple[int, int], min_clusters: int, max_steps: int, names: set[str]
+) -> None:
+    held = names & {group.name for group in groups}
+    whole = paths_that_keep(held, groups, *limits, min_clusters)
+    cut = paths_that_keep(held, groups, *limits, min_clusters, max_steps)
+    assert bool(cut) == bool(whole)
+    assert all(held <= {group.name for group in path} for path in cut)
