@@ -116,8 +116,9 @@ def _is_legal(w: Writing) -> Iterator[Problem]:
     being_left = {task.cluster for task in w.after.tasks}
     for cluster, replicas in w.after.targets:
         before = w.before.assigned.get(cluster, 0)
-        if cluster in being_left and replicas > before:
-            yield Problem("S2", f"{NAMES[cluster]} is being left, and gets {replicas - before} replicas")
+        more = w.orders.get(cluster, 0) - w.ordered.get(cluster, 0)
+        if cluster in being_left and replicas > before and more > 0:
+            yield Problem("S2", f"{NAMES[cluster]} is being left, and gets {more} more replicas")
         if not before and w.fleet[cluster].taints:
             yield Problem("S2", f"{NAMES[cluster]} is a new target, and is tainted")
         if replicas <= 0:
