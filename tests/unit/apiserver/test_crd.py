@@ -219,3 +219,33 @@ def test_json_paths_find_values(path: str, found: list[object]):
 def test_a_json_path_that_cannot_be_read_is_quoted():
     with pytest.raises(ValueError, match=r"unrecognized JSONPath '\.a\[\?'"):
         compile_path(".a[?")
+
+
+def with_pattern(pattern: str) -> Manifest:
+    definition = widgets()
+    for version in definition["spec"]["versions"]:
+        spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"] = {**spec["properties"], "code": {"type": "string", "pattern": pattern}}
+    return definition
+
+
+def test_a_pattern_takes_time_in_proportion_to_the_text_however_it_is_written():
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEFINITIONS, with_pattern("^(a+)+$"))
+        assert (await world.create(WIDGETS, widget("good", size=1, code="a" * 10_000))).code == 201
+        refused = await world.create(WIDGETS, widget("bad", size=1, code="a" * 10_000 + "b"))
+        assert refused.code == 422
+        assert "spec.code in body should match '^(a+)+$'" in refused.body["message"]
+
+    tell(story)
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?<!a)b", r"(a)\1", "((x{100}){100}){100}"])
+def test_a_pattern_that_cannot_be_held_in_linear_time_is_refused_with_the_definition(pattern: str):
+    async def story(world: ApiWorld) -> None:
+        refused = await world.create(DEFINITIONS, with_pattern(pattern))
+        assert refused.code == 422
+        field = "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[code].pattern"
+        assert field in {cause["field"] for cause in refused.body["details"]["causes"]}
+
+    tell(story)

@@ -1,14 +1,13 @@
 """What is wrong with a custom object, by its structural schema: every fault, with its path, in Kubernetes' words."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, cast
 
 from leeward.api import codec
 from leeward.api.meta import parse_time
 from leeward.api.status import Problem
 from leeward.apiserver.custom.node import Node
+from leeward.apiserver.custom.patterns import compile_pattern
 from leeward.apiserver.values import texts
 
 _TYPES: Mapping[str, Callable[[Any], bool]] = {
@@ -117,7 +116,7 @@ def _string(raw: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
         return
     if shortest is not None and len(value) < shortest:
         yield Problem.invalid(path, value, f"{_in_body(path)} should be at least {shortest} chars long")
-    if pattern and not _pattern(pattern).search(value):
+    if pattern and not compile_pattern(pattern)(value):
         yield Problem.invalid(path, value, f"{_in_body(path)} should match '{pattern}'")
     if raw.get("format") in ("date-time", "datetime") and not _is_time(value):
         said = f'Invalid value: "{value}": {_in_body(path)} must be of type date-time: "{value}"'
@@ -186,11 +185,6 @@ def _combinations(node: Node, value: Any, path: str) -> Iterator[Problem]:
 
 def _fits(node: Node, value: Any) -> bool:
     return not any(True for _ in _check(node, value, ""))
-
-
-@lru_cache(maxsize=1024)
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
 
 
 def _is_whole(value: Any) -> bool:

@@ -1,6 +1,5 @@
 """Defaults and rules of CustomResourceDefinitions themselves."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ from leeward.api.meta import Manifest
 from leeward.api.status import Problem
 from leeward.apiserver.custom.definitions import first_status
 from leeward.apiserver.custom.jsonpath import compile_path
+from leeward.apiserver.custom.patterns import compile_pattern
 from leeward.apiserver.custom.rules import Unwritable, compile_program
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain
 from leeward.apiserver.values import entries, section
@@ -93,10 +93,7 @@ def _schema_problems(schema: Mapping[str, Any], path: str, *, root: bool = False
     elif root and kind != "object":
         problems.append(Problem.invalid(f"{path}.type", kind, "must be object at the root"))
     problems += _rule_problems(schema, path)
-    try:
-        re.compile(schema.get("pattern", ""))
-    except re.error as error:
-        problems.append(Problem.invalid(f"{path}.pattern", schema["pattern"], f"not a regular expression: {error}"))
+    problems += _pattern_problems(schema.get("pattern"), path)
     for name, child in section(schema, "properties").items():
         if not (root and name in ("apiVersion", "kind", "metadata")):
             problems += _schema_problems(child, f"{path}.properties[{name}]")
@@ -104,6 +101,15 @@ def _schema_problems(schema: Mapping[str, Any], path: str, *, root: bool = False
         if isinstance(schema.get(part), dict):
             problems += _schema_problems(schema[part], f"{path}.{part}")
     return problems
+
+
+def _pattern_problems(pattern: str | None, path: str) -> list[Problem]:
+    try:
+        if pattern:
+            compile_pattern(pattern)
+    except ValueError as error:
+        return [Problem.invalid(f"{path}.pattern", pattern, str(error))]
+    return []
 
 
 def _rule_problems(schema: Mapping[str, Any], path: str) -> list[Problem]:
