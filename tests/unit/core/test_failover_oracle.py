@@ -3,12 +3,15 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from leeward.api.cluster import Cluster
 from leeward.api.codec import decode, from_wire, to_wire
-from leeward.api.meta import Condition
+from leeward.api.meta import Condition, set_condition
 from leeward.api.policy import FailoverBehavior, Placement
 from leeward.core.failover.eviction import decide_stay, purge_mode
 from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready
+from leeward.core.failover.liveness import Patience, decide_liveness
 from leeward.core.failover.taints import decide_taints
 from tests import oracle
 
@@ -95,3 +98,66 @@ def _taints(case: oracle.Case) -> list[dict[str, Any]]:
     now = datetime.fromisoformat(case.given["now"])
     decision = decide_taints(cluster, now, last_seen=now, eviction_seconds=300, failover=False)
     return to_wire(decision.taints)
+
+
+def test_silence_makes_a_pull_cluster_unknown_when_it_does_in_karmada() -> None:
+    cases = oracle.load("taints", "clusterHealthSequence")
+    oracle.replay(cases, _listen, _recorded_conditions, differs=_old_lease, at_least=200)
+
+
+def _listen(case: oracle.Case) -> list[Any]:
+    """The conditions after each step: some silence, then perhaps a status or a lease.
+
+    What is there at the first look is seen then; a status that says the same once more is no sign of life.
+    """
+    given = case.given
+    cluster, now = from_wire(given["cluster"], Cluster), datetime.fromisoformat(given["start"])
+    patience = Patience(given["monitorGraceSeconds"], given["startupGraceSeconds"])
+    last_seen, told = None if cluster.ready else now, list[list[Any]]()
+    for step in given["steps"]:
+        now += timedelta(seconds=step["sleepSeconds"])
+        posted = Condition("Ready", step["postStatus"], "posted", "") if step.get("postStatus") else None
+        heard = _with_condition(cluster, posted, now)
+        if last_seen is None or heard != cluster or step.get("renewLease"):
+            last_seen = now
+        cluster = heard
+        cluster = _with_condition(cluster, decide_liveness(cluster, last_seen, now, patience).condition, now)
+        told.append(oracle.told([to_wire(each) for each in cluster.status.conditions]))
+    return told
+
+
+def _with_condition(cluster: Cluster, condition: Condition | None, now: datetime) -> Cluster:
+    if condition is None:
+        return cluster
+    conditions = set_condition(cluster.status.conditions, condition, now)
+    return replace(cluster, status=replace(cluster.status, conditions=conditions))
+
+
+def _recorded_conditions(case: oracle.Case) -> list[Any]:
+    return [oracle.told(step["conditions"] or []) for step in case.expected["steps"]]
+
+
+def _old_lease(case: oracle.Case) -> oracle.Difference | None:
+    """A status is posted when a lease has been renewed."""
+    renewed = False
+    for step in case.given["steps"]:
+        renewed = renewed or bool(step.get("renewLease"))
+        if renewed and step.get("postStatus"):
+            return oracle.Difference("an old lease is no new sign of life after a change of the status", _is_silent)
+    return None
+
+
+def _is_silent(case: oracle.Case, answer: list[list[dict[str, Any]]]) -> None:
+    """Unknown begins where nothing new was heard for longer than the grace period, and ends with a status."""
+    silence, before = 0.0, ("", "")
+    for step, conditions in zip(case.given["steps"], answer, strict=True):
+        silence += step["sleepSeconds"]
+        posted = (step["postStatus"], "posted") if step.get("postStatus") else before
+        if posted != before or step.get("renewLease"):
+            silence = 0.0
+        after = (conditions[0]["status"], conditions[0]["reason"]) if conditions else ("", "")
+        if after[0] == "Unknown":
+            assert silence > case.given["monitorGraceSeconds"] or after == posted
+        else:
+            assert after == posted or before == ("", "")
+        before = after

@@ -141,3 +141,25 @@ def test_what_is_not_propagated() -> None:
 def test_every_known_kind_says_something() -> None:
     assert rules_of({"apiVersion": "apps/v1", "kind": "Deployment"}).replicas is not None
     assert rules_of({"apiVersion": "example.com/v1", "kind": "Foo"}).replicas is None
+
+
+HOOKS = {
+    "AggregateStatus": "aggregate",
+    "InterpretHealth": "is_healthy",
+    "InterpretReplica": "replicas",
+    "Retain": "retain",
+    "ReviseReplica": "revise",
+}
+"""What Karmada may know of a kind, and the rule that is the same here. Every kind's status is reflected."""
+
+
+def test_something_is_known_of_the_kinds_of_which_karmada_knows_it() -> None:
+    def answer(case: Case) -> list[str]:
+        rules = rules_of(case.given)
+        return [hook for hook, rule in HOOKS.items() if getattr(rules, rule) is not None]
+
+    def expected(case: Case) -> list[str]:
+        assert case.expected["InterpretStatus"]
+        return [hook for hook in HOOKS if case.expected[hook]]
+
+    replay(load("interpreter_hooks"), answer, expected, at_least=18)

@@ -2,7 +2,8 @@
 
 Judged by when a sign of life was *received here* (a status change, a lease renewal), never by the clock in it.
 
-Karmada: pkg/controllers/cluster (monitorClusterHealth); same.
+Karmada: pkg/controllers/cluster (monitorClusterHealth); same, but there a lease that was seen long ago counts as seen
+anew after each change of the status.
 """
 
 from dataclasses import dataclass
@@ -41,8 +42,8 @@ def decide_liveness(cluster: Cluster, last_seen: datetime, now: datetime, patien
     if ready is not None and ready.status == "Unknown":
         return Liveness(None, None)
     if ready is None:
-        return Liveness(_unknown("ClusterStatusNeverUpdated", "Cluster status never updated."), None)
-    return Liveness(_unknown("ClusterStatusUnknown", "Cluster status unknown."), None)
+        return Liveness(_unknown("ClusterStatusNeverUpdated", "never posted"), None)
+    return Liveness(_unknown("ClusterStatusUnknown", "stopped posting"), None)
 
 
 def last_seen_before(received: datetime, started: datetime, patience: Patience) -> datetime:
@@ -54,5 +55,6 @@ def last_seen_before(received: datetime, started: datetime, patience: Patience) 
     return max(received, started - timedelta(seconds=patience.grace_seconds / 2))
 
 
-def _unknown(reason: str, message: str) -> Condition:
+def _unknown(reason: str, what: str) -> Condition:
+    message = f"Cluster status controller {what} cluster status."
     return Condition(type=READY, status="Unknown", reason=reason, message=message)
