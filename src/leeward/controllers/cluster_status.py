@@ -8,6 +8,7 @@ Karmada: pkg/controllers/status/cluster_status_controller.go; differs where BEHA
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,17 +18,21 @@ from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.diff import status_patch
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import DOUBTFUL_CONDITION
+from leeward.api.quantity import Quantity, parse_quantity
 from leeward.api.resource import CLUSTERS, NODES, PODS
 from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
 from leeward.client.errors import NoCredential, Untrusted
 from leeward.core.failover.health import HealthMemory, Sight, Thresholds, decide_ready, ready_condition, remembered
 from leeward.core.summary import Summary, summarize
 from leeward.runtime.discovery import Offer
+from leeward.runtime.metrics import Amount, AmountKind
 from leeward.runtime.plane import ControlPlane, Member
 
 log = logging.getLogger(__name__)
 
 SYNC_SECONDS = 5.0
+_MEASURED: tuple[tuple[str, Amount], ...] = (("cpu", "cpu"), ("memory", "memory"), ("pods", "pod"))
+"""The name of a resource, and its name in metrics."""
 WRITE_ATTEMPTS = 3
 SHORTEST_PAUSE_SECONDS = 0.01
 
@@ -80,6 +85,7 @@ class ClusterStatusController:
             except Exception:
                 log.exception("status of cluster %s: the observation failed", self._member.name)
             elapsed = self._plane.clock.monotonic() - started
+            self._plane.metrics.sync_status_seconds.labels(self._member.name).observe(elapsed)
             await asyncio.sleep(max(self._settings.frequency_seconds - elapsed, SHORTEST_PAUSE_SECONDS))
 
     async def observe_once(self) -> None:
@@ -96,6 +102,8 @@ class ClusterStatusController:
             self._memory = remembered(cluster.ready)
         self._memory, ready = decide_ready(self._memory, observed, cluster.ready, now, self._settings.thresholds)
         self._plane.metrics.cluster_ready.labels(cluster.name).set(ready.status == "True")
+        uncollected = ready.status != "True" and ready.reason == "StatusCollectionFailed"
+        self._plane.metrics.cluster_uncollected.labels(cluster.name).set(uncollected)
         await self._write(cluster, ready, facts if ready.status == "True" else None)
 
     async def probe(self) -> Probe:
@@ -182,6 +190,7 @@ class ClusterStatusController:
         """With the member's capacity. Absurd numbers in it are told once, for as long as they stay the same (S10)."""
         self._plane.metrics.cluster_nodes.labels(self._member.name).set(summary.nodes.total_num)
         self._plane.metrics.cluster_ready_nodes.labels(self._member.name).set(summary.nodes.ready_num)
+        self._measure(summary)
         conditions = remove_condition(status.conditions, DOUBTFUL_CONDITION)
         if summary.doubts:
             doubtful = Condition(DOUBTFUL_CONDITION, "True", "AbsurdNumbers", summary.doubts)
@@ -192,6 +201,16 @@ class ClusterStatusController:
         return msgspec.structs.replace(
             status, conditions=conditions, node_summary=summary.nodes, resource_summary=summary.resources
         )
+
+    def _measure(self, summary: Summary) -> None:
+        kinds: tuple[tuple[AmountKind, Mapping[str, Quantity]], ...] = (
+            ("allocatable", summary.resources.allocatable),
+            ("allocated", summary.resources.allocated),
+        )
+        for kind, amounts in kinds:
+            for resource, name in _MEASURED:
+                amount = float(parse_quantity(amounts.get(resource, 0)))
+                self._plane.metrics.amount(self._member.name, name, kind, amount)
 
 
 def _completeness(complete: bool, any_known: bool) -> Condition:

@@ -260,6 +260,7 @@ class Scheduler:
             message = f"Evict from cluster {cluster} succeed."
             self._recorder.normal(resource, after, "EvictWorkloadFromClusterSucceed", message)
         if decision.withdrawn:
+            self._plane.metrics.evictions_withdrawn.inc()
             message = f"Cluster {decision.withdrawn} is back with a healthy copy: its eviction is withdrawn."
             self._recorder.normal(resource, after, "EvictionWithdrawn", message)
         if decision.returning:
@@ -270,6 +271,7 @@ class Scheduler:
         if decision.held is not None and not decision.foreign_held and _is_news(old_held, decision.held.message):
             self._recorder.warning(resource, after, "EvictWorkloadFromClusterFailed", decision.held.message)
             self._plane.metrics.evictions.labels("held").inc()
+            self._plane.metrics.evictions_held.labels(decision.held.reason).inc()
 
     def _binding_changed(self, plural: str) -> Callable[[Binding | None, Binding | None], None]:
         def changed(old: Binding | None, new: Binding | None) -> None:

@@ -1,6 +1,11 @@
 """The metrics of one component, under Karmada's and controller-runtime's names, in a registry of its own."""
 
+from typing import Literal
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+Amount = Literal["cpu", "memory", "pod"]
+AmountKind = Literal["allocatable", "allocated"]
 
 
 class Metrics:
@@ -30,6 +35,31 @@ class Metrics:
         self.evictions = Counter(
             "eviction_processing", "Evictions of a binding from a cluster", ("result",), registry=self.registry
         )
+        self.evictions_held = Counter(
+            "leeward_evictions_held", "Evictions that were due and held back", ("reason",), registry=self.registry
+        )
+        self.evictions_withdrawn = Counter(
+            "leeward_evictions_withdrawn", "Evictions given up because the cluster came back", registry=self.registry
+        )
+        self.cluster_uncollected = Gauge(
+            "leeward_cluster_status_uncollected",
+            "1 while the cluster is not Ready only because its status could not be collected",
+            ("member_cluster",),
+            registry=self.registry,
+        )
+        self.sync_status_seconds = Histogram(
+            "cluster_sync_status_duration_seconds",
+            "Length of one look at a member",
+            ("member_cluster",),
+            registry=self.registry,
+        )
+        self._amounts = {
+            (resource, kind): Gauge(
+                f"cluster_{resource}_{kind}_{unit}", f"{resource} {kind}", ("member_cluster",), registry=self.registry
+            )
+            for resource, unit in (("cpu", "number"), ("memory", "bytes"), ("pod", "number"))
+            for kind in ("allocatable", "allocated")
+        }
         self.schedule_attempts = Counter(
             "karmada_scheduler_schedule_attempts",
             "Attempts to place a binding",
@@ -46,6 +76,10 @@ class Metrics:
     def reconciled(self, controller: str, result: str, seconds: float) -> None:
         self._reconciles.labels(controller, result).inc()
         self._durations.labels(controller).observe(seconds)
+
+    def amount(self, cluster: str, resource: Amount, kind: AmountKind, value: float) -> None:
+        """Of a member's capacity: `cpu` in cores, `memory` in bytes, `pod` as a count."""
+        self._amounts[resource, kind].labels(cluster).set(value)
 
     def render(self) -> bytes:
         """The text that Prometheus scrapes."""

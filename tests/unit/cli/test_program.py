@@ -122,7 +122,7 @@ def test_the_data_directory_is_in_the_home_directory_otherwise(monkeypatch: pyte
         (("up", "--member", "A"), "a member cannot be called 'A'"),
         (("up", "--member", "a=both"), "must be push or pull"),
         (("up", "--timing", "slow"), "'slow' is not one of 'karmada', 'fast'"),
-        (("member", "slow", "a", "--latency", "soon"), "'soon' is no duration: write 2s, 500ms, 1m or 1h30m"),
+        (("member", "slow", "a", "--latency", "soon"), "'soon' is no duration: write 2s, 500ms or 1m30s"),
         (("member", "slow", "a"), "Missing option '--latency'"),
         (("member", "stop", "a", "--only", "kubelet"), "'kubelet' is not one of 'apiserver', 'agent'"),
         (("status", "--data-dir", ""), "it is empty"),
