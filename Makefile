@@ -3,7 +3,7 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test e2e crash worlds oracle check format bench lock clean
+.PHONY: help setup demo test e2e crash worlds sim oracle check format bench lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -28,6 +28,9 @@ crash: setup  ## kill a real server N times while clients write, and account for
 
 worlds: setup  ## search small worlds, every order of events (STATES=100000)
 	@$(BIN)/python -m leeward.sim.small --states $(or $(STATES),100000)
+
+sim: setup  ## play N random histories of faults against the whole product, and check every invariant (N=100)
+	@$(BIN)/python -m leeward.sim --campaign $(or $(N),100) --seed $(or $(SEED),0)
 
 check: setup  ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check $(CODE)

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("walkthrough", "scheduling", "apiserver")
+BENCHMARKS = ("walkthrough", "sim", "scheduling", "apiserver")
 
 
 def main() -> None:

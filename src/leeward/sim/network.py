@@ -87,7 +87,7 @@ class Place:
         self.link = Link()
         self._server: Handler | None = None
         self._life: Life | None = None
-        self._answering: dict[asyncio.Task[Response | StreamResponse], None] = {}
+        self._answering: dict[asyncio.Task[Response | StreamResponse], Request] = {}
 
     def put(self, server: Handler, life: Life | None = None) -> None:
         self._server, self._life = server, life
@@ -99,6 +99,10 @@ class Place:
         for answering in list(self._answering):
             answering.cancel()
 
+    @property
+    def writes_under_way(self) -> int:
+        return sum(request.method != "GET" for request in self._answering.values())
+
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         if self._server is None:
             raise Unreachable("connection refused")
@@ -108,7 +112,7 @@ class Place:
         if self._life is None:
             return await work
         answering = asyncio.get_running_loop().create_task(work, context=self._life.context())
-        self._answering[answering] = None
+        self._answering[answering] = request
         answering.add_done_callback(self._answering.pop)
         return await asyncio.shield(answering)
 

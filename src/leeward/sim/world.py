@@ -24,6 +24,7 @@ from leeward.api.work import ResourceBinding, Work
 from leeward.apiserver.inprocess import ADMIN
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
+from leeward.apiserver.store.store import HISTORY_REVISIONS
 from leeward.client import Client
 from leeward.loop.clock import Clock, VirtualClock
 from leeward.loop.lives import Life
@@ -74,6 +75,8 @@ class World:
         self.metrics = Metrics()
         self.controllers_clock = SkewedClock(self.clock)
         self.medium = JournaledMedium(self.NAME, self.journal)
+        self.history_revisions = HISTORY_REVISIONS
+        self.store: Store | None = None
         self.life = Life(self.NAME)
         self.controllers_life = Life(CONTROLLERS)
         self._links: dict[tuple[str, str], Link] = {}
@@ -151,7 +154,7 @@ class World:
 
     async def _start_apiserver(self) -> None:
         self._serving = Supervisor("control plane")
-        store = await Store.open(self.medium, self._serving)
+        store = self.store = await Store.open(self.medium, self._serving, history_revisions=self.history_revisions)
         api_server = await ApiServer.start(
             store,
             self.clock,

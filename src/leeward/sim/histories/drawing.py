@@ -80,6 +80,7 @@ class Drawing:
             steps=tuple(sorted(steps, key=lambda step: step.at)),
             pace=self._pace,
             sync_seconds=self._draw.choice((0.0, 0.002, 0.02)),
+            revisions=self._draw.choice((0, 0, 0, 20)),
         )
 
     def _deploys(self) -> list[AnyUserStep]:

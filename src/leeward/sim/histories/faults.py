@@ -33,6 +33,7 @@ from leeward.sim.histories.model import (
     Storm,
     TwoLeaders,
 )
+from leeward.sim.histories.rare import RareSituations
 from leeward.sim.member import SimulatedMember, agent_of
 from leeward.sim.network import Link
 from leeward.sim.weather import Climate, Weather
@@ -43,13 +44,13 @@ LIE_SECONDS = 2.0
 
 
 class Faults:
-    """`told` is called with the name of every mishap on a link."""
+    """`rare` is told of every mishap on a link, and of who dies at what moment."""
 
-    def __init__(self, world: World, seed: int, told: Callable[[str], None]) -> None:
+    def __init__(self, world: World, seed: int, rare: RareSituations) -> None:
         self.healed = False
         self._world = world
         self._seed = seed
-        self._told = told
+        self._rare = rare
         self._holds = Counter[str]()
         self._locks: dict[str, asyncio.Lock] = {}
         self._nodes = {name: member.nodes for name, member in world.members.items()}
@@ -176,7 +177,7 @@ class Faults:
         world = self._world
         self._holds["controllers"] += 1
         life = world.controllers_life if world.controllers_are_up else None
-        await self._kill(life, fault, world.crash_controllers)
+        await self._kill(life, fault, self._crash_controllers)
         self._holds["controllers"] -= 1
         await self._up("controllers", lambda: world.controllers_are_up, self._start_controllers)
 
@@ -184,9 +185,19 @@ class Faults:
         world = self._world
         self._holds["apiserver"] += 1
         life = world.life if world.apiserver_is_up else None
-        await self._kill(life, fault, lambda: world.crash_apiserver(power_cut=fault.power_cut))
+        await self._kill(life, fault, lambda: self._crash_apiserver(power_cut=fault.power_cut))
         self._holds["apiserver"] -= 1
         await self._up("apiserver", lambda: world.apiserver_is_up, self._start_apiserver)
+
+    def _crash_controllers(self) -> None:
+        if self._world.place.writes_under_way:
+            self._rare.told("the controllers are killed between a write and its answer")
+        self._world.crash_controllers()
+
+    def _crash_apiserver(self, *, power_cut: bool) -> None:
+        if self._world.place.writes_under_way:
+            self._rare.told("the API server is killed with writes under way")
+        self._world.crash_apiserver(power_cut=power_cut)
 
     async def _kill(
         self,
@@ -259,7 +270,7 @@ class Faults:
             fault.rate, fault.mishaps, fault.lag_seconds, fault.repeats, fault.breaks, fault.jitter_seconds
         )
         link = self._world.link(fault.who, fault.whom)
-        link.weather = Weather(climate, random.Random(f"{self._seed} {fault}"), self._told)
+        link.weather = Weather(climate, random.Random(f"{self._seed} {fault}"), self._rare.mishap)
         await asyncio.sleep(fault.lasts)
         link.weather = None
 

@@ -231,13 +231,15 @@ class ClockIsWrong(Fault, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One history. `sync_seconds` is how long a commit of the control plane's store takes."""
+    """One history. `sync_seconds` is how long a commit of the control plane's store takes; `revisions` how many it
+    keeps to watch from, 0 for as many as in production."""
 
     seed: int
     members: tuple[tuple[str, Mode], ...]
     steps: tuple["AnyStep", ...]
     pace: Pace = "brisk"
     sync_seconds: float = 0.0
+    revisions: int = 0
 
     @property
     def ends_at(self) -> float:

@@ -103,6 +103,7 @@ class Player(logging.Handler):
         self._run = Run(history)
         self._world = World(dict(history.members), TIMINGS[history.pace], history.seed)
         self._world.medium.sync_seconds = history.sync_seconds
+        self._world.history_revisions = history.revisions or self._world.history_revisions
         self._truth = Truth(self._world.journal)
         self._rare = RareSituations(self._run.reached, self._truth)
         self._scene = _scene(history, self._truth)
@@ -138,7 +139,7 @@ class Player(logging.Handler):
         world, history = self._world, self._history
         await world.until(lambda: all(world.is_ready(name) for name, _ in history.members), START_SECONDS)
         async with Supervisor("history", self._failed) as supervisor:
-            faults = Faults(world, history.seed, self._rare.told)
+            faults = Faults(world, history.seed, self._rare)
             users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))  # type: ignore[arg-type]
             self._scene.touched = users.touched
             wishes = [self._users(users, supervisor)]
@@ -148,7 +149,6 @@ class Player(logging.Handler):
                     supervisor.start(self._strike(step, faults), f"{step}")
             await self._unless_stopped(self._until(history.ends_at + MARGIN_SECONDS))
             await faults.heal()
-            self._rare.heal()
             await self._unless_stopped(asyncio.wait(wishes, timeout=USERS_SECONDS))
             await self._unless_stopped(self._converge())
             self._run.seconds = world.seconds
@@ -233,8 +233,16 @@ class Player(logging.Handler):
 
             def witness(request: Request, user: User, name: str = name) -> None:
                 self._found(self._requests.look(name, request, user))
+                self._notice(name, request)
 
             place.witness = witness
+
+    def _notice(self, place: str, request: Request) -> None:
+        """Rare situations that only the network knows of."""
+        store, version = self._world.store, request.query.get("resourceVersion", "")
+        is_watch = place == self._world.NAME and "watch" in request.query and version.isdigit()
+        if is_watch and store is not None and int(version) < store.compacted:
+            self._rare.told("a watch resumes behind a compaction")
 
     def _found(self, violations: Iterable[Violation]) -> None:
         for violation in violations:

@@ -11,7 +11,6 @@ from typing import Any
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import decode, decode_manifest
-from leeward.api.core import ConfigMap
 from leeward.api.meta import Manifest
 from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, cluster_of_execution_space
 from leeward.api.work import ResourceBinding, Work
@@ -109,7 +108,7 @@ class Truth:
         }
 
     @property
-    def brake(self) -> ConfigMap | None:
+    def brake(self) -> Manifest | None:
         return self.of("//configmaps/").get(Key(SYSTEM_NAMESPACE, BRAKE_NAME))
 
     def copies(self, member: str, binding: ResourceBinding) -> Copies:

@@ -6,6 +6,7 @@ the decisions that they judge.
     placements  S2, S3   where a binding is put
     members     S5, S6   what happens to objects in members
     requests    S5       what is asked of the API servers
+    readiness   C1       how fast a cluster's word changes
     stores      D3, D8   revisions, finalizers, uids
 
 What has to hold in the end is in `histories/convergence.py` (L1, L3, L5).
@@ -15,10 +16,11 @@ from leeward.sim.histories.checkers.copies import CopiesChecker
 from leeward.sim.histories.checkers.evictions import EvictionsChecker
 from leeward.sim.histories.checkers.members import MembersChecker
 from leeward.sim.histories.checkers.placements import PlacementsChecker
+from leeward.sim.histories.checkers.readiness import ReadinessChecker
 from leeward.sim.histories.checkers.requests import RequestsChecker
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.checkers.stores import StoresChecker
 
 __all__ = ["CHECKERS", "RequestsChecker", "Scene", "Violation"]
 
-CHECKERS = (CopiesChecker, EvictionsChecker, PlacementsChecker, MembersChecker, StoresChecker)
+CHECKERS = (CopiesChecker, EvictionsChecker, PlacementsChecker, MembersChecker, ReadinessChecker, StoresChecker)

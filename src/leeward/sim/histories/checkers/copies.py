@@ -101,7 +101,9 @@ def _users_wish(old: ResourceBinding, new: ResourceBinding) -> bool:
     before, after = (b.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION) for b in (old, new))
     if before != after:
         return True
-    if old.spec.is_divided and sum(replicas_of(old).values()) != old.spec.replicas:
+    replicas = replicas_of(old).values()
+    wrong = sum(replicas) != old.spec.replicas if old.spec.is_divided else any(n != old.spec.replicas for n in replicas)
+    if wrong and old.spec.is_workload:
         return True
     asked, done = old.spec.reschedule_triggered_at, old.status.last_scheduled_time
     return asked is not None and (done is None or asked > done)

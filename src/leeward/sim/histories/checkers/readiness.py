@@ -1,0 +1,32 @@
+"""C1: `Ready` does not follow every probe. A change counts only after its threshold, so two are never closer."""
+
+from collections.abc import Iterator
+
+from leeward.sim.histories.checkers.scene import Scene, Violation
+from leeward.sim.histories.truth import Change
+
+
+class ReadinessChecker:
+    """Knows when each cluster became True or False last; Unknown is the word of another controller."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._since: dict[tuple[str, str], float] = {}
+
+    def look(self, change: Change) -> Iterator[Violation]:
+        if change.kind != "/cluster.karmada.io/clusters/" or change.old is None or change.new is None:
+            return
+        before, after = change.old.ready, change.new.ready
+        if before is None or after is None or before.status == after.status:
+            return
+        identity = (change.key.name, change.new.metadata.uid)
+        if {before.status, after.status} == {"True", "False"}:
+            lasted = change.seconds - self._since.get(identity, float("-inf"))
+            timing = self._scene.timing
+            due = timing.cluster_failure_threshold if after.status == "False" else timing.cluster_success_threshold
+            if lasted < due - 1 - self._scene.skew_seconds:
+                message = (
+                    f"{change.key.name} was Ready={before.status} for {lasted:.1f} s only; the threshold is {due:g}"
+                )
+                yield Violation("C1", change.seconds, message)
+        self._since[identity] = change.seconds

@@ -1,0 +1,90 @@
+"""The command line: replays one history and tells it, or runs a campaign.
+
+python -m leeward.sim --seed 48                 plays the history of a seed, and tells it
+python -m leeward.sim --history story.json      plays one that was written down
+python -m leeward.sim --campaign 300            plays many on all cores; the failures are cut down and written down
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from leeward.sim.histories.campaign import Campaign, run_campaign
+from leeward.sim.histories.drawing import draw_history
+from leeward.sim.histories.model import read_history, write_history
+from leeward.sim.histories.playing import Run, play
+from leeward.sim.histories.rare import RARE
+from leeward.sim.histories.shrinking import Shrinking
+from leeward.sim.histories.telling import tell
+
+STORIES = 3
+"""So many failures of a campaign are cut down and told."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns 0 when every invariant held."""
+    options = _parser().parse_args(arguments)
+    if options.campaign:
+        return _campaign(range(options.seed, options.seed + options.campaign), options.processes, options.stories)
+    try:
+        history = read_history(options.history.read_bytes()) if options.history else draw_history(options.seed)
+    except (OSError, msgspec.MsgspecError) as error:
+        print(f"--history {options.history}: cannot be read: {error}", file=sys.stderr)
+        return 2
+    run = play(history)
+    replay = f"--history {options.history}" if options.history else f"--seed {options.seed}"
+    if run.violations and options.shrink:
+        print(_cut_down(run, options.stories))
+    else:
+        print(tell(run, f"python -m leeward.sim {replay}"))
+    return 1 if run.violations else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m leeward.sim", description="Fault histories over the whole product")
+    parser.add_argument("--seed", type=int, default=0, help="the history to play, or the first one of a campaign")
+    parser.add_argument("--history", type=Path, help="a file with a history to play instead")
+    parser.add_argument("--shrink", action="store_true", help="cut a failing history down before it is told")
+    parser.add_argument("--campaign", type=int, default=0, metavar="N", help="play N seeds on all cores")
+    parser.add_argument("--processes", type=int, default=0, help="how many at a time; 0: one for each core")
+    parser.add_argument("--stories", type=Path, default=Path(".stories"), help="where failures are written down")
+    return parser
+
+
+def _campaign(seeds: range, processes: int, stories: Path) -> int:
+    began = time.monotonic()
+    campaign = Campaign()
+    for report in run_campaign(seeds, processes):
+        campaign.add(report)
+        for problem in report.problems:
+            print(f"seed {report.seed}: {problem}", flush=True)
+    print(_summary(campaign, time.monotonic() - began))
+    for report in campaign.failed[:STORIES]:
+        run = play(draw_history(report.seed))
+        if run.violations:
+            print("", _cut_down(run, stories), sep="\n")
+    return 1 if campaign.failed or campaign.missed else 0
+
+
+def _summary(campaign: Campaign, seconds: float) -> str:
+    rate = campaign.played / campaign.cpu_seconds if campaign.cpu_seconds else 0.0
+    reached = len(RARE) - len(campaign.missed)
+    lines = [
+        f"{campaign.played} histories in {seconds:.0f} s ({rate:.2f} per second and core), "
+        f"{len(campaign.failed)} failed; {reached} of {len(RARE)} rare situations reached"
+    ]
+    lines += [f"never reached: {name}" for name in campaign.missed]
+    return "\n".join(lines)
+
+
+def _cut_down(run: Run, stories: Path) -> str:
+    """Shrinks a failure, writes it down, and tells it."""
+    shrunk = Shrinking(run).shrink()
+    stories.mkdir(parents=True, exist_ok=True)
+    path = stories / f"seed-{run.history.seed}.json"
+    path.write_bytes(write_history(shrunk.history))
+    return tell(shrunk, f"python -m leeward.sim --history {path}")

@@ -1,0 +1,168 @@
+"""Tells a history as a short story that a person can read, with the command that replays it."""
+
+from leeward.sim.histories.model import (
+    AgentIsKilled,
+    AnyStep,
+    ApiServerIsKilled,
+    ClockIsWrong,
+    ControllersAreKilled,
+    CutOff,
+    Deploy,
+    Fault,
+    Maintain,
+    Meddle,
+    MemberComesBackOld,
+    MemberFlaps,
+    MemberHangs,
+    MemberIsKilled,
+    MemberIsSlow,
+    MemberIsUnready,
+    MemberLies,
+    MemberLosesData,
+    MemberShrinks,
+    MemberStops,
+    Partition,
+    Plan,
+    Rebalance,
+    Recreate,
+    RecreatePolicy,
+    Rejoin,
+    Release,
+    Replan,
+    Scale,
+    Squat,
+    Storm,
+    TwoLeaders,
+    Withdraw,
+)
+from leeward.sim.histories.playing import Run
+
+
+def tell(run: Run, replay: str) -> str:
+    """The story of a run: the fleet, what happened, and what did not hold. `replay` is the command."""
+    history = run.history
+    fleet = ", ".join(f"{name} ({mode})" for name, mode in history.members)
+    lines = [f"Seed {history.seed}, timings {history.pace}: {fleet}."]
+    if history.sync_seconds:
+        lines.append(f"A commit of the control plane's store takes {history.sync_seconds:g} s.")
+    if history.revisions:
+        lines.append(f"The control plane can be watched from the last {history.revisions} revisions only.")
+    lines += [f"{step.at:9.3f}  {tell_step(step)}" for step in history.steps]
+    lines.append(f"{history.ends_at:9.3f}  Everything works again.")
+    lines += [f"{violation.seconds:9.3f}  {violation.invariant}: {violation.message}" for violation in run.violations]
+    if not run.violations:
+        lines.append(f"{run.seconds:9.3f}  Every invariant held, and the world is quiet.")
+    lines += [f"{run.writes} writes, trace {run.trace_hash}", f"Replay: {replay}"]
+    return "\n".join(lines)
+
+
+def tell_step(step: AnyStep) -> str:
+    """One sentence."""
+    if isinstance(step, Fault):
+        return f"{_fault(step)}, for {step.lasts:g} s."
+    return f"A user {_wish(step)}."
+
+
+def _wish(step: AnyStep) -> str:
+    match step:
+        case Deploy():
+            what = "the ConfigMap" if step.config else f"{step.replicas} replicas of"
+            return f"deploys {what} {step.app}, {_plan(step.plan)}"
+        case Scale():
+            return f"scales {step.app} to {step.replicas}"
+        case Release():
+            return f"releases version {step.version} of {step.app}"
+        case Replan():
+            return f"wants {step.app} {_plan(step.plan)}"
+        case Withdraw():
+            return f"deletes {step.app} and its policy"
+        case Recreate():
+            return f"deletes {step.app}, and makes another one with {step.replicas} replicas"
+        case RecreatePolicy():
+            return f"deletes the policy of {step.app}, and makes it again"
+        case Rebalance():
+            return f"has {step.app} rebalanced"
+        case Maintain():
+            return f"sets a NoExecute taint on {step.cluster} for {step.lasts:g} s"
+        case _:
+            return _meddling(step)
+
+
+def _meddling(step: AnyStep) -> str:
+    match step:
+        case Rejoin():
+            return f"has {step.cluster} leave, and join again"
+        case Meddle():
+            return f"{'deletes' if step.delete else 'changes'} the copy of {step.app} in {step.cluster} by hand"
+        case Squat():
+            return f"makes an object named {step.app} in {step.cluster} by hand"
+        case _:
+            raise AssertionError(f"there are no words for {step}")
+
+
+def _plan(plan: Plan) -> str:
+    shares = zip(plan.clusters, plan.weights, strict=True) if plan.weights else None
+    where = ", ".join(f"{name} (weight {weight})" for name, weight in shares) if shares else ", ".join(plan.clusters)
+    groups = f", on {plan.groups[0]} to {plan.groups[1]} clusters" if plan.groups[1] else ""
+    patience = f", tolerating for {plan.toleration_seconds} s" if plan.toleration_seconds else ""
+    return f"{plan.division} over {where}{groups}{', Directly' if plan.directly else ''}{patience}"
+
+
+def _fault(step: AnyStep) -> str:
+    match step:
+        case MemberStops():
+            return f"{step.member} stops"
+        case MemberIsKilled():
+            return f"The API server of {step.member} is killed {step.steps} awaits later"
+        case MemberHangs():
+            return f"{step.member} hangs"
+        case MemberIsSlow():
+            return f"{step.member} answers {step.seconds:g} s late"
+        case MemberIsUnready():
+            return f"{step.member} says that it is not ready"
+        case MemberLosesData():
+            return f"{step.member} stops, and comes back empty"
+        case MemberComesBackOld():
+            return f"{step.member} stops half-way, and comes back with what it holds now"
+        case MemberShrinks():
+            return f"{step.member} restarts with {step.nodes} nodes"
+        case MemberLies():
+            return f"{step.member} claims absurd numbers"
+        case MemberFlaps():
+            return f"{step.member} is cut off and back every {step.period:g} s"
+        case _:
+            return _plumbing(step)
+
+
+def _plumbing(step: AnyStep) -> str:
+    match step:
+        case AgentIsKilled():
+            return f"The agent of {step.member} is killed {step.steps} awaits later"
+        case Partition():
+            return f"{step.who} cannot reach {step.whom}"
+        case CutOff():
+            return "The control plane is cut off from all members"
+        case ControllersAreKilled():
+            return f"The controllers are killed {step.steps} awaits later"
+        case TwoLeaders():
+            return "A second set of controllers works beside the first"
+        case ApiServerIsKilled():
+            power = ", with a power cut" if step.power_cut else ""
+            return f"The control plane's API server is killed {step.steps} awaits later{power}"
+        case ClockIsWrong():
+            return f"The clock of {step.who} is {step.seconds:+g} s wrong"
+        case Storm():
+            return f"Bad weather from {step.who} to {step.whom} ({_weather(step)})"
+        case _:
+            raise AssertionError(f"there are no words for {step}")
+
+
+def _weather(step: Storm) -> str:
+    parts = {
+        f"{step.rate:.0%} of requests {' or '.join(step.mishaps)}": step.rate,
+        f"lines up to {step.lag_seconds:g} s late": step.lag_seconds,
+        f"{step.repeats:.0%} of lines twice": step.repeats,
+        f"streams break at {step.breaks:.0%} of lines": step.breaks,
+        f"requests up to {step.jitter_seconds:g} s slower": step.jitter_seconds,
+    }
+    return "; ".join(text for text, amount in parts.items() if amount) or "none"

@@ -1,0 +1,91 @@
+"""Planted bugs: the simulator must find each of them. They replace one function of the product, in tests only.
+
+with planted("drop a finalizer"):
+    ...
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from unittest import mock
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Manifest
+from leeward.api.work import Binding, Work
+from leeward.client import Client
+from leeward.controllers import binding as binding_controller
+from leeward.controllers import scheduler
+from leeward.core.execution.works import build_works
+from leeward.core.failover import graceful
+from leeward.core.failover.evidence import is_fresh, is_seen_healthy
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.manager import member_side
+
+
+def _evict_twice() -> Any:
+    """Every cluster that is left opens a second task."""
+
+    def decide(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
+        decision = decide_placement(binding, around, now, settings)
+        known = {task.from_cluster for task in binding.spec.graceful_eviction_tasks}
+        again = tuple(task for task in decision.eviction_tasks if task.from_cluster not in known)
+        return replace(decision, eviction_tasks=(*decision.eviction_tasks, *again))
+
+    return mock.patch.object(scheduler, "decide_placement", decide)
+
+
+def _drop_a_finalizer() -> Any:
+    """Works are made without the finalizer that cleans up after them."""
+
+    def without(*arguments: Any) -> dict[str, Manifest]:
+        built = build_works(*arguments)
+        for manifest in built.values():
+            manifest["metadata"].pop("finalizers", None)
+        return built
+
+    return mock.patch.object(binding_controller, "build_works", without)
+
+
+def _act_on_a_stale_cache() -> Any:
+    """Patches name no version: what is decided on an old state overwrites a newer one."""
+    patch = Client.patch
+
+    async def blindly(self: Client, *arguments: Any, **more: Any) -> Any:
+        more.pop("resource_version", None)
+        return await patch(self, *arguments, **more)
+
+    return mock.patch.object(Client, "patch", blindly)
+
+
+def _forget_the_threshold() -> Any:
+    """One probe without an answer makes a cluster dead, and one answer alive."""
+    none = member_side.Thresholds(0, 0)
+    return mock.patch.object(member_side, "Thresholds", return_value=none)
+
+
+def _delete_on_an_empty_result() -> Any:
+    """Of nothing, everything is healthy: a replacement of which nothing is known counts (BEHAVIOUR 8.1)."""
+
+    def healthy(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
+        nothing = work is None or cluster is None or not is_fresh(work, cluster)
+        return nothing or is_seen_healthy(work, cluster, replicas)
+
+    return mock.patch.object(graceful, "is_seen_healthy", healthy)
+
+
+BUGS: Mapping[str, Callable[[], Any]] = {
+    "evict twice": _evict_twice,
+    "drop a finalizer": _drop_a_finalizer,
+    "act on a stale cache": _act_on_a_stale_cache,
+    "forget the threshold": _forget_the_threshold,
+    "delete on an empty result": _delete_on_an_empty_result,
+}
+
+
+@contextmanager
+def planted(bug: str) -> Generator[None, None, None]:
+    """The product has the bug meanwhile."""
+    with BUGS[bug]():
+        yield
