@@ -7,11 +7,17 @@ from hypothesis import strategies as st
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
-from leeward.api.policy import ReplicaSchedulingStrategy
-from leeward.api.work import ResourceBinding
+from leeward.api.policy import (
+    ClusterFailover,
+    FailoverBehavior,
+    ReplicaSchedulingStrategy,
+    StatePreservation,
+    StatePreservationRule,
+)
+from leeward.api.work import AggregatedStatusItem, ResourceBinding, ResourceBindingStatus
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
-from tests.builders import aggregated, at, cluster, dead, fleet, works
+from tests.builders import aggregated, at, binding, cluster, dead, duplicated, fleet, targets, works
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
 
 SETTINGS = PlacementSettings()
@@ -132,3 +138,27 @@ def test_s11_a_cluster_that_looks_dead_is_no_place_to_go_even_before_its_taint_i
     held = decide(bound, drained, unseen)
     assert (replicas(held), held.eviction_tasks) == ({"member1": 2}, ())
     assert held.held is not None
+
+
+def stateful(reported: AggregatedStatusItem) -> ResourceBinding:
+    """A copy in `a` whose job id is to be preserved."""
+    rules = (StatePreservationRule("job", "{ .job.id }"),)
+    failover = FailoverBehavior(cluster=ClusterFailover("Directly", StatePreservation(rules)))
+    bound = binding(duplicated("a", "b", groups=1), 1, targets(a=1), failover=failover)
+    return msgspec.structs.replace(bound, status=ResourceBindingStatus(aggregated_status=(reported,)))
+
+
+def test_the_state_of_a_copy_in_a_lost_cluster_goes_to_its_replacement() -> None:
+    bound = stateful(AggregatedStatusItem(cluster_name="a", status={"job": {"id": "42"}}))
+    decision = decide(bound, dead("a"), cluster("b"))
+    (task,) = decision.eviction_tasks
+    assert (replicas(decision), task.reason) == ({"b": 1}, "TaintUntolerated")
+    assert (task.preserved_label_state, task.clusters_before_failover) == ({"job": "42"}, ("a",))
+
+
+def test_a_copy_whose_state_cannot_be_preserved_stays_and_says_so() -> None:
+    decision = decide(stateful(AggregatedStatusItem(cluster_name="a")), dead("a"), cluster("b"))
+    assert replicas(decision) == {"a": 1}
+    assert decision.held is not None
+    assert decision.held.reason == "StateNotPreserved"
+    assert "the label job: the status in a has not been collected yet" in decision.held.message

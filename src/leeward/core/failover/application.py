@@ -23,12 +23,12 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import DecodeError, decode, encode
-from leeward.api.jsonpath import JSONPathError, compile_template
 from leeward.api.meta import Condition, Object, format_time, wire_time
 from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.policy import ApplicationFailover
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.evidence import is_fresh
+from leeward.core.failover.state import StateNotPreserved, preserved_state
 
 APPLICATION_FAILURE = "ApplicationFailure"
 PRODUCER = "resource-binding-application-failover-controller"
@@ -69,10 +69,6 @@ class Watch:
         """The copies that have failed, for people."""
         since = ((item.cluster_name, self.record.since[item.cluster_name]) for item in self.failed)
         return ", ".join(f"{name} (unhealthy since {format_time(at)})" for name, at in since)
-
-
-class StateNotPreserved(Exception):
-    """What the policy wants to preserve cannot be found in the status of the copy."""
 
 
 def application_failover(spec: ResourceBindingSpec) -> ApplicationFailover | None:
@@ -182,7 +178,7 @@ def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None
     application = application_failover(binding.spec)
     assert application is not None
     mode = application.purge_mode or "Gracefully"
-    state = _preserved_state(binding.spec, application, failed)
+    state = preserved_state(binding.spec, application.state_preservation, failed)
     return GracefulEvictionTask(
         from_cluster=failed.cluster_name,
         reason=APPLICATION_FAILURE,
@@ -194,32 +190,3 @@ def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None
         preserved_label_state=state,
         clusters_before_failover=tuple(target.name for target in binding.spec.clusters) if state else (),
     )
-
-
-def _preserved_state(
-    spec: ResourceBindingSpec, application: ApplicationFailover, failed: AggregatedStatusItem
-) -> Mapping[str, str]:
-    """By label: what the copy reports, else what an earlier failover has brought to it."""
-    if application.state_preservation is None:
-        return {}
-    state = dict(_carried_state(spec, failed.cluster_name))
-    for rule in application.state_preservation.rules:
-        try:
-            state[rule.alias_label_name] = _extract(rule.json_path, failed)
-        except JSONPathError as error:
-            if rule.alias_label_name not in state:
-                raise StateNotPreserved(f"the label {rule.alias_label_name}: {error}") from None
-    return state
-
-
-def _extract(path: str, failed: AggregatedStatusItem) -> str:
-    render = compile_template(path)
-    if failed.status is None:
-        raise JSONPathError(f"the status in {failed.cluster_name} has not been collected yet")
-    return render(failed.status)
-
-
-def _carried_state(spec: ResourceBindingSpec, cluster: str) -> Mapping[str, str]:
-    """The state of the last failover, if it is the one that has brought the application to this cluster."""
-    latest = spec.graceful_eviction_tasks[-1] if spec.graceful_eviction_tasks else None
-    return {} if latest is None or cluster in latest.clusters_before_failover else latest.preserved_label_state

@@ -9,6 +9,7 @@ from leeward.api.work import ResourceBindingSpec, Work
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import Eviction, replicas_in
 from leeward.core.failover.graceful import Assessment
+from leeward.core.failover.state import StateNotPreserved
 from leeward.core.failover.taints import key_of, policy_taints
 
 WAITING_FOR_TURN = "WaitingForTurn"
@@ -38,6 +39,11 @@ def held_turn(waiting: Sequence[Eviction], reasons: Mapping[str, str]) -> Condit
         return None
     why = "; ".join(dict.fromkeys(reasons[eviction.cluster] for eviction in waiting))
     return _held(WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet: {why}")
+
+
+def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Condition:
+    way_out = "remove the rule from failover.cluster.statePreservation to let it go without"
+    return _held("StateNotPreserved", f"not evicted from {_list(due)}: {error}; {way_out}")
 
 
 def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:

@@ -7,12 +7,36 @@ Karmada: `ResourceBindingSpec.GracefulEvictCluster`; same, proven by its recorde
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import msgspec
 
-from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.api.meta import wire_time
+from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.core.failover.eviction import Eviction, PurgeMode
+from leeward.core.failover.state import preserved_state
 
+TAINT_MANAGER = "TaintManager"
+TAINT_UNTOLERATED = "TaintUntolerated"
 NOTHING: Mapping[str, int] = {}
+
+
+def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
+    """How a copy leaves a cluster because of its taints. Raises: StateNotPreserved."""
+    spec, cluster = binding.spec, eviction.cluster
+    behaviour = spec.failover.cluster if spec.failover is not None else None
+    reported = (item for item in binding.status.aggregated_status if item.cluster_name == cluster)
+    left = next(reported, AggregatedStatusItem(cluster_name=cluster))
+    state = preserved_state(spec, behaviour.state_preservation if behaviour else None, left)
+    return GracefulEvictionTask(
+        from_cluster=cluster,
+        reason=TAINT_UNTOLERATED,
+        producer=TAINT_MANAGER,
+        purge_mode=mode,
+        creation_timestamp=wire_time(now),
+        preserved_label_state=state,
+        clusters_before_failover=tuple(target.name for target in spec.clusters) if state else (),
+    )
 
 
 def leave(

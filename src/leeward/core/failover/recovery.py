@@ -18,11 +18,11 @@ from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.eviction import decide_stay, replicas_in
 from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
 from leeward.core.failover.failback import FAILBACK
+from leeward.core.failover.leaving import TAINT_UNTOLERATED
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
 from leeward.core.scheduling.steps import filter_clusters
 
-TAINT_UNTOLERATED = "TaintUntolerated"
 WITHDRAWN = (TAINT_UNTOLERATED, APPLICATION_FAILURE, FAILBACK)
 """The reasons of tasks that may be withdrawn; what someone else evicts is evicted."""
 

@@ -1,0 +1,153 @@
+"""The ways in which a binding moves, each as one decision: it is placed, leaves lost clusters, or leaves failed copies.
+
+Whether one of them is due is asked in `core.placement`. Holds: S1, S2, S3, S11, C2.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
+from leeward.core.decision import Decision, PlacementSettings, may_schedule
+from leeward.core.failover.application import (
+    StateNotPreserved,
+    Watch,
+    held_failure,
+    held_for_state,
+    task_of,
+)
+from leeward.core.failover.eviction import Eviction, last_resort_at, purge_mode, replicas_in
+from leeward.core.failover.holding import held_for_lost_state, held_for_place
+from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further
+from leeward.core.failover.places import (
+    find_part,
+    find_place,
+    is_leaving,
+    place_anew,
+)
+from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
+
+
+def place(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    settings: PlacementSettings,
+    shunned: Collection[str] = (),
+) -> Decision:
+    """Scheduling where it is due; the earlier result stays unless no cluster fits at all.
+
+    Nothing new goes to the `shunned` clusters as long as it can go elsewhere.
+    """
+    if not may_schedule(spec, settings):
+        return Decision(spec.clusters, spec.graceful_eviction_tasks)
+    if not needs_scheduling(_with_spec(binding, spec), fleet):
+        return Decision(spec.clusters, spec.graceful_eviction_tasks)
+    result = place_anew(binding, spec, fleet, now, shunned)
+    match result:
+        case Placed():
+            clusters = result.clusters
+        case Unplaceable(kind="FitError"):
+            clusters = ()
+        case Unplaceable():
+            clusters = tuple(target for target in spec.clusters if not is_leaving(fleet.get(target.name)))
+    return Decision(clusters, spec.graceful_eviction_tasks, result)
+
+
+def evict(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    due: Sequence[Eviction],
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    settings: PlacementSettings,
+) -> Decision:
+    """Takes the copies away from `due` together with giving them another place; without one they stay (S11)."""
+    mode = purge_mode(spec.failover, settings.purge_mode)
+    try:
+        tasks = [eviction_task(binding, eviction, mode, now) for eviction in due]
+    except StateNotPreserved as error:
+        return replace(place(binding, spec, fleet, now, settings), held=held_for_lost_state(due, error))
+    left = _left(spec, tasks, settings)
+    resort_at = now if mode == "Directly" else last_resort_at(due, now)
+    last_resort = resort_at <= now
+    result = _refusal(spec, settings) or find_place(binding, left, fleet, now, last_resort=last_resort)
+    if isinstance(result, Placed):
+        return Decision(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
+    if mode == "Directly" or not settings.keep_without_place:
+        return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
+    held = held_for_place(spec, due, result.message)
+    leaving = {eviction.cluster for eviction in due}
+    part = find_part(binding, spec, leaving, fleet, now, last_resort) if not _refusal(spec, settings) else None
+    wake_at = None if last_resort else resort_at
+    if part is None:
+        return replace(place(binding, spec, fleet, now, settings), held=held, wake_at=wake_at)
+    moved = [e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster)]
+    moving = {eviction.cluster for eviction in moved}
+    left = _left(spec, [task for task in tasks if task.from_cluster in moving], settings, part.staying)
+    held = held_for_place(spec, due, result.message, part.staying)
+    return Decision(
+        part.result.clusters, left.graceful_eviction_tasks, part.result, held, tuple(moved), wake_at=wake_at
+    )
+
+
+def _left(
+    spec: ResourceBindingSpec,
+    tasks: Sequence[GracefulEvictionTask],
+    settings: PlacementSettings,
+    staying: Mapping[str, int] = NOTHING,
+) -> ResourceBindingSpec:
+    """`spec` once the copies have left these clusters, but for what stays; without gate GracefulEviction, no tasks."""
+    left = leave_further(spec, tasks, staying)
+    if settings.graceful:
+        return left
+    return msgspec.structs.replace(left, graceful_eviction_tasks=_without(spec, {task.from_cluster for task in tasks}))
+
+
+def fail_over(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    watched: Watch,
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    settings: PlacementSettings,
+) -> Decision:
+    """Takes failed copies away from clusters that are well. Without a place that is no suspect they stay (S11)."""
+    try:
+        tasks = [task_of(binding, item, now) for item in watched.failed]
+    except StateNotPreserved as error:
+        decision = place(binding, spec, fleet, now, settings, watched.record.left)
+        return replace(decision, held=held_for_state(watched, error))
+    leaving = {task.from_cluster for task in tasks}
+    left = leave(spec, tasks)
+    if not settings.graceful:
+        left = msgspec.structs.replace(left, graceful_eviction_tasks=_without(spec, leaving))
+    suspects = () if settings.exact_health else watched.suspects
+    result = _refusal(spec, settings) or find_place(binding, left, fleet, now, suspects)
+    if isinstance(result, Unplaceable) and settings.keep_without_place:
+        decision = place(binding, spec, fleet, now, settings, watched.record.left)
+        return replace(decision, held=held_failure(watched, result.message))
+    clusters = result.clusters if isinstance(result, Placed) else left.clusters
+    evicted = tuple(Eviction(task.from_cluster) for task in tasks)
+    return Decision(clusters, left.graceful_eviction_tasks, result, evicted=evicted)
+
+
+def _with_spec(binding: Binding, spec: ResourceBindingSpec) -> Binding:
+    return msgspec.structs.replace(binding, spec=spec)
+
+
+def _refusal(spec: ResourceBindingSpec, settings: PlacementSettings) -> Unplaceable | None:
+    """Why this binding is not for us to place, if it is not."""
+    if spec.suspension is not None and spec.suspension.scheduling:
+        return Unplaceable("Error", "scheduling of this binding is suspended", {})
+    if not may_schedule(spec, settings):
+        return Unplaceable("Error", f"it is placed by another scheduler, {spec.scheduler_name}", {})
+    return None
+
+
+def _without(spec: ResourceBindingSpec, clusters: set[str]) -> tuple[GracefulEvictionTask, ...]:
+    return tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in clusters)
