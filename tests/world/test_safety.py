@@ -1,11 +1,13 @@
 """Safe by default, as stories: the control plane is cut off, and clusters come back in the middle of an eviction."""
 
+import pytest
+
 from leeward.api.meta import find_condition
 from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE
 from leeward.api.resource import CONFIG_MAPS, EVENTS
 from leeward.core.failover.brake import parse_brake
 from leeward.sim.world import Mode, World
-from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas, scenario
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas, scenario
 
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
 NO_EXECUTE = "cluster.karmada.io/not-ready:NoExecute"
@@ -84,5 +86,28 @@ def test_a_cluster_that_returns_before_its_replacement_is_ready_keeps_its_copy()
         assert binding.spec.graceful_eviction_tasks == ()
         await world.sleep(5)
         assert await ready_replicas(world, "member1", "web") == 1
+
+    play(story)
+
+
+@pytest.mark.parametrize("purge_mode", ["Gracefully", "Directly"])
+def test_what_is_evicted_does_not_run_twice_though_a_deleted_template_would_preserve_it(purge_mode: str) -> None:
+    async def story(world: World) -> None:
+        preserving = policy("web", by_weight({"member1": 1, "member2": 2}))
+        preserving["spec"]["preserveResourcesOnDeletion"] = True
+        preserving["spec"]["failover"] = {"cluster": {"purgeMode": purge_mode}}
+        await apply(world.client, deployment("web", 3), preserving)
+        await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)
+        await world.sleep(30)
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned("web-deployment") == {"member2": 3})
+        await world.sleep(60)
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(30)
+        assert await ready_replicas(world, "member1", "web") == -1
+        await world.client.delete(DEPLOYMENTS, "web", "default")
+        await world.sleep(60)
+        assert await ready_replicas(world, "member2", "web") == 3, "this is what is preserved"
 
     play(story)

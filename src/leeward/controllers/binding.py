@@ -17,7 +17,7 @@ from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.client import AlreadyExists, NotFound, WorldError
 from leeward.core.execution.aggregate import aggregate, rendered_generation
-from leeward.core.execution.works import build_works
+from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover.evidence import trusted
 from leeward.core.interpreter import aggregate_status, replicas_of
 from leeward.runtime.binding_kinds import BindingKind
@@ -97,7 +97,8 @@ class BindingController:
                 failures.append(error)
         for cluster, work in present.items():
             if cluster not in desired and work.metadata.deletion_timestamp is None:
-                await self._delete_work(work)
+                evicted = cluster in evicted_from(binding.spec)
+                await self._delete_work(await self._preserve_nothing(work) if evicted else work)
         return synced, failures
 
     def _is_leaving(self, cluster: str) -> bool:
@@ -129,6 +130,12 @@ class BindingController:
         updated = await self._plane.client.update(WORKS, wanted, work.name, work.namespace)
         self._works.remember(updated)
         return updated
+
+    async def _preserve_nothing(self, work: Work) -> Work:
+        if not work.spec.preserve_resources_on_deletion:
+            return work
+        patch, version = {"spec": {"preserveResourcesOnDeletion": False}}, work.metadata.resource_version
+        return await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
 
     async def _delete_work(self, work: Work) -> None:
         version = work.metadata.resource_version

@@ -4,7 +4,8 @@ Clusters that need one: the targets, those of the bindings that depend on this o
 being left but not `Directly`: there the copy stays as it is until its replacement is healthy (Holds: S1).
 
 Karmada: pkg/controllers/binding/common.go (`ensureWork`); same, except that Karmada leaves the Works of clusters being
-left untouched, and here they follow the template.
+left untouched, and here they follow the template; and that `preserveResourcesOnDeletion` is for a deleted template,
+as its field says, so that what is evicted is removed when its cluster is back, and does not run twice.
 """
 
 from collections.abc import Callable, Mapping
@@ -146,7 +147,7 @@ def _work(
         "spec": {
             "workload": {"manifests": [stamped]},
             "suspendDispatching": _is_suspended(binding.spec, cluster),
-            "preserveResourcesOnDeletion": bool(binding.spec.preserve_resources_on_deletion),
+            "preserveResourcesOnDeletion": _is_preserved(binding.spec, cluster),
         },
     }
 
@@ -179,3 +180,14 @@ def _is_suspended(spec: ResourceBindingSpec, cluster: str) -> bool:
         return False
     on_clusters = suspension.dispatching_on_clusters
     return bool(suspension.dispatching) or (on_clusters is not None and cluster in on_clusters.cluster_names)
+
+
+def _is_preserved(spec: ResourceBindingSpec, cluster: str) -> bool:
+    """What a deleted template leaves behind; a copy that is evicted from its cluster leaves nothing there."""
+    return bool(spec.preserve_resources_on_deletion) and cluster not in evicted_from(spec)
+
+
+def evicted_from(spec: ResourceBindingSpec) -> frozenset[str]:
+    """The clusters that are being left altogether."""
+    targets = {target.name for target in spec.clusters}
+    return frozenset(task.from_cluster for task in spec.graceful_eviction_tasks) - targets
