@@ -30,7 +30,8 @@ class Climate:
     """Shares of requests and lines from 0 to 1, delays in seconds.
 
     `mishaps` befall `rate` of the requests; lines come up to `lag_seconds` late, `repeats` of them twice; at `breaks`
-    of them the stream ends. `jitter_seconds`: each request takes up to that much longer.
+    of them the stream ends, and at the one numbered `break_at`. `jitter_seconds`: each request takes up to that much
+    longer.
     """
 
     rate: float = 0.0
@@ -39,6 +40,7 @@ class Climate:
     repeats: float = 0.0
     breaks: float = 0.0
     jitter_seconds: float = 0.0
+    break_at: int = 0
 
 
 class Weather:
@@ -48,6 +50,7 @@ class Weather:
         self.climate = climate
         self._draw = draw
         self._told = told
+        self._lines = 0
 
     async def send(self, request: Request, inner: Transport, timeout_seconds: float) -> Response:
         """Carries the request, or does not. The caller's deadline ends what never comes back."""
@@ -78,10 +81,11 @@ class Weather:
     async def line(self) -> int:
         """Waits as long as a line takes. Returns how often it comes. Raises: Unreachable when the stream breaks."""
         climate = self.climate
+        self._lines += 1
         if climate.lag_seconds:
             self._told("lag")
             await asyncio.sleep(climate.lag_seconds * self._draw.random())
-        if climate.breaks and self._draw.random() < climate.breaks:
+        if self._lines == climate.break_at or (climate.breaks and self._draw.random() < climate.breaks):
             self._told("break")
             raise Unreachable("connection reset")
         if climate.repeats and self._draw.random() < climate.repeats:

@@ -267,7 +267,13 @@ class Faults:
 
     async def _storm(self, fault: Storm) -> None:
         climate = Climate(
-            fault.rate, fault.mishaps, fault.lag_seconds, fault.repeats, fault.breaks, fault.jitter_seconds
+            fault.rate,
+            fault.mishaps,
+            fault.lag_seconds,
+            fault.repeats,
+            fault.breaks,
+            fault.jitter_seconds,
+            fault.break_at,
         )
         link = self._world.link(fault.who, fault.whom)
         link.weather = Weather(climate, random.Random(f"{self._seed} {fault}"), self._rare.mishap)

@@ -258,6 +258,7 @@ class Storm(Fault, frozen=True, kw_only=True):
     repeats: float = 0.0
     breaks: float = 0.0
     jitter_seconds: float = 0.0
+    break_at: int = 0
 
 
 AnyUserStep = (

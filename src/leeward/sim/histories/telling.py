@@ -163,6 +163,7 @@ def _weather(step: Storm) -> str:
         f"lines up to {step.lag_seconds:g} s late": step.lag_seconds,
         f"{step.repeats:.0%} of lines twice": step.repeats,
         f"streams break at {step.breaks:.0%} of lines": step.breaks,
+        f"the stream breaks at line {step.break_at}": step.break_at,
         f"requests up to {step.jitter_seconds:g} s slower": step.jitter_seconds,
     }
     return "; ".join(text for text, amount in parts.items() if amount) or "none"
