@@ -126,8 +126,11 @@ class Scheduler:
         binding, decision = decided
         now = self._plane.clock.now()
         placed = await self._write_placement(resource, bindings, binding, decision)
+        if placed is not binding:
+            self._report(resource, binding, placed, decision)
         await self._write_status(resource, bindings, placed, decision, now)
-        self._report(resource, binding, placed, decision)
+        if placed is binding:
+            self._report(resource, binding, placed, decision)
         if isinstance(decision.result, Unplaceable) or decision.held is not None:
             self._attempts[key] = self._attempts.get(key, 0) + 1
             retry_at = now + RETRY_UNSCHEDULABLE
@@ -237,7 +240,11 @@ class Scheduler:
         return updated
 
     def _report(self, resource: Resource[Any], before: Binding, after: Binding, decision: Decision) -> None:
-        """Events on the binding: what changed, and what could not."""
+        """Events on the binding: what changed, and what could not.
+
+        A placement is told as soon as it is written: when the status then cannot be, the next attempt finds nothing
+        to place, and would tell nothing.
+        """
         old_scheduled = find_condition(before.status.conditions, "Scheduled")
         match decision.result:
             case Placed() if after.spec.clusters != before.spec.clusters or old_scheduled is None:
