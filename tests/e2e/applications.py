@@ -6,7 +6,6 @@ from tests.e2e.fleet import MEMBERS, Fleet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BINDING = "nginx-deployment"
-HELD_DOWN = "leeward.dev/flapping:NoSchedule"
 WORK = "nginx-687f7fb96f"
 
 
@@ -48,17 +47,6 @@ def is_cleaned_up(fleet: Fleet, member: str) -> bool:
     return not fleet.exists("work", WORK, "-n", f"karmada-es-{member}") and not fleet.exists(
         "deployment", "nginx", context=member
     )
-
-
-def is_back(fleet: Fleet, member: str) -> bool:
-    return fleet.ready(member)[0] == "True" and not fleet.taints(member) - {HELD_DOWN}
-
-
-def release(fleet: Fleet, member: str) -> None:
-    """What the event ClusterFlapping says that one may do: members die more often here than elsewhere."""
-    fleet.eventually(lambda: is_back(fleet, member), f"{member} is back")
-    fleet.kubectl("patch", "cluster", member, "--type=merge", "-p", '{"spec": {"taints": []}}')
-    fleet.eventually(lambda: not fleet.taints(member), f"{member} is not held down any more")
 
 
 def remove(fleet: Fleet) -> None:

@@ -13,7 +13,21 @@ from tests.e2e.servers import KubeServer, free_port
 from tests.kubectl import CONTROL_PLANE, Kubectl, run_command
 
 MEMBERS = ("member1", "member2", "member3")
-TOLERATION_SECONDS = 2
+HELD_DOWN = "leeward.dev/flapping:NoSchedule"
+TIMING = (
+    "--cluster-status-update-frequency=1s",
+    "--cluster-failure-threshold=4s",
+    "--cluster-success-threshold=2s",
+    "--cluster-monitor-grace-period=4s",
+    "--failover-eviction-timeout=3s",
+    "--graceful-eviction-timeout=60s",
+    "--leader-elect-lease-duration=8s",
+    "--leader-elect-renew-deadline=6s",
+    "--leader-elect-retry-period=1s",
+)
+"""Karmada's times, made short: a failover within some ten seconds."""
+AGENT_TIMING = (*TIMING[:3], "--cluster-lease-duration=4s")
+UNSERVED = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
 OVERVIEW_CHARACTERS = 4000
 
 
@@ -28,7 +42,7 @@ class Fleet(Kubectl):
         self.control_plane = KubeServer(CONTROL_PLANE, directory / CONTROL_PLANE, binaries, workloads=False)
         self.members = {name: KubeServer(name, directory / name, binaries, workloads=True) for name in MEMBERS}
         self.webhook = self._webhook()
-        self.serve = self._python("serve", "tests.e2e.serve", str(self.control_plane.kubeconfig))
+        self.serve = self._component("serve", *TIMING, *UNSERVED)
         self.nodes = self._python("nodes", "tests.e2e.nodes", *(str(m.kubeconfig) for m in self.members.values()))
         self._merge_kubeconfigs()
 
@@ -60,27 +74,39 @@ class Fleet(Kubectl):
     def join(self, name: str, *options: str) -> str:
         return self.leeward("join", name, "--cluster-kubeconfig", str(self.members[name].kubeconfig), *options)
 
+    def agent(self, name: str, identity: Path) -> Program:
+        """The agent of a Pull member, as a process."""
+        member = str(self.members[name].kubeconfig)
+        options = ("--cluster-name", name, "--karmada-kubeconfig", str(identity), "--kubeconfig", member)
+        return self._python(f"{name}-agent", "leeward.cli", "agent", *options, *AGENT_TIMING, *UNSERVED)
+
+    def is_back(self, member: str) -> bool:
+        return self.ready(member)[0] == "True" and not self.taints(member) - {HELD_DOWN}
+
+    def release(self, member: str) -> None:
+        """What the event ClusterFlapping says that one may do: members die more often here than elsewhere."""
+        self.eventually(lambda: self.is_back(member), f"{member} is back")
+        self.kubectl("patch", "cluster", member, "--type=merge", "-p", '{"spec": {"taints": []}}')
+        self.eventually(lambda: not self.taints(member), f"{member} is not held down any more")
+
     def overview(self) -> str:
         words = [component.last_words() for component in self.components]
         return "\n".join([super().overview()[:OVERVIEW_CHARACTERS], *words])
 
     def _webhook(self) -> Program:
         port = free_port()
-        seconds = str(TOLERATION_SECONDS)
-        return self._python(
+        return self._component(
             "webhook",
-            "leeward.cli",
-            "webhook",
-            "--kubeconfig",
-            str(self.control_plane.kubeconfig),
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
             f"--url=https://127.0.0.1:{port}",
-            "--default-not-ready-toleration-seconds",
-            seconds,
-            "--default-unreachable-toleration-seconds",
-            seconds,
+            "--default-not-ready-toleration-seconds=2",
+            "--default-unreachable-toleration-seconds=2",
         )
+
+    def _component(self, name: str, *options: str) -> Program:
+        kubeconfig = str(self.control_plane.kubeconfig)
+        return self._python(name, "leeward.cli", name, "--kubeconfig", kubeconfig, *options)
 
     def _python(self, name: str, module: str, *arguments: str) -> Program:
         return Program(name, [sys.executable, "-m", module, *arguments], self.directory / f"{name}.log")

@@ -74,7 +74,8 @@ class KubeServer:
             if time.monotonic() > deadline:
                 raise AssertionError(f"{self.name} is not ready: {self.apiserver.log.read_text()[-2000:]}")
             time.sleep(0.2)
-        self.manager.start()
+        if not self.manager.runs:
+            self.manager.start()
 
     def get(self, path: str) -> int:
         """The code of an answer; 0 where there is none."""

@@ -9,11 +9,9 @@ from tests.e2e.applications import (
     WORK,
     describe,
     has_moved_to,
-    is_back,
     is_cleaned_up,
     place_divided,
     ready_in,
-    release,
     remove,
 )
 from tests.e2e.fleet import Fleet
@@ -47,8 +45,8 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
         fleet.eventually(lambda: "Result: {member2:3}" in describe(fleet), "an event tells where it went")
     finally:
         revive(member)
-    fleet.eventually(lambda: is_back(fleet, "member1"), "member1 is back")
+    fleet.eventually(lambda: fleet.is_back("member1"), "member1 is back")
     fleet.eventually(lambda: is_cleaned_up(fleet, "member1"), "what was left behind is cleaned up")
     assert fleet.assigned(BINDING) == {"member2": 3}
     remove(fleet)
-    release(fleet, "member1")
+    fleet.release("member1")

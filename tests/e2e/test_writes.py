@@ -5,7 +5,7 @@ import time
 import pytest
 
 from leeward.api.meta import Manifest
-from tests.e2e.applications import place_divided, release, remove
+from tests.e2e.applications import place_divided, remove
 from tests.e2e.fleet import Fleet
 from tests.e2e.writes import Writes
 
@@ -75,7 +75,7 @@ def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: py
         print(f"{per_binding:.2f} without events, {with_events:.2f} with\n  {written}")
 
     fleet.members["member1"].restart()
-    release(fleet, "member1")
+    fleet.release("member1")
     fleet.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
     fleet.eventually(lambda: not fleet.exists("namespace", NAMESPACE), "the namespace is gone")
 
