@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from leeward.loop.clock import VirtualClock
+
 
 class Authority:
     """Issues certificates for 127.0.0.1 and for users, as PEM."""
@@ -60,3 +62,14 @@ def _builder(
 
 def _pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def client_authority() -> tuple[bytes, bytes]:
+    """Certificate and key (PEM) of a CA that signs for clients from the beginning of virtual time on."""
+    key = ec.derive_private_key(815, ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ca")])
+    now = VirtualClock().now()
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now.replace(year=now.year + 5))
+    certificate = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    plain = serialization.NoEncryption()
+    return certificate, key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)

@@ -6,11 +6,13 @@ import os
 from leeward.agent.agent import Agent
 from leeward.app.config import AgentConfig
 from leeward.app.probes import Probes, served
-from leeward.client import Client
+from leeward.app.renewal import CertificateRenewal
+from leeward.client import Client, Transport
 from leeward.client.connection import Connection, transport_of
 from leeward.client.incluster import load_in_cluster
-from leeward.client.kubeconfig import load
+from leeward.client.kubeconfig import holds_one_user, load
 from leeward.client.limits import Limit, limited
+from leeward.client.replaceable import ReplaceableTransport
 from leeward.loop.clock import SystemClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
@@ -25,14 +27,17 @@ async def run_agent(config: AgentConfig) -> None:
     clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
     limits, probes = config.settings.limits, Probes(metrics)
     control_plane = load(config.control_plane_kubeconfig, config.control_plane_context)
-    client = _client(control_plane, limits.control_plane)
-    member_client = _client(_member(config), limits.members)
+    transport = ReplaceableTransport(_transport(control_plane, limits.control_plane))
+    client = Client(transport, "leeward-agent")
+    member_client = Client(_transport(_member(config), limits.members), "leeward-agent")
     try:
         async with served(probes, config.settings.serving), Supervisor(f"agent of {config.cluster}") as supervisor:
             server = Server.of(client, randomness, supervisor)
             events = EventRecorder(client, clock, randomness)
             plane = ControlPlane(server, clock, randomness, metrics, events, supervisor)
             member = Member(config.cluster, Server.of(member_client, randomness, supervisor), supervisor)
+            if config.renews_certificate and holds_one_user(config.control_plane_kubeconfig):
+                supervisor.start(_renewal(config, client, transport, control_plane).run(), "certificate-renewal")
             await Agent(plane, member, _member_side(config)).start()
             probes.ready = True
             config.ready()
@@ -42,8 +47,17 @@ async def run_agent(config: AgentConfig) -> None:
         await member_client.close()
 
 
-def _client(connection: Connection, limit: Limit) -> Client:
-    return Client(limited(transport_of(connection), limit), "leeward-agent")
+def _transport(connection: Connection, limit: Limit) -> Transport:
+    return limited(transport_of(connection), limit)
+
+
+def _renewal(
+    config: AgentConfig, client: Client, transport: ReplaceableTransport, connection: Connection
+) -> CertificateRenewal:
+    async def take(renewed: Connection) -> None:
+        await transport.replace(_transport(renewed, config.settings.limits.control_plane))
+
+    return CertificateRenewal(client, SystemClock(), config.cluster, config.control_plane_kubeconfig, connection, take)
 
 
 def _member(config: AgentConfig) -> Connection:

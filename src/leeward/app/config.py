@@ -70,4 +70,5 @@ class AgentConfig:
     member_kubeconfig: Path | None
     member_context: str
     settings: "ComponentSettings"
+    renews_certificate: bool
     ready: Callable[[], None]

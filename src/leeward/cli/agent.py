@@ -40,6 +40,7 @@ def agent(
         member_kubeconfig=kubeconfig,
         member_context=kubeconfig_context,
         settings=settings_from(context, "agent"),
+        renews_certificate=True,
         ready=lambda: None,
     )
     log_to_stderr()

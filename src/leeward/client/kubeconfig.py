@@ -35,6 +35,11 @@ def load(source: Path | Mapping[str, Any], context: str = "") -> Connection:
     return _connection(cluster, user, chosen.text("namespace"))
 
 
+def holds_one_user(path: Path) -> bool:
+    """Whether the file is somebody's own, so that they may write it anew. Raises: KubeconfigError."""
+    return len(_read_file(path).sections("users")) == 1
+
+
 class _Section:
     """One mapping of the file, with the way to it."""
 

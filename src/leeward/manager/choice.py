@@ -17,6 +17,7 @@ MEMBER_SIDE = ("clusterStatus", "execution", "workStatus")
 
 BY_DEFAULT = (
     "agentAccess",
+    "agentcsrapproving",
     "binding",
     "bindingStatus",
     "brake",
@@ -30,7 +31,6 @@ BY_DEFAULT = (
 """The controllers of a controller manager."""
 
 ABSENT = (
-    "agentcsrapproving",
     "cronFederatedHorizontalPodAutoscaler",
     "deploymentReplicasSyncer",
     "endpointSlice",

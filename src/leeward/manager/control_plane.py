@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from leeward.controllers.agent_access import AgentAccessController
+from leeward.controllers.agent_certificates import AgentCertificateController
 from leeward.controllers.binding import BindingController
 from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings
@@ -62,6 +63,7 @@ class ControllerManager:
         skipped = NamespaceSyncSettings(settings.skipped.namespaces)
         yield "namespace", lambda: [NamespaceSyncController(plane, skipped)]
         yield "agentAccess", lambda: [AgentAccessController(plane)]
+        yield "agentcsrapproving", lambda: [AgentCertificateController(plane)]
         yield "detector", self._make_detector
         yield SCHEDULER, self._make_scheduler
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from leeward.api.meta import Manifest
-from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from leeward.api.resource import Resource
 from leeward.api.validation import DELETION_PROTECTED_LABEL
 
 NAME = "leeward-webhook"
 TIMEOUT_SECONDS = 5
+NAME_LABEL = "kubernetes.io/metadata.name"
+"""Of a namespace: its own name. Servers before 1.21 do not set it; `leeward init` does for ours."""
 _GROUP_VERSION = "admissionregistration.k8s.io/v1"
 MUTATING: Resource[Manifest] = Resource.of_manifests(
     _GROUP_VERSION, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False
@@ -46,6 +48,8 @@ _USERS = [
 _DEFAULTED = [*_USERS, _rule("work.karmada.io", [*_OURS, "works"], _CREATES)]
 """Bindings and Works, which our own controllers write in their thousands, are given an identity, once."""
 _CHECKED = [*_USERS, _rule("work.karmada.io", _OURS, _WRITES)]
+_LEASES = [_rule("coordination.k8s.io", ["leases"], _CREATES)]
+"""RBAC cannot say which name a new object may have: who may create leases of clusters is asked for its own."""
 _DELETIONS = [_rule("*", ["*"], ["DELETE"])]
 
 
@@ -72,6 +76,7 @@ class Endpoint:
 
 
 def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[Manifest], Manifest]]:
+    of_clusters = {"namespaceSelector": {"matchLabels": {NAME_LABEL: CLUSTER_NAMESPACE}}}
     protected = {"objectSelector": {"matchLabels": {DELETION_PROTECTED_LABEL: "Always"}}}
     mutate, validate = (endpoint.client_config(path, ca_bundle) for path in ("/mutate", "/validate"))
     return [
@@ -81,6 +86,7 @@ def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[
             _configuration(
                 [
                     _hook("rules.leeward.dev", _CHECKED, validate),
+                    _hook("agents.leeward.dev", _LEASES, validate) | of_clusters,
                     _hook("protection.leeward.dev", _DELETIONS, validate) | protected | {"failurePolicy": "Ignore"},
                 ]
             ),

@@ -11,6 +11,7 @@ from leeward.api import codec
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.diff import json_patch
 from leeward.api.meta import Manifest
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.validation import validate, validate_deletion
 
 API_VERSION = "admission.k8s.io/v1"
@@ -50,6 +51,8 @@ def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest
 
 def judge(request: Mapping[str, Any]) -> Manifest:
     """Allows the write, or names every field that is wrong with it."""
+    if foreign := _reaches_too_far(request):
+        return _refusal(403, foreign)
     old = _object(request, "oldObject")
     if request.get("operation") == "DELETE":
         problems, code = validate_deletion(old), 403
@@ -57,9 +60,24 @@ def judge(request: Mapping[str, Any]) -> Manifest:
         problems, code = validate(_object(request, "object"), old or None), 422
     if not problems:
         return {"allowed": True}
-    named = "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS]))
+    return _refusal(code, "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS])))
+
+
+def _reaches_too_far(request: Mapping[str, Any]) -> str:
+    """What is said to an agent that touches another's Cluster or Lease; the rest RBAC keeps from it."""
+    who, what = _object(request, "userInfo"), _object(request, "resource").get("resource", "")
+    if AGENT_GROUP not in (who.get("groups") or []) or what not in ("clusters", "leases"):
+        return ""
+    cluster = str(who.get("username", "")).removeprefix(AGENT_USER_PREFIX)
+    name = request.get("name") or _object(_object(request, "object"), "metadata").get("name")
+    if cluster and name == cluster:
+        return ""
+    return f'the agent of cluster "{cluster}" may only touch what belongs to that cluster'
+
+
+def _refusal(code: int, message: str) -> Manifest:
     reason = "Forbidden" if code == 403 else "Invalid"
-    return {"allowed": False, "status": {"code": code, "reason": reason, "message": named}}
+    return {"allowed": False, "status": {"code": code, "reason": reason, "message": message}}
 
 
 def _object(request: Mapping[str, Any], field: str) -> Manifest:

@@ -18,10 +18,10 @@ from leeward.apiserver.handler import User
 from leeward.apiserver.tokens import SigningKey, load_signing_key
 from leeward.apiserver.tokens.jwt import Claims, Kubernetes, Reference, parse_token, render_token
 from leeward.client.transport import Request
-from leeward.loop.clock import VirtualClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from tests.api_world import ApiWorld, pod, tell
+from tests.certificates import client_authority
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 TOKEN = f"{ACCOUNTS}/robot/token"
@@ -210,16 +210,6 @@ def signing_request(name: str, user: str, *groups: str) -> Manifest:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def authority() -> tuple[bytes, bytes]:
-    key = ec.derive_private_key(815, ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ca")])
-    now = VirtualClock().now()
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now.replace(year=now.year + 5))
-    certificate = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-    plain = serialization.NoEncryption()
-    return certificate, key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
-
-
 NEWCOMER = User("system:bootstrap:abcdef", ("system:bootstrappers", "system:authenticated"))
 AGENT = User("system:karmada:agent:m1", ("system:karmada:agents", "system:authenticated"))
 
@@ -227,7 +217,7 @@ AGENT = User("system:karmada:agent:m1", ("system:karmada:agents", "system:authen
 def test_an_agent_gets_its_certificate_with_a_bootstrap_token_and_nobody_elses() -> None:
     async def story(world: ApiWorld) -> None:
         async with Supervisor("signer") as supervisor:
-            supervisor.start(world.server.certificate_signer(*authority()).run(), "signer")
+            supervisor.start(world.server.certificate_signer(*client_authority()).run(), "signer")
             own = ("system:karmada:agent:m1", "system:karmada:agents")
             asked = await world.call("POST", REQUESTS, signing_request("own", *own), user=NEWCOMER)
             assert (asked.code, asked.body["spec"]["username"]) == (201, NEWCOMER.name)
@@ -253,7 +243,7 @@ def test_an_agent_gets_its_certificate_with_a_bootstrap_token_and_nobody_elses()
 def test_what_somebody_approved_is_signed() -> None:
     async def story(world: ApiWorld) -> None:
         async with Supervisor("signer") as supervisor:
-            supervisor.start(world.server.certificate_signer(*authority()).run(), "signer")
+            supervisor.start(world.server.certificate_signer(*client_authority()).run(), "signer")
             created = await world.call("POST", REQUESTS, signing_request("ops", "bob", "ops"), user=NEWCOMER)
             approval = {"type": "Approved", "status": "True", "reason": "Known", "message": "he is one of us"}
             body = {**created.body, "status": {"conditions": [approval]}}

@@ -88,3 +88,11 @@ def test_the_answer_carries_the_uid_of_the_question() -> None:
 def test_what_is_no_review_is_refused_with_the_reason(sent: bytes, says: str) -> None:
     with pytest.raises(BadReview, match=says):
         answer_review(sent, judge)
+
+
+@pytest.mark.parametrize("plural", ["clusters", "leases"])
+@pytest.mark.parametrize(("name", "allowed"), [("member1", True), ("member2", False)])
+def test_an_agent_creates_its_own_cluster_and_lease_and_no_others(plural: str, name: str, *, allowed: bool) -> None:
+    agent = {"username": "system:karmada:agent:member1", "groups": ["system:karmada:agents"]}
+    asked = request("CREATE", object={"metadata": {"name": name}}, resource={"resource": plural}, userInfo=agent)
+    assert judge(asked)["allowed"] == allowed

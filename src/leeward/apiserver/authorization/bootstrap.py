@@ -11,6 +11,7 @@ from leeward.api.names import AGENT_GROUP
 from leeward.apiserver.authorization.gate import AUTHENTICATED, UNAUTHENTICATED
 from leeward.apiserver.authorization.rbac import GROUP
 from leeward.apiserver.handler import ADMIN_GROUP
+from leeward.core.registration import AGENT_RULES, ASKING_RULE
 
 API_VERSION = f"{GROUP}/v1"
 _BOOTSTRAP_LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
@@ -142,16 +143,8 @@ def _roles() -> Iterator[Manifest]:
             rule(("create",), "authorization.k8s.io", ("subjectaccessreviews",)),
         ],
     )
-    requests = rule(("create", "get", "list", "watch"), "certificates.k8s.io", ("certificatesigningrequests",))
-    yield cluster_role("system:node-bootstrapper", [requests])
-    yield cluster_role(AGENT_GROUP, [*_agent_rules(), requests])
-
-
-def _agent_rules() -> Iterator[Manifest]:
-    """What all agents may do; what is an agent's own comes when its cluster joins."""
-    yield rule(("create", *_READ), "cluster.karmada.io", ("clusters",))
-    yield rule(("create",), "coordination.k8s.io", ("leases",))
-    yield rule(_READ, "config.karmada.io", _EVERY)
+    yield cluster_role("system:node-bootstrapper", [ASKING_RULE])
+    yield cluster_role(AGENT_GROUP, AGENT_RULES)
 
 
 def _aggregated(name: str, rules: Sequence[Manifest]) -> Manifest:

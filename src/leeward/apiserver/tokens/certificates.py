@@ -8,7 +8,6 @@ Kubernetes: pkg/controller/certificates; Karmada: pkg/controllers/certificate/ap
 """
 
 import base64
-import binascii
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -16,11 +15,10 @@ from datetime import datetime, timedelta
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
-from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.changes import changes
 from leeward.apiserver.handler import ADMIN_GROUP, User
@@ -28,13 +26,13 @@ from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import Refused
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.store import Record
-from leeward.apiserver.tokens.bootstrap import GROUP as BOOTSTRAP_GROUP
 from leeward.apiserver.values import entries, section, texts
+from leeward.client.certificate_requests import subject_of_request
+from leeward.core.registration import SIGNER, is_asked_by_agent
 
 log = logging.getLogger(__name__)
 
 GROUP, PLURAL = "certificates.k8s.io", "certificatesigningrequests"
-SIGNER = "kubernetes.io/kube-apiserver-client"
 PREFIX = f"/{GROUP}/{PLURAL}/"
 LONGEST, CLOCK_SKEW = timedelta(days=365), timedelta(minutes=5)
 SHORTEST_SECONDS = 600
@@ -51,10 +49,10 @@ class SigningRequestAdmission:
         if review.old_object is not None:
             return {**review.object, "spec": section(review.old_object, "spec")}
         spec = section(review.object, "spec")
-        subject = _subject_of(spec)
+        subject = subject_of_request(spec.get("request", ""))
         if subject is None:
             raise Rejected("spec.request must be a certificate request (PKCS#10) in PEM")
-        if spec.get("signerName") == SIGNER and ADMIN_GROUP in subject[1]:
+        if spec.get("signerName") == SIGNER and ADMIN_GROUP in subject.groups:
             raise Rejected(f"use of {SIGNER} signer with {ADMIN_GROUP} group is not allowed")
         kept = {key: value for key, value in spec.items() if key not in _WHO}
         return {**review.object, "spec": {**kept, **review.user.info()}}
@@ -122,30 +120,10 @@ class CertificateSigner:
 
 
 def _is_of_agent(spec: ReadOnlyManifest) -> bool:
-    subject = _subject_of(spec)
-    if subject is None or subject[1] != (AGENT_GROUP,) or not subject[0].startswith(AGENT_USER_PREFIX):
-        return False
-    if texts(spec, "usages") and not set(texts(spec, "usages")) <= {
-        "client auth",
-        "digital signature",
-        "key encipherment",
-    }:
-        return False
-    renews = spec.get("username") == subject[0] and AGENT_GROUP in texts(spec, "groups")
-    return renews or BOOTSTRAP_GROUP in texts(spec, "groups")
-
-
-def _subject_of(spec: ReadOnlyManifest) -> tuple[str, tuple[str, ...]] | None:
-    """Common name and organizations that are asked for; None when it is no request, or not signed by its own key."""
-    try:
-        request = x509.load_pem_x509_csr(base64.b64decode(spec.get("request", "")))
-        if not request.is_signature_valid:
-            return None
-    except (ValueError, TypeError, binascii.Error):
-        return None
-    names = request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    groups = request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    return str(names[0].value) if names else "", tuple(str(group.value) for group in groups)
+    subject = subject_of_request(spec.get("request", ""))
+    return subject is not None and is_asked_by_agent(
+        subject.user, subject.groups, texts(spec, "usages"), spec.get("username", ""), texts(spec, "groups")
+    )
 
 
 def _approval(now: datetime) -> dict[str, str]:

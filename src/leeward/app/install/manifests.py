@@ -7,12 +7,16 @@ write labels, annotations and status of templates; they create and delete only K
 from typing import Any
 
 from leeward.api.meta import Manifest
-from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
+from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from leeward.api.resource import Resource
 from leeward.api.schema import custom_resource_definitions
+from leeward.app.bootstrap_tokens import AGENTS_GROUP
+from leeward.core.registration import AGENT_RULES, ASKING_RULE
+from leeward.webhook.configurations import NAME_LABEL
 
 _RBAC = "rbac.authorization.k8s.io"
 CONTROLLER_MANAGER, SCHEDULER, WEBHOOK = "leeward-controller-manager", "leeward-scheduler", "leeward-webhook"
+BOOTSTRAPPERS = "leeward-bootstrappers"
 FIELD_MANAGER = "leeward-init"
 
 DEFINITIONS: Resource[Manifest] = Resource.of_manifests(
@@ -29,7 +33,9 @@ _KARMADA = ["apps.karmada.io", "cluster.karmada.io", "config.karmada.io", "polic
 
 
 def namespaces() -> list[Manifest]:
-    return [{"metadata": {"name": name}} for name in (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)]
+    """With the label that newer servers give by themselves: the webhook selects by it."""
+    names = (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)
+    return [{"metadata": {"name": name, "labels": {NAME_LABEL: name}}} for name in names]
 
 
 def rights() -> list[tuple[Resource[Manifest], str, Manifest]]:
@@ -40,6 +46,22 @@ def rights() -> list[tuple[Resource[Manifest], str, Manifest]]:
         role = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": name}
         objects += [
             (SERVICE_ACCOUNTS, SYSTEM_NAMESPACE, {"metadata": {"name": name, "namespace": SYSTEM_NAMESPACE}}),
+            (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
+            (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
+        ]
+    return [*objects, *_rights_of_agents()]
+
+
+def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
+    """Who has a bootstrap token may ask for a certificate; who has that is an agent."""
+    objects: list[tuple[Resource[Manifest], str, Manifest]] = []
+    for name, group, rules in (
+        (AGENT_GROUP, AGENT_GROUP, list(AGENT_RULES)),
+        (BOOTSTRAPPERS, AGENTS_GROUP, [ASKING_RULE]),
+    ):
+        role = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": name}
+        subject = {"apiGroup": _RBAC, "kind": "Group", "name": group}
+        objects += [
             (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
             (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
         ]

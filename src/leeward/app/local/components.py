@@ -76,6 +76,7 @@ def agent_config(layout: Layout, fleet: Fleet, member: Member) -> AgentConfig:
         member_kubeconfig=kubeconfig,
         member_context=member.name,
         settings=_settings_of_agent(fleet),
+        renews_certificate=False,
         ready=_report_ready(layout, agent_of(member.name)),
     )
 

@@ -1,0 +1,90 @@
+"""Where a control plane is and what it is known by: the ConfigMap `kube-public/cluster-info`, which anybody may read.
+
+Who has the hash of its CA's key, from somebody whom they trust, learns from it all that they need to speak with it.
+
+Kubernetes: kubeadm's `cluster-info` and `--discovery-token-ca-cert-hash`; the same object and the same hash.
+"""
+
+import base64
+import hashlib
+from typing import Any, cast
+
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import Resource
+from leeward.app.local.errors import FleetError
+from leeward.client import AlreadyExists, Client, WorldError
+from leeward.client.connection import Connection, transport_of
+
+NAME, NAMESPACE = "cluster-info", "kube-public"
+ANONYMOUS = "system:anonymous"
+_RBAC = "rbac.authorization.k8s.io"
+_CONFIG_MAPS: Resource[Manifest] = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
+_ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "roles", "Role", True)
+_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "rolebindings", "RoleBinding", True)
+_READER = "leeward:cluster-info"
+
+
+async def publish(client: Client, connection: Connection) -> None:
+    """One that is there already is left as it is. Raises: WorldError."""
+    authority = base64.b64encode(connection.certificate_authority).decode()
+    cluster = {"server": connection.server, "certificate-authority-data": authority}
+    kubeconfig = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}
+    info = {"metadata": {"name": NAME}, "data": {"kubeconfig": yaml.safe_dump(kubeconfig)}}
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [NAME], "verbs": ["get"]}
+    binding = {
+        "metadata": {"name": _READER},
+        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": _READER},
+        "subjects": [{"apiGroup": _RBAC, "kind": "User", "name": ANONYMOUS}],
+    }
+    for resource, manifest in (
+        (_CONFIG_MAPS, info),
+        (_ROLES, {"metadata": {"name": _READER}, "rules": [rule]}),
+        (_ROLE_BINDINGS, binding),
+    ):
+        try:
+            await client.create(resource, manifest, NAMESPACE)
+        except AlreadyExists:
+            continue
+
+
+async def discover(endpoint: str, ca_hash: str) -> Connection:
+    """A connection without an identity to the control plane whose CA has this hash. Raises: FleetError."""
+    unsure = Connection(server=endpoint, insecure_skip_tls_verify=True)
+    client = Client(transport_of(unsure), "leeward-register")
+    try:
+        info = await client.get(_CONFIG_MAPS, NAME, NAMESPACE)
+    except WorldError as error:
+        raise FleetError(f"{endpoint} does not tell what it is known by: {error}") from error
+    finally:
+        await client.close()
+    authority = _authority(cast(dict[str, Any], info.get("data") or {}).get("kubeconfig", ""))
+    if ca_hash not in hashes_of(authority):
+        raise FleetError(
+            f"{endpoint} is not known by the CA with the hash {ca_hash}: "
+            "take the hash that `leeward token create` prints, or else somebody stands between you and it"
+        )
+    return Connection(server=endpoint, certificate_authority=authority)
+
+
+def hashes_of(authority: bytes) -> list[str]:
+    """`sha256:...` of the public key of each certificate of a bundle (PEM); none where there is none."""
+    try:
+        certificates = x509.load_pem_x509_certificates(authority)
+    except ValueError:
+        return []
+    form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    keys = [certificate.public_key().public_bytes(*form) for certificate in certificates]
+    return [f"sha256:{hashlib.sha256(key).hexdigest()}" for key in keys]
+
+
+def _authority(kubeconfig: str) -> bytes:
+    """The CA bundle of the first cluster; empty where there is none."""
+    try:
+        document = cast(dict[str, Any], yaml.safe_load(kubeconfig))
+        return base64.b64decode(document["clusters"][0]["cluster"]["certificate-authority-data"])
+    except (yaml.YAMLError, LookupError, TypeError, ValueError):
+        return b""

@@ -1,0 +1,107 @@
+"""How a Pull cluster's agent gets its identity, and keeps it: a certificate for its own name, renewed before it ends.
+
+    bootstrap token ──▶ CertificateSigningRequest ──▶ approved, signed ──▶ kubeconfig
+          (or the certificate that it has)
+
+Karmada: pkg/karmadactl/register; the certificate goes into a kubeconfig file for `leeward agent`.
+"""
+
+import asyncio
+import base64
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import yaml
+from cryptography import x509
+
+from leeward.api.meta import Manifest
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
+from leeward.app.local.errors import FleetError
+from leeward.app.local.files import write_file
+from leeward.client import Client
+from leeward.client.certificate_requests import Subject, make_request
+from leeward.client.connection import Connection
+from leeward.controllers.agent_certificates import REQUESTS
+from leeward.core.registration import SIGNER, USAGES
+
+SIGNED_SECONDS, POLL_SECONDS = 120.0, 0.5
+CERTIFICATE_SECONDS = 90 * 24 * 3600
+RENEW_AT = 0.7
+"""After this part of its life a certificate is renewed."""
+
+
+def subject_of_agent(cluster: str) -> Subject:
+    return Subject(AGENT_USER_PREFIX + cluster, (AGENT_GROUP,))
+
+
+async def obtain_certificate(client: Client, connection: Connection, cluster: str) -> Connection:
+    """`connection` with an identity of the agent of `cluster`, asked for with what `client` has.
+
+    Raises: WorldError; FleetError when it is refused, or nobody signs it.
+    """
+    keyed = make_request(subject_of_agent(cluster))
+    asked: Manifest = {
+        "metadata": {"generateName": f"agent-{cluster}-"},
+        "spec": {
+            "signerName": SIGNER,
+            "request": base64.b64encode(keyed.request).decode(),
+            "usages": list(USAGES),
+            "expirationSeconds": CERTIFICATE_SECONDS,
+        },
+    }
+    name = (await client.create(REQUESTS, asked))["metadata"]["name"]
+    certificate = await _signed(client, name)
+    return replace(connection, token="", client_certificate=certificate, client_key=keyed.key)
+
+
+async def _signed(client: Client, name: str) -> bytes:
+    try:
+        async with asyncio.timeout(SIGNED_SECONDS):
+            while True:
+                status: Manifest = (await client.get(REQUESTS, name)).get("status") or {}
+                if status.get("certificate"):
+                    return base64.b64decode(status["certificate"])
+                _refuse_refused(name, status.get("conditions") or [])
+                await asyncio.sleep(POLL_SECONDS)
+    except TimeoutError:
+        raise FleetError(
+            f"nobody has signed the certificate request {name} within {SIGNED_SECONDS:g} s: do the controller manager "
+            "of Leeward, which approves it, and the kube-controller-manager, which signs it, run in the control plane?"
+        ) from None
+
+
+def _refuse_refused(name: str, conditions: list[Manifest]) -> None:
+    for condition in conditions:
+        if condition["type"] in ("Denied", "Failed"):
+            raise FleetError(f"the certificate request {name} is {condition['type'].lower()}: {condition['message']}")
+
+
+def renew_at(certificate: bytes) -> datetime:
+    """When the certificate (PEM) has lived so long that it is to be renewed. Raises: ValueError."""
+    loaded = x509.load_pem_x509_certificate(certificate)
+    begins, ends = loaded.not_valid_before_utc, loaded.not_valid_after_utc
+    return begins + (ends - begins) * RENEW_AT
+
+
+def write_kubeconfig(path: Path, connection: Connection, cluster: str) -> None:
+    """Replaces the file at once; nobody but its owner may read it. Raises: OSError."""
+
+    def text(data: bytes) -> str:
+        return base64.b64encode(data).decode()
+
+    where = {"server": connection.server, "certificate-authority-data": text(connection.certificate_authority)}
+    who = {
+        "client-certificate-data": text(connection.client_certificate),
+        "client-key-data": text(connection.client_key),
+    }
+    user = AGENT_USER_PREFIX + cluster
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "karmada-apiserver",
+        "contexts": [{"name": "karmada-apiserver", "context": {"cluster": "karmada-apiserver", "user": user}}],
+        "clusters": [{"name": "karmada-apiserver", "cluster": where}],
+        "users": [{"name": user, "user": who}],
+    }
+    write_file(path, yaml.safe_dump(document))

@@ -1,0 +1,65 @@
+"""`leeward token`: bootstrap tokens for clusters that register; options as with karmadactl."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.parameters import Duration
+from leeward.cli.tables import render_table
+from leeward.cli.verbs import VerbGroup
+
+
+@click.group(cls=VerbGroup)
+def token() -> None:
+    """Make, list and delete the tokens with which clusters register."""
+
+
+@token.command()
+@click.option("--ttl", type=Duration(), default="24h", show_default=True, metavar="DURATION", help="0s: for ever.")
+@click.option("--description", default="", help="What it is for.")
+@control_plane_options
+def create(ttl: float, description: str, kubeconfig: Path | None, context: str) -> None:
+    """Make a token, and print the command that a cluster registers with."""
+    from leeward.app.bootstrap_tokens import create_token
+    from leeward.app.cluster_info import hashes_of
+    from leeward.loop.clock import SystemClock
+
+    connection = connection_from(kubeconfig, context)
+    client = client_of(connection)
+    expires_at = SystemClock().now() + timedelta(seconds=ttl) if ttl else None
+
+    async def create_and_tell() -> None:
+        made = await create_token(client, expires_at, description)
+        known_by = [f" --discovery-token-ca-cert-hash {ca}" for ca in hashes_of(connection.certificate_authority)[:1]]
+        click.echo(f"leeward register {connection.server} --token {made}{''.join(known_by)} --cluster-name NAME")
+
+    carry_out(create_and_tell(), client)
+
+
+@token.command(name="list")
+@control_plane_options
+def list_all(kubeconfig: Path | None, context: str) -> None:
+    """List the tokens, without their secret halves."""
+    from leeward.app.bootstrap_tokens import list_tokens
+
+    client = client_of(connection_from(kubeconfig, context))
+
+    async def tell() -> None:
+        rows = [(token.id, token.expires_at or "never", token.description) for token in await list_tokens(client)]
+        click.echo(render_table(("TOKEN", "EXPIRES", "DESCRIPTION"), rows))
+
+    carry_out(tell(), client)
+
+
+@token.command()
+@click.argument("token")
+@control_plane_options
+def delete(token: str, kubeconfig: Path | None, context: str) -> None:
+    """Delete a token; its first half is enough to name it."""
+    from leeward.app.bootstrap_tokens import delete_token
+
+    client = client_of(connection_from(kubeconfig, context))
+    carry_out(delete_token(client, token), client)
+    click.echo(f"token {token.partition('.')[0]} deleted")
