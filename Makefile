@@ -3,7 +3,7 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test e2e crash worlds sim oracle check format bench lock clean
+.PHONY: help setup demo test e2e crash worlds sim oracle check format bench chart lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -44,6 +44,9 @@ format: setup  ## format the code and mend what lint can mend
 
 bench: setup  ## measure; every figure stands beside another of the same run
 	@$(BIN)/python -m bench
+
+chart: setup  ## write the parts of deploy/leeward that follow from the code
+	@$(BIN)/python -m leeward.app.install.chart deploy/leeward
 
 lock: setup  ## write requirements.lock anew from pyproject.toml
 	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --quiet -o requirements.lock

@@ -14,6 +14,7 @@ from leeward.cli.serving import log_to_stderr, serve
 if TYPE_CHECKING:
     from leeward.app.component import Part
     from leeward.app.flags.settings import ComponentSettings
+    from leeward.client.connection import Connection
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -35,18 +36,24 @@ def settings_from(context: click.Context, component: Component) -> "ComponentSet
         raise FleetError(str(error)) from error
 
 
+def connection_of(kubeconfig: Path | None, kubeconfig_context: str) -> "Connection":
+    """Raises: FleetError."""
+    from leeward.client.incluster import load_in_cluster
+    from leeward.client.kubeconfig import KubeconfigError, load
+
+    try:
+        return load(kubeconfig, kubeconfig_context) if kubeconfig else load_in_cluster(os.environ)
+    except KubeconfigError as error:
+        raise FleetError(str(error)) from error
+
+
 def run_as(
     context: click.Context, component: Component, kubeconfig: Path | None, kubeconfig_context: str, *parts: "Part"
 ) -> None:
     """Runs the parts of a component in the foreground. Raises: FleetError."""
     from leeward.app.component import ComponentConfig, run_component
-    from leeward.client.incluster import load_in_cluster
-    from leeward.client.kubeconfig import KubeconfigError, load
 
     settings = settings_from(context, component)
-    try:
-        connection = load(kubeconfig, kubeconfig_context) if kubeconfig else load_in_cluster(os.environ)
-    except KubeconfigError as error:
-        raise FleetError(str(error)) from error
+    connection = connection_of(kubeconfig, kubeconfig_context)
     log_to_stderr()
     serve(run_component(ComponentConfig(connection=connection, parts=parts, settings=settings)), component)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from leeward.cli.connections import client_of, connection_from, control_plane_options
+from leeward.cli.component import connection_of, context_option, kubeconfig_option
+from leeward.cli.connections import client_of
 from leeward.cli.serving import log_to_stderr, serve
 
 
@@ -18,7 +19,8 @@ from leeward.cli.serving import log_to_stderr, serve
 )
 @click.option("--default-not-ready-toleration-seconds", type=int, default=300, show_default=True)
 @click.option("--default-unreachable-toleration-seconds", type=int, default=300, show_default=True)
-@control_plane_options
+@kubeconfig_option
+@context_option
 def webhook(
     bind_address: str,
     secure_port: int,
@@ -26,7 +28,7 @@ def webhook(
     default_not_ready_toleration_seconds: int,
     default_unreachable_toleration_seconds: int,
     kubeconfig: Path | None,
-    context: str,
+    kubeconfig_context: str,
 ) -> None:
     """Run the admission webhook in the foreground. It makes and renews its certificates itself."""
     if url and not url.startswith("https://"):
@@ -36,7 +38,7 @@ def webhook(
     from leeward.webhook import Endpoint, Webhook, WebhookSettings
 
     log_to_stderr()
-    client = client_of(connection_from(kubeconfig, context))
+    client = client_of(connection_of(kubeconfig, kubeconfig_context))
     settings = WebhookSettings(
         endpoint=Endpoint(url),
         host=bind_address,

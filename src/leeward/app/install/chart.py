@@ -1,0 +1,57 @@
+"""Writes the parts of the Helm chart that follow from the code: python -m leeward.app.install.chart deploy/leeward
+
+    crds/definitions.yaml     the CustomResourceDefinitions
+    templates/rights.yaml     the namespace of the members' secrets, accounts, roles and bindings
+
+A test holds that what lies in the repository is what this writes. The rest of the chart is written by hand.
+"""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+from leeward.api.meta import Manifest
+from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.resource import Resource
+from leeward.app.install.manifests import DEFINITIONS, definitions, namespaces, rights
+
+NAMESPACES: Resource[Manifest] = Resource.of_manifests("v1", "namespaces", "Namespace", False)
+_HEAD = "# Written by `make chart`.\n"
+
+
+def chart_files() -> dict[str, str]:
+    """Contents by path below the chart. Helm makes the namespace that it installs into by itself."""
+    members = [manifest for manifest in namespaces() if manifest["metadata"]["name"] != SYSTEM_NAMESPACE]
+    granted = [_whole(resource, manifest) for resource, _, manifest in rights()]
+    return {
+        "crds/definitions.yaml": _render(_whole(DEFINITIONS, definition) for definition in definitions()),
+        "templates/rights.yaml": _render([*(_whole(NAMESPACES, manifest) for manifest in members), *granted]),
+    }
+
+
+def _whole(resource: Resource[Manifest], manifest: Manifest) -> Manifest:
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **manifest}
+
+
+def _render(manifests: Iterable[Manifest]) -> str:
+    return _HEAD + yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=120)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Without anchors, which would tie what only happens to be the same."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def main(directory: Path) -> None:
+    for name, content in chart_files().items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
