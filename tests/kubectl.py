@@ -49,11 +49,15 @@ class Kubectl:
     def assigned(self, name: str) -> dict[str, int]:
         return {t["name"]: t.get("replicas", 0) for t in self.binding(name)["spec"].get("clusters", [])}
 
-    def eventually(self, holds: Callable[[], bool], what: str) -> None:
-        """Looks again and again. Real processes take real time; the bound only ends a test that would hang."""
-        deadline = time.monotonic() + self.patience_seconds
+    def eventually(self, holds: Callable[[], bool], what: str, times: int = 1) -> None:
+        """Looks again and again. Real processes take real time; the bound only ends a test that would hang.
+
+        `times` as patient as otherwise: for what is large.
+        """
+        seconds = self.patience_seconds * times
+        deadline = time.monotonic() + seconds
         while not holds():
-            assert time.monotonic() < deadline, f"not within {self.patience_seconds:g} s: {what}\n{self.overview()}"
+            assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}\n{self.overview()}"
             time.sleep(POLL_SECONDS)
 
     def overview(self) -> str:

@@ -172,6 +172,8 @@ class KubeServer:
             f"--cluster-signing-key-file={self._authority.pair.key}",
             "--use-service-account-credentials=false",
             "--leader-elect=false",
+            "--kube-api-qps=300",
+            "--kube-api-burst=600",
             "--bind-address=127.0.0.1",
             f"--secure-port={free_port()}",
             f"--controllers={controllers}",

@@ -1,5 +1,6 @@
 """member3 leaves, comes back in Pull mode through an agent of its own, fails over, and leaves again."""
 
+import json
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -77,7 +78,12 @@ def refuse_what_is_not_its_own(fleet: Fleet) -> None:
     assert "Forbidden" in told("get", "secrets", "-A")
     assert "Forbidden" in told("get", "works", "-n", "karmada-es-member1")
     assert "Forbidden" in told("patch", "cluster", "member1", "--type=merge", "-p", '{"spec": {"taints": []}}')
-    other = "{apiVersion: cluster.karmada.io/v1alpha1, kind: Cluster, metadata: {name: other}, spec: {syncMode: Pull}}"
-    assert "may only touch what belongs to that cluster" in told("create", "-f", "-", stdin=other)
-    lease = "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: member1, namespace: karmada-cluster}}"
-    assert "may only touch what belongs to that cluster" in told("create", "-f", "-", stdin=lease)
+    cluster = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "other"}}
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "member1", "namespace": "karmada-cluster"},
+    }
+    for foreign in ({**cluster, "spec": {"syncMode": "Pull"}}, lease):
+        said = told("create", "--validate=false", "-f", "-", stdin=json.dumps(foreign))
+        assert "may only touch what belongs to that cluster" in said

@@ -60,13 +60,13 @@ def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: py
     fleet.kubectl("create", "namespace", NAMESPACE)
     manifests = "---".join([POLICY, *(DEPLOYMENT.format(index) for index in range(BINDINGS))])
     fleet.kubectl("create", "-f", "-", stdin=manifests)
-    fleet.eventually(lambda: healthy(fleet, {"member1", "member2"}) == BINDINGS, "all run in both")
+    fleet.eventually(lambda: healthy(fleet, {"member1", "member2"}) == BINDINGS, "all run in both", 3)
     before = settled(fleet)
 
     fleet.members["member1"].kill()
     fleet.eventually(lambda: len(fleet.taints("member1")) == 2, "member1 has the NoExecute taint")
     began = time.monotonic()
-    fleet.eventually(lambda: healthy(fleet, {"member2"}) == BINDINGS, "all run in member2")
+    fleet.eventually(lambda: healthy(fleet, {"member2"}) == BINDINGS, "all run in member2", 3)
     seconds = time.monotonic() - began
     written = settled(fleet).since(before)
     per_binding, with_events = written.without_events / BINDINGS, written.total / BINDINGS
@@ -77,7 +77,7 @@ def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: py
     fleet.members["member1"].restart()
     fleet.release("member1")
     fleet.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
-    fleet.eventually(lambda: not fleet.exists("namespace", NAMESPACE), "the namespace is gone")
+    fleet.eventually(lambda: not fleet.exists("namespace", NAMESPACE), "the namespace is gone", 3)
 
 
 def healthy(fleet: Fleet, clusters: set[str]) -> int:
