@@ -36,8 +36,9 @@ from leeward.api.work import (
 )
 from leeward.core.failover.brake import Brake
 from leeward.core.failover.evidence import FULLY_APPLIED
+from leeward.core.failover.leaving import TAINT_MANAGER, TAINT_UNTOLERATED
 from leeward.core.failover.taints import NO_EXECUTE, TaintDecision
-from leeward.core.placement import TAINT_MANAGER, TAINT_UNTOLERATED, Decision
+from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed
 from leeward.sim.small.model import (
     GRACE_TICKS,
