@@ -104,6 +104,16 @@ def test_recovery_gives_a_part_back_to_the_copy_that_it_left() -> None:
     assert (decision.withdrawn, replicas(decision), decision.eviction_tasks) == ("a", {"a": 5, "b": 2}, ())
 
 
+def test_a_cluster_that_is_back_takes_in_what_found_no_place_while_it_was_barred() -> None:
+    bound = spread(DYNAMIC, {"a": 2, "b": 1})
+    leaving = after(bound, decide(bound, dead("a"), roomy(cluster("b"), 2)))
+    more = aggregated(msgspec.structs.replace(leaving, spec=msgspec.structs.replace(leaving.spec, replicas=4)))
+    around = Surroundings(fleet(cluster("a"), roomy(cluster("b"), 0)), works({"a": 2, "b": 3}))
+    decision = decide_placement(more, around, at(400), SETTINGS)
+    assert (decision.withdrawn, replicas(decision)) == ("a", {"a": 1, "b": 3})
+    assert [task.replicas for task in decision.eviction_tasks] == [1], "the rest leaves as was decided"
+
+
 @given(
     held=st.lists(st.integers(1, 12), min_size=2, max_size=5),
     rooms=st.lists(st.integers(0, 8), min_size=5, max_size=5),

@@ -1,7 +1,8 @@
 """A cluster comes back before its eviction is finished: is the eviction still worth it?
 
 It is withdrawn when the old copy is seen healthy and the replacement is not yet: the copy that works is kept, and what
-is not there yet is given up, as far as that is needed. What is ready already stays where it is.
+is not there yet is given up, as far as that is needed. What is ready already stays where it is. And what has found no
+place elsewhere is taken back at once: a cluster that is well is never barred while replicas are missing.
 
 Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (BEHAVIOUR 8.4).
 """
@@ -56,6 +57,9 @@ def find_withdrawal(
             continue
         if not _is_alive_again(spec, task, clusters.get(task.from_cluster), works.get(task.from_cluster), now):
             continue
+        missing = spec.replicas - sum(target.replicas for target in spec.clusters)
+        if spec.is_divided and missing > 0 and (task.replicas or 0) > 0:
+            return _partly(spec, task, missing)
         result = _with_old_copy(spec, task, clusters, works)
         if result is not None:
             tasks = tuple(t for t in spec.graceful_eviction_tasks if t is not task)
@@ -80,6 +84,21 @@ def _has_failed(
 def _is_late(task: GracefulEvictionTask, now: datetime, grace_seconds: float) -> bool:
     seconds = grace_seconds if task.grace_period_seconds is None else task.grace_period_seconds
     return task.creation_timestamp is not None and now > task.creation_timestamp + timedelta(seconds=seconds)
+
+
+def _partly(spec: ResourceBindingSpec, task: GracefulEvictionTask, missing: int) -> Withdrawal:
+    """What finds no place elsewhere is taken back from the task; what its Work asks for stays the same."""
+    back = min(missing, task.replicas or 0)
+    left = (task.replicas or 0) - back
+    tasks = tuple(
+        msgspec.structs.replace(t, replicas=left) if t is task else t
+        for t in spec.graceful_eviction_tasks
+        if t is not task or left
+    )
+    others = tuple(target for target in spec.clusters if target.name != task.from_cluster)
+    old = TargetCluster(task.from_cluster, replicas_in(spec, task.from_cluster) + back)
+    clusters = tuple(sorted((*others, old), key=lambda target: target.name))
+    return Withdrawal(task.from_cluster, clusters, tasks)
 
 
 def _is_alive_again(
