@@ -47,7 +47,7 @@ SILENT_LOOKS = 2
 ECHO_SECONDS = 120.0
 LOOK_SECONDS = 5.0
 MARGIN_SECONDS = 1.0
-USERS_SECONDS = 300.0
+USERS_SECONDS = 420.0
 TIMINGS: dict[Pace, Timing] = {
     "karmada": Timing.karmada(),
     "brisk": Timing(

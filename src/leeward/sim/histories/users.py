@@ -11,7 +11,7 @@ from leeward.api.codec import to_wire
 from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTERS, Resource
 from leeward.apiserver.inprocess import ADMIN
-from leeward.client import AlreadyExists, ApiError, Client, Conflict, NotFound, WorldError
+from leeward.client import Client, Forbidden, Invalid, NotFound, Unreachable, WorldError
 from leeward.sim.histories import manifests
 from leeward.sim.histories.manifests import NAMESPACE, POLICIES, REBALANCERS, kind_of
 from leeward.sim.histories.model import (
@@ -34,7 +34,7 @@ from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
 RETRY_SECONDS = 1.0
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 400.0
 MAINTENANCE = "example.com/maintenance"
 USER = "user"
 
@@ -115,18 +115,19 @@ class Users:
         return await self._try(lambda: self._client.delete(resource, name, namespace))
 
     async def _try(self, action: Callable[[], Awaitable[object]]) -> bool:
-        """Returns whether there was something to do it to."""
+        """Returns whether there was something to do it to, which an attempt without an answer may have done already."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + PATIENCE_SECONDS
+        unanswered = False
         while True:
             try:
                 await action()
                 return True
             except NotFound:
-                return False
+                return unanswered
             except WorldError as error:
-                refused = isinstance(error, ApiError) and not isinstance(error, Conflict | AlreadyExists)
-                if refused or loop.time() > deadline:
+                unanswered = unanswered or isinstance(error, Unreachable)
+                if isinstance(error, Invalid | Forbidden) or loop.time() > deadline:
                     return False
                 await asyncio.sleep(RETRY_SECONDS)
 
