@@ -84,16 +84,20 @@ class Drawing:
         )
 
     def _deploys(self) -> list[AnyUserStep]:
-        return [
-            Deploy(
-                at=self._at(FIRST_DEPLOY, LAST_DEPLOY),
-                app=app,
-                plan=self._plan(),
-                replicas=self._draw.choice((1, 2, 3, 4, 6)),
-                config=app in self._configs,
-            )
-            for app in self._apps
-        ]
+        return [self._deploy(app) for app in self._apps]
+
+    def _deploy(self, app: str) -> Deploy:
+        """Large replicas only where the capacity of members counts: there may be room for a part of them."""
+        plan = self._plan()
+        heeds_room = plan.division in ("Dynamic", "Aggregated") and app not in self._configs
+        return Deploy(
+            at=self._at(FIRST_DEPLOY, LAST_DEPLOY),
+            app=app,
+            plan=plan,
+            replicas=self._draw.choice((1, 2, 3, 4, 6)),
+            config=app in self._configs,
+            cpu=self._draw.choice((1, 7)) if heeds_room else 1,
+        )
 
     def _wishes(self) -> list[AnyUserStep]:
         return [self._wish() for _ in range(self._draw.choice((0, 0, 1, 2, 3, 4)))]

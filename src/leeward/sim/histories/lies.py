@@ -16,7 +16,7 @@ async def lie(client: Client) -> None:
                 DEPLOYMENTS, copy["metadata"]["name"], {"status": status}, NAMESPACE, subresource="status"
             )
         for node in (await client.list(NODES)).items:
-            capacity = {"allocatable": {"cpu": "1E", "memory": "1E", "pods": "999999999"}}
+            capacity = {"allocatable": {"cpu": "1E", "example.com/gpu": "-5"}}
             await client.patch(NODES, node.name, {"status": capacity}, subresource="status")
     except WorldError:
         return

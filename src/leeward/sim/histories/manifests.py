@@ -22,12 +22,12 @@ def binding_of(app: str, config: bool) -> str:
     return binding_name(kind_of(config).kind, app)
 
 
-def deployment(app: str, replicas: int, version: int = 1) -> Manifest:
+def deployment(app: str, replicas: int, version: int = 1, cpu: int = 1) -> Manifest:
     labels = {"app": app}
     container = {
         "name": "main",
         "image": f"nginx:{version}",
-        "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
+        "resources": {"requests": {"cpu": str(cpu), "memory": "1Gi"}},
     }
     return {
         "metadata": {"name": app, "labels": labels},
@@ -43,8 +43,8 @@ def config_map(app: str, version: int = 1) -> Manifest:
     return {"metadata": {"name": app, "labels": {"app": app}}, "data": {"version": str(version)}}
 
 
-def template(app: str, config: bool, replicas: int, version: int = 1) -> Manifest:
-    return config_map(app, version) if config else deployment(app, replicas, version)
+def template(app: str, config: bool, replicas: int, version: int = 1, cpu: int = 1) -> Manifest:
+    return config_map(app, version) if config else deployment(app, replicas, version, cpu)
 
 
 def new_version(app: str, config: bool, version: int) -> Manifest:

@@ -53,11 +53,12 @@ class Fault(Step, frozen=True, kw_only=True):
 
 
 class Deploy(UserStep, frozen=True, kw_only=True):
-    """A template and its policy. `config` makes it a ConfigMap, which has no replicas."""
+    """A template and its policy. `config` makes it a ConfigMap, which has no replicas; `cpu` is what a replica asks."""
 
     app: str
     plan: Plan
     replicas: int = 1
+    cpu: int = 1
     config: bool = False
 
 

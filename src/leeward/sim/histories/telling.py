@@ -67,7 +67,8 @@ def _wish(step: AnyStep) -> str:
     match step:
         case Deploy():
             what = "the ConfigMap" if step.config else f"{step.replicas} replicas of"
-            return f"deploys {what} {step.app}, {_plan(step.plan)}"
+            size = f", {step.cpu} CPUs each" if step.cpu > 1 else ""
+            return f"deploys {what} {step.app}{size}, {_plan(step.plan)}"
         case Scale():
             return f"scales {step.app} to {step.replicas}"
         case Release():

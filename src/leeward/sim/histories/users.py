@@ -54,7 +54,9 @@ class Users:
         """Returns when it is done, or was in vain."""
         match step:
             case Deploy(app=app):
-                await self._create(kind_of(step.config), manifests.template(app, step.config, step.replicas))
+                await self._create(
+                    kind_of(step.config), manifests.template(app, step.config, step.replicas, cpu=step.cpu)
+                )
                 await self._create_policy(app, manifests.policy(app, step.config, step.plan))
             case Scale(app=app):
                 if app not in self._configs:

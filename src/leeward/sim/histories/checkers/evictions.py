@@ -78,8 +78,7 @@ class EvictionsChecker:
         if any(task.purge_mode == "Directly" or self._scene.was_leaving(task.from_cluster) for task in started):
             return
         names, targets = [task.from_cluster for task in started], replicas_of(new)
-        constraints = new.spec.placement.spread_constraints if new.spec.placement else ()
-        least = max([c.min_groups for c in constraints if c.spread_by_field == "cluster"], default=1)
+        least = _least_clusters(new)
         if not covers(new, targets):
             message = f"{change.key} was evicted from {names}, but {targets or 'nothing'} does not replace it"
             yield Violation("S11", change.seconds, message)
@@ -89,6 +88,16 @@ class EvictionsChecker:
 
 
 AUTOMATIC = (NOT_READY_TAINT, UNREACHABLE_TAINT)
+
+
+def _least_clusters(binding: ResourceBinding) -> int:
+    """Static weights know no spread constraints, as in Karmada."""
+    placement = binding.spec.placement
+    strategy = placement.replica_scheduling if placement else None
+    preference = strategy.weight_preference if strategy else None
+    if placement is None or (preference is not None and preference.static_weight_list):
+        return 1
+    return max([c.min_groups for c in placement.spread_constraints if c.spread_by_field == "cluster"], default=1)
 
 
 def _automatic(cluster: Cluster) -> set[str]:

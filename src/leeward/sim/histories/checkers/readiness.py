@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import Change
 
+ALLOWANCE = 0.75
+"""A write that is late shortens what can be seen of the state after it."""
+
 
 class ReadinessChecker:
     """Knows when each cluster became True or False last; Unknown is the word of another controller."""
@@ -24,7 +27,7 @@ class ReadinessChecker:
             lasted = change.seconds - self._since.get(identity, float("-inf"))
             timing = self._scene.timing
             due = timing.cluster_failure_threshold if after.status == "False" else timing.cluster_success_threshold
-            if lasted < due - 1 - self._scene.skew_seconds:
+            if lasted < due * ALLOWANCE - self._scene.skew_seconds:
                 message = (
                     f"{change.key.name} was Ready={before.status} for {lasted:.1f} s only; the threshold is {due:g}"
                 )
