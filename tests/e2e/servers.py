@@ -41,23 +41,37 @@ def free_port() -> int:
 class KubeServer:
     """etcd and kube-apiserver in one directory; `kubeconfig` is an administrator's."""
 
-    def __init__(self, name: str, directory: Path, binaries: Path, *, workloads: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        directory: Path,
+        binaries: Path,
+        *,
+        workloads: bool,
+        without_admission: tuple[str, ...] = ("TaintNodesByCondition",),
+    ) -> None:
         self.name = name
         self.directory = directory
         self.kubeconfig = directory / "kubeconfig"
         self.port = free_port()
         directory.mkdir(parents=True)
         self._binaries = binaries
+        self._without_admission = without_admission
         self._authority = Authority(directory / "pki", datetime.now(UTC))
         self.etcd = self._etcd()
         self.apiserver = self._apiserver(self._etcd_url)
-        self._minor = _minor_of(binaries / "kube-apiserver")
+        self.version = _version_of(binaries / "kube-apiserver")
         self.manager = self._manager(WORKLOADS if workloads else HOUSEKEEPING)
         self._write_kubeconfig()
 
     @property
     def url(self) -> str:
         return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def authority(self) -> Path:
+        """The certificate that it is known by."""
+        return self._authority.pair.certificate
 
     @property
     def programs(self) -> list[Program]:
@@ -69,18 +83,22 @@ class KubeServer:
 
     def wait_ready(self) -> None:
         """Starts the controller manager, too: it ends when there is nothing to talk to. Raises: AssertionError."""
+        self.wait_answers()
+        if not self.manager.runs:
+            self.manager.start()
+
+    def wait_answers(self) -> None:
+        """Raises: AssertionError."""
         deadline = time.monotonic() + START_SECONDS
         while self.get("/readyz") != 200:
             if time.monotonic() > deadline:
                 raise AssertionError(f"{self.name} is not ready: {self.apiserver.log.read_text()[-2000:]}")
             time.sleep(0.2)
-        if not self.manager.runs:
-            self.manager.start()
 
     def get(self, path: str) -> int:
         """The code of an answer; 0 where there is none."""
         request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {TOKEN}"})
-        context = ssl.create_default_context(cafile=str(self.directory / "pki" / "ca.crt"))
+        context = ssl.create_default_context(cafile=str(self.authority))
         try:
             with urllib.request.urlopen(request, timeout=2, context=context) as answer:
                 return int(answer.status)
@@ -91,7 +109,7 @@ class KubeServer:
 
     def metrics(self) -> str:
         request = urllib.request.Request(self.url + "/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
-        context = ssl.create_default_context(cafile=str(self.directory / "pki" / "ca.crt"))
+        context = ssl.create_default_context(cafile=str(self.authority))
         with urllib.request.urlopen(request, timeout=20, context=context) as answer:
             return answer.read().decode()
 
@@ -158,7 +176,7 @@ class KubeServer:
             "--authorization-mode=RBAC",
             "--enable-bootstrap-token-auth",
             "--allow-privileged=true",
-            "--disable-admission-plugins=TaintNodesByCondition",
+            f"--disable-admission-plugins={','.join(self._without_admission)}",
             f"--min-request-timeout={WATCH_SECONDS}",
         )
 
@@ -177,7 +195,7 @@ class KubeServer:
             "--bind-address=127.0.0.1",
             f"--secure-port={free_port()}",
             f"--controllers={controllers}",
-            *(["--port=0"] if self._minor < LAST_INSECURE_MINOR else []),
+            *(["--port=0"] if int(self.version.split(".")[1]) < LAST_INSECURE_MINOR else []),
         )
 
     def _program(self, binary: str, *arguments: str) -> Program:
@@ -198,10 +216,10 @@ class KubeServer:
         self.kubeconfig.write_text(yaml.safe_dump(document))
 
 
-def _minor_of(binary: Path) -> int:
-    """`Kubernetes v1.20.2` is 20."""
+def _version_of(binary: Path) -> str:
+    """`Kubernetes v1.20.2` is 1.20.2."""
     said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
-    return int(said.split()[1].split(".")[1])
+    return said.split()[1].removeprefix("v")
 
 
 def _signing_key(path: Path) -> Path:
