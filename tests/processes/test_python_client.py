@@ -16,7 +16,7 @@ kubernetes: Any = import_module("kubernetes")
 dynamic: Any = import_module("kubernetes.dynamic")
 ApiException: type[Exception] = kubernetes.client.ApiException
 NAMESPACE = "python"
-WATCH_SECONDS = 5
+WATCH_SECONDS = 30
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-COMMAND_SECONDS = 40.0
+COMMAND_SECONDS = 90.0
 _PROMPTS = {"$": (0,), "$!": (1,), "$?": (0, 1)}
 
 
