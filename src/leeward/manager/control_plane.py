@@ -1,6 +1,7 @@
 """The controllers of a control plane: those that were chosen, with their settings."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Protocol
 
 from leeward.controllers.agent_access import AgentAccessController
@@ -14,6 +15,7 @@ from leeward.controllers.namespace_sync import NamespaceSyncController, Namespac
 from leeward.controllers.policies import PolicyController
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
+from leeward.core.failover.flapping import HoldDownSettings
 from leeward.core.failover.liveness import Patience
 from leeward.core.placement import PlacementSettings
 from leeward.manager.choice import HALVES, MEMBER_SIDE, SCHEDULER
@@ -24,6 +26,9 @@ from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BIN
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import Templates
+
+LONGEST_HOLD_DOWN = 6
+"""Times the first one."""
 
 
 class Startable(Protocol):
@@ -95,8 +100,16 @@ def _cluster_settings(settings: ManagerSettings) -> ClusterSettings:
         Patience(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period),
         timing.failover_eviction_timeout,
         settings.failover,
-        settings.hold_down,
+        _hold_down(settings),
         settings.safety.could_not_look,
+    )
+
+
+def _hold_down(settings: ManagerSettings) -> HoldDownSettings:
+    """At the speed of the other time-outs."""
+    first, half_life = settings.timing.hold_down, settings.timing.hold_down_half_life
+    return replace(
+        settings.hold_down, first_seconds=first, longest_seconds=LONGEST_HOLD_DOWN * first, half_life_seconds=half_life
     )
 
 

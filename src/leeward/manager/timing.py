@@ -22,6 +22,9 @@ class Timing:
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300
     graceful_eviction_timeout: float = 600
+    hold_down: float = 3600
+    """What a cluster that flaps is held down for, at first; ours."""
+    hold_down_half_life: float = 6 * 3600
     scheduler_estimator_timeout: float = 3
     pod_startup_seconds: float = 2
 
@@ -44,5 +47,7 @@ class Timing:
             default_not_ready_toleration_seconds=5,
             default_unreachable_toleration_seconds=5,
             graceful_eviction_timeout=60,
+            hold_down=10,
+            hold_down_half_life=10,
             pod_startup_seconds=1,
         )
