@@ -1,7 +1,8 @@
 """The loop of every controller: take a key, reconcile it, and come back when it said, or after a failure.
 
 `reconcile` answers with the instant at which it wants to look again, or None. A failure of the world (`WorldError`)
-is retried with growing pauses; so is a bug in a reconciliation, loudly: one bad object never stops the others.
+is retried with growing pauses, and not before the time that an overloaded server asks for (429); so is a bug in a
+reconciliation, loudly: one bad object never stops the others.
 """
 
 import logging
@@ -9,7 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from leeward.client import Conflict, WorldError
+from leeward.client import Conflict, TooManyRequests, WorldError
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
@@ -64,6 +65,10 @@ class Controller(Generic[K]):
             log.debug("%s %s: %s", self.name, key, error)
             self.queue.retry(key)
             outcome = "conflict"
+        except TooManyRequests as error:
+            log.info("%s %s: %s", self.name, key, error)
+            self.queue.retry(key, at_least=error.retry_after_seconds)
+            outcome = "throttled"
         except WorldError as error:
             log.warning("%s %s: %s", self.name, key, error)
             self.queue.retry(key)

@@ -46,11 +46,11 @@ class WorkQueue(Generic[K]):
         """Has `key` reconciled at `instant`, or earlier if it is added for an earlier one."""
         self._add_after(key, (instant - self._clock.now()).total_seconds())
 
-    def retry(self, key: K) -> None:
-        """Has `key` reconciled again after a failure, later with every failure in a row."""
+    def retry(self, key: K, at_least: float = 0) -> None:
+        """Has `key` reconciled again after a failure, later with every failure in a row, `at_least` so many seconds."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         delay = min(FIRST_RETRY_SECONDS * 2 ** min(failures - 1, 30), LAST_RETRY_SECONDS)
-        self._add_after(key, self._randomness.jitter(delay))
+        self._add_after(key, self._randomness.jitter(max(delay, at_least)))
 
     def succeeded(self, key: K) -> None:
         """Ends the row of failures of `key`."""

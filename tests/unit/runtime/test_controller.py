@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leeward.api.status import Status
-from leeward.client import Conflict, Unreachable
+from leeward.api.status import Status, StatusDetails
+from leeward.client import Conflict, TooManyRequests, Unreachable
 from leeward.loop.clock import VirtualClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
@@ -65,6 +65,15 @@ def test_conflicts_failures_of_the_world_and_bugs_are_tried_again(caplog: pytest
     assert second - first < third - second < fourth - third < 1
     assert [reconciler.counted(result) for result in ("conflict", "error", "bug", "success")] == [1, 1, 1, 1]
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
+
+
+def test_a_server_that_has_too_much_to_do_is_left_alone_for_as_long_as_it_says() -> None:
+    busy = TooManyRequests(Status(code=429, details=StatusDetails(retry_after_seconds=7)))
+    reconciler = Reconciler(a=[busy])
+    reconciler.run(60)
+    first, second = reconciler.began["a"]
+    assert second - first >= 7
+    assert reconciler.counted("throttled") == 1
 
 
 def test_it_comes_back_when_the_reconciliation_said() -> None:
