@@ -7,6 +7,7 @@ Kubernetes: kubeadm's `cluster-info` and `--discovery-token-ca-cert-hash`; the s
 
 import base64
 import hashlib
+from contextlib import suppress
 from typing import Any, cast
 
 import yaml
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
 from leeward.app.local.errors import FleetError
-from leeward.client import AlreadyExists, Client, WorldError
+from leeward.client import AlreadyExists, Client, NotFound, WorldError
 from leeward.client.connection import Connection, transport_of
 
 NAME, NAMESPACE = "cluster-info", "kube-public"
@@ -49,6 +50,13 @@ async def publish(client: Client, connection: Connection) -> None:
             await client.create(resource, manifest, NAMESPACE)
         except AlreadyExists:
             continue
+
+
+async def withdraw(client: Client) -> None:
+    """Takes back the right to read it; what it says stays, for it may be kubeadm's. Raises: WorldError."""
+    for resource in (_ROLE_BINDINGS, _ROLES):
+        with suppress(NotFound):
+            await client.delete(resource, _READER, NAMESPACE)
 
 
 async def discover(endpoint: str, ca_hash: str) -> Connection:
