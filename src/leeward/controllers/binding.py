@@ -56,7 +56,7 @@ class BindingController:
         if template is None:
             return None
         works, failures = await self._sync_works(binding, template)
-        await self._report_status(binding, template, works)
+        await self._report_status(self._latest(binding), template, works)
         if failures:
             raise failures[0]
         return None
@@ -145,6 +145,13 @@ class BindingController:
             )
         except NotFound:
             return
+
+    def _latest(self, binding: Binding) -> Binding:
+        """The same generation with the status that others have written meanwhile, so that ours does not conflict."""
+        latest: Binding | None = self._bindings.get(binding.name, binding.namespace)
+        if latest is None or latest.metadata.uid != binding.metadata.uid:
+            return binding
+        return latest if latest.metadata.generation == binding.metadata.generation else binding
 
     async def _report_status(self, binding: Binding, template: Manifest, works: Mapping[str, Work]) -> None:
         items, applied = aggregate(binding, {cluster: trusted(work) for cluster, work in works.items()})

@@ -18,7 +18,7 @@ from leeward.api.names import (
     WORK_NAME_ANNOTATION,
 )
 from leeward.api.resource import WORKS, Resource
-from leeward.api.work import Work
+from leeward.api.work import Work, WorkStatus
 from leeward.client import AlreadyExists, ApiError, Conflict, NotFound, Undecodable, WorldError
 from leeward.core.execution.retain import covers, merge
 from leeward.runtime.discovery import UnknownKind
@@ -31,12 +31,11 @@ APPLIED, DISPATCHING = "Applied", "Dispatching"
 
 
 class ExecutionController:
-    def __init__(self, plane: ControlPlane, member: Member, works_namespace: str = "") -> None:
-        """`works_namespace`: as for `MemberWorks`."""
+    def __init__(self, plane: ControlPlane, member: Member, works: MemberWorks) -> None:
         self._plane = plane
         self._member = member
         self._recorder = plane.recorder("execution-controller")
-        self._works = MemberWorks(plane, member, works_namespace)
+        self._works = works
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
         self._backlinks = self._works.backlinks(self._controller.queue.add)
         self._written: dict[tuple[str, Key], str] = {}
@@ -171,11 +170,13 @@ class ExecutionController:
         return not missed_before
 
     async def _set_conditions(self, work: Work, *conditions: Condition) -> None:
-        status = work.status
-        for condition in conditions:
-            merged = set_condition(status.conditions, condition, self._plane.clock.now())
-            status = msgspec.structs.replace(status, conditions=merged)
-        await self._works.write_status(work, status)
+        def change(status: WorkStatus) -> WorkStatus:
+            for condition in conditions:
+                merged = set_condition(status.conditions, condition, self._plane.clock.now())
+                status = msgspec.structs.replace(status, conditions=merged)
+            return status
+
+        await self._works.change_status(work, change)
 
 
 class Foreign(Exception):

@@ -14,7 +14,7 @@ import msgspec
 from leeward.api.meta import Condition, Manifest, annotations_of, find_condition, remove_condition, set_condition
 from leeward.api.names import REFLECTED_CONDITION, WORK_GENERATION_ANNOTATION
 from leeward.api.resource import Resource
-from leeward.api.work import ManifestStatus, ResourceIdentifier, Work
+from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
 from leeward.client import NotFound
 from leeward.core.interpreter import health_of, reflect_status
 from leeward.runtime.discovery import UnknownKind
@@ -24,11 +24,10 @@ from leeward.runtime.plane import ControlPlane, Member
 
 
 class WorkStatusController:
-    def __init__(self, plane: ControlPlane, member: Member, works_namespace: str = "") -> None:
-        """`works_namespace`: as for `MemberWorks`."""
+    def __init__(self, plane: ControlPlane, member: Member, works: MemberWorks) -> None:
         self._plane = plane
         self._member = member
-        self._works = MemberWorks(plane, member, works_namespace)
+        self._works = works
         self._controller = plane.controller(f"work-status-controller/{member.name}", self.reconcile)
         self._backlinks = self._works.backlinks(self._controller.queue.add)
 
@@ -54,7 +53,8 @@ class WorkStatusController:
                 work.metadata.generation
             )
             statuses.append(_manifest_status(ordinal, resource.plural, observed))
-        await self._write(work, tuple(statuses), carried, anew)
+        if carried or anew or not _speaks_of_another_generation(work):
+            await self._write(work, tuple(statuses), carried, anew)
         return None
 
     async def _resource(self, manifest: Manifest) -> Resource[Manifest] | None:
@@ -95,16 +95,24 @@ class WorkStatusController:
             else "the member does not carry this generation of the Work yet",
             observed_generation=work.metadata.generation if carried else 0,
         )
-        before = remove_condition(work.status.conditions, REFLECTED_CONDITION) if anew else work.status.conditions
-        conditions = set_condition(before, reflected, self._plane.clock.now())
-        await self._works.write_status(
-            work, msgspec.structs.replace(work.status, manifest_statuses=statuses, conditions=conditions)
-        )
+
+        def change(status: WorkStatus) -> WorkStatus:
+            before = remove_condition(status.conditions, REFLECTED_CONDITION) if anew else status.conditions
+            conditions = set_condition(before, reflected, self._plane.clock.now())
+            return msgspec.structs.replace(status, manifest_statuses=statuses, conditions=conditions)
+
+        await self._works.change_status(work, change)
 
 
 def _is_reflected_since(work: Work, since: datetime) -> bool:
     reflected = find_condition(work.status.conditions, REFLECTED_CONDITION)
     return reflected is not None and (reflected.last_transition_time or since) >= since
+
+
+def _speaks_of_another_generation(work: Work) -> bool:
+    """Then nobody trusts what stands there, and that it is not carried yet need not be written."""
+    reflected = find_condition(work.status.conditions, REFLECTED_CONDITION)
+    return reflected is not None and reflected.observed_generation not in (0, work.metadata.generation)
 
 
 def _manifest_status(ordinal: int, plural: str, observed: Manifest) -> ManifestStatus:

@@ -9,6 +9,7 @@ from leeward.core.failover.health import Thresholds
 from leeward.manager.choice import Choice
 from leeward.manager.gates import FeatureGates
 from leeward.manager.timing import Timing
+from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
 
 
@@ -23,12 +24,13 @@ class MemberSide:
     def start(self, plane: ControlPlane, member: Member, works_namespace: str = "") -> None:
         """Starts them on the member's supervisor, with which they end. `works_namespace` narrows the watch on Works."""
         runs = self.controllers.runs
+        works = MemberWorks(plane, member, works_namespace)
         if runs("clusterStatus"):
             ClusterStatusController(plane, member, self._status_settings()).start()
         if runs("execution"):
-            ExecutionController(plane, member, works_namespace).start()
+            ExecutionController(plane, member, works).start()
         if runs("workStatus"):
-            WorkStatusController(plane, member, works_namespace).start()
+            WorkStatusController(plane, member, works).start()
 
     def _status_settings(self) -> ClusterStatusSettings:
         timing = self.timing

@@ -8,24 +8,28 @@ from collections.abc import Callable
 from datetime import datetime
 
 from leeward.api.cluster import Cluster
-from leeward.api.diff import status_patch
 from leeward.api.meta import Manifest
 from leeward.api.names import WORK_ID_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.api.work import Work, WorkStatus
+from leeward.api.work import Work
 from leeward.core.execution.ownership import is_ours
 from leeward.runtime.backlinks import Backlinks
 from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.work_statuses import Change, WorkStatuses
 
 
 class MemberWorks:
     def __init__(self, plane: ControlPlane, member: Member, namespace: str = "") -> None:
-        """`namespace` narrows the watch to one execution space (the agent); empty shares one watch on all Works."""
+        """`namespace` narrows the watch to one execution space (the agent); empty shares one watch on all Works.
+
+        Make one for each member: what its controllers write of one Work is written together.
+        """
         self.space = execution_space(member.name)
         self._plane = plane
         self._member = member
         self._clusters = plane.informers.of(CLUSTERS)
         self._works = plane.informers.of(WORKS, namespace)
+        self._statuses = WorkStatuses(plane.client, self._works, member.supervisor)
 
     def backlinks(self, add: Callable[[str], None]) -> Backlinks:
         return Backlinks(self._member, self.space, add)
@@ -68,17 +72,6 @@ class MemberWorks:
         """Whether an object of the member was made from this Work. Holds: S6."""
         return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""))
 
-    async def write_status(self, work: Work, status: WorkStatus) -> None:
-        """Writes what differs. Raises: Conflict."""
-        patch = status_patch(work.status, status)
-        if patch:
-            self._works.remember(
-                await self._plane.client.patch(
-                    WORKS,
-                    work.name,
-                    patch,
-                    work.namespace,
-                    subresource="status",
-                    resource_version=work.metadata.resource_version,
-                )
-            )
+    async def change_status(self, work: Work, change: Change) -> None:
+        """As `WorkStatuses.change`."""
+        await self._statuses.change(work, change)
