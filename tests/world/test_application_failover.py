@@ -112,7 +112,7 @@ def test_a_release_that_is_broken_everywhere_stays_after_one_round_and_says_so()
         (told,) = {m for m in await events(world, "EvictWorkloadFromClusterFailed") if "bad release" in m}
         assert all(name in told for name in THREE)
         quiet = version(world)
-        await world.sleep(6 * 3_600)
+        await world.sleep(2 * 3_600)
         assert version(world) == quiet
         assert (list(world.assigned(BINDING)), held(world)) == (visited[-1:], "UnhealthyEverywhere")
 
