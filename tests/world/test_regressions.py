@@ -194,3 +194,24 @@ def test_s7_with_directly_no_copy_grows_before_the_old_one_is_gone() -> None:
         assert await ready_replicas(world, "member1", "web") == -1
 
     play(story)
+
+
+def test_l3_what_a_member_brings_back_from_its_past_is_removed_again() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        member = world.member("member1").client
+        past = await member.get(DEPLOYMENTS, "web", "default")
+        await world.client.delete(DEPLOYMENTS, "web", "default")
+        await world.sleep(30)
+        assert not (await member.list(DEPLOYMENTS, "default")).items
+        kept = {key: past["metadata"][key] for key in ("name", "labels", "annotations")}
+        await member.create(DEPLOYMENTS, {**past, "metadata": kept}, "default")
+        await world.sleep(30)
+        assert not (await member.list(DEPLOYMENTS, "default")).items
+
+        foreign: Manifest = {**kept, "labels": {}, "annotations": {}}
+        await member.create(DEPLOYMENTS, {**past, "metadata": foreign}, "default")
+        await world.sleep(30)
+        assert (await member.list(DEPLOYMENTS, "default")).items, "S6: what does not say that it is ours stays"
+
+    play(story)

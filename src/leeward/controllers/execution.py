@@ -4,6 +4,9 @@ While the cluster is not Ready nothing is written: a Work that is deleted meanwh
 and is carried out the moment the cluster is Ready again (not after a back-off, BEHAVIOUR 8.12). An object that does
 not carry the Work's identity is never touched (Holds: S6), and every delete names the uid that was seen (Holds: S5).
 
+What was removed for a deleted Work stays removed: a member that is restored from its past may bring it back (Holds:
+L3). Only of Works whose end was seen here, for a control plane that was restored itself knows of less than there is.
+
 Karmada: pkg/controllers/execution, pkg/util/objectwatcher.
 """
 
@@ -27,6 +30,7 @@ from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
 
 RETRY_SECONDS = 1.0
+MAX_REMEMBERED = 10_000
 APPLIED, DISPATCHING = "Applied", "Dispatching"
 
 
@@ -40,6 +44,7 @@ class ExecutionController:
         self._backlinks = self._works.backlinks(self._controller.queue.add)
         self._written: dict[tuple[str, Key], str] = {}
         self._missing_kinds: set[tuple[str, str]] = set()
+        self._carried_out: dict[str, Work] = {}
 
     def start(self) -> None:
         self._works.subscribe(self._controller.queue.add, _is_other_order)
@@ -48,10 +53,13 @@ class ExecutionController:
     async def reconcile(self, name: str) -> datetime | None:
         work = await self._works.get(name)
         cluster = self._works.cluster
-        if work is None or cluster is None or not cluster.is_ready:
+        if cluster is None or not cluster.is_ready:
             return None
+        if work is None:
+            return await self._keep_removed(name)
         if work.metadata.deletion_timestamp is not None:
             return await self._remove(work)
+        self._carried_out.pop(name, None)
         if work.spec.suspend_dispatching:
             await self._set_conditions(work, _dispatching(suspended=True))
             return None
@@ -120,10 +128,12 @@ class ExecutionController:
         """Deletes what the Work had applied; the finalizer goes when it is known to be gone."""
         if EXECUTION_CONTROLLER_FINALIZER not in work.metadata.finalizers:
             return None
-        if not work.spec.preserve_resources_on_deletion:
-            present = [await self._remove_object(work, manifest) for manifest in work.spec.workload.manifests]
-            if any(present):
-                return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
+        if work.spec.preserve_resources_on_deletion:
+            self._carried_out.pop(work.name, None)
+        elif await self._remove_objects(work):
+            return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
+        else:
+            self._remember(work)
         finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
         await self._plane.client.patch(
             WORKS,
@@ -133,6 +143,22 @@ class ExecutionController:
             resource_version=work.metadata.resource_version,
         )
         return None
+
+    async def _keep_removed(self, name: str) -> datetime | None:
+        """Removes once more what has come back of a Work that is gone."""
+        work = self._carried_out.get(name)
+        if work is None or not await self._remove_objects(work):
+            return None
+        return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
+
+    def _remember(self, work: Work) -> None:
+        self._carried_out[work.name] = work
+        while len(self._carried_out) > MAX_REMEMBERED:
+            del self._carried_out[next(iter(self._carried_out))]
+
+    async def _remove_objects(self, work: Work) -> bool:
+        """Returns whether any of them is, or may be, still there."""
+        return any([await self._remove_object(work, manifest) for manifest in work.spec.workload.manifests])
 
     async def _remove_object(self, work: Work, manifest: Manifest) -> bool:
         """Asks for the deletion of one object. Returns whether it is, or may be, still there. Holds: S5, S6."""
