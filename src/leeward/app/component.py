@@ -55,10 +55,11 @@ async def run_component(config: ComponentConfig) -> None:
     probes = Probes(metrics)
     async with served(probes, config.settings.serving), Supervisor("component") as supervisor:
         transport = limited(transport_of(config.connection), config.settings.limits.control_plane)
+        leases = transport_of(config.connection)
         try:
             await _meet(Client(transport, "leeward"))
             probes.ready = True
-            replicas = [_Replica(part, config.settings, transport, metrics) for part in config.parts]
+            replicas = [_Replica(part, config.settings, transport, leases, metrics) for part in config.parts]
             tasks = [supervisor.start(replica.run(), replica.part) for replica in replicas]
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -66,6 +67,7 @@ async def run_component(config: ComponentConfig) -> None:
         finally:
             await supervisor.close()
             await transport.close()
+            await leases.close()
 
 
 async def _meet(client: Client) -> None:
@@ -80,12 +82,18 @@ async def _meet(client: Client) -> None:
 
 
 class _Replica:
-    """One part, which works while it leads."""
+    """One part, which works while it leads.
 
-    def __init__(self, part: Part, settings: ComponentSettings, transport: Transport, metrics: Metrics) -> None:
+    The lease is renewed over connections of its own: behind the writes of a large failover it would end unrenewed.
+    """
+
+    def __init__(
+        self, part: Part, settings: ComponentSettings, transport: Transport, leases: Transport, metrics: Metrics
+    ) -> None:
         self.part: Part = part
         self._settings = settings
         self._transport = transport
+        self._leases = leases
         self._metrics = metrics
         self._clock, self._randomness = SystemClock(), Randomness()
 
@@ -95,7 +103,7 @@ class _Replica:
             return
         identity = f"{socket.gethostname()}_{self._randomness.uid()}"
         elector = LeaderElector(
-            Client(self._transport, f"{self.part}/leader-election"),
+            Client(self._leases, f"{self.part}/leader-election"),
             self.part,
             identity,
             self._clock,
