@@ -28,7 +28,8 @@ def unsettled(scene: Scene, members: Mapping[str, str]) -> list[str]:
     for key, binding in truth.bindings.items():
         problems += [f"{key}: {problem}" for problem in _binding(truth, key, binding)]
     for name in members:
-        problems += _left_over(truth, name)
+        if name not in scene.restored:
+            problems += _left_over(truth, name)
     return problems
 
 

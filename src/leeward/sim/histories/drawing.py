@@ -69,10 +69,13 @@ class Drawing:
         modes: Sequence[Mode] = ("Push", "Push", "Pull")
         self._members: dict[str, Mode] = {f"m{number}": self._draw.choice(modes) for number in range(1, count + 1)}
         self._apps = [f"app{number}" for number in range(1, self._draw.choice((1, 1, 2, 2, 3)) + 1)]
+        self._crises: list[float] = []
         self._configs = {app for app in self._apps if self._draw.random() < 0.15}
 
     def history(self) -> History:
         faults = [self._fault() for _ in range(self._draw.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
+        self._crises = [self._crisis(fault) for fault in faults]
+        faults += [self._fault() for _ in range(self._draw.choice((0, 0, 1, 2)))]
         steps = [*self._deploys(), *self._wishes(), *faults]
         return History(
             seed=self._seed,
@@ -102,8 +105,14 @@ class Drawing:
     def _wishes(self) -> list[AnyUserStep]:
         return [self._wish() for _ in range(self._draw.choice((0, 0, 1, 2, 3, 4)))]
 
+    def _crisis(self, fault: AnyFault) -> float:
+        """When something is likely to be evicted because of it: what else happens then is what matters."""
+        return round(fault.at + moments(TIMINGS[self._pace])[3] + self._draw.uniform(-12, 20), 3)
+
     def _wish(self) -> AnyUserStep:
         at, app, member = self._at(FIRST_FAULT + 15, LAST_FAULT + 60), self._app(), self._member()
+        if self._draw.random() < 0.6:
+            at = self._draw.choice(self._crises)
         wishes: list[AnyUserStep] = [
             Scale(at=at, app=app, replicas=self._draw.randrange(0, 8)),
             Scale(at=at, app=app, replicas=self._draw.randrange(1, 8)),
@@ -220,6 +229,8 @@ class Drawing:
         return round(max(1.0, moment + self._draw.uniform(-8, 8)), 3)
 
     def _fault_at(self) -> float:
+        if self._crises and self._draw.random() < 0.7:
+            return self._draw.choice(self._crises)
         return self._at(FIRST_FAULT, LAST_FAULT)
 
     def _at(self, first: float, last: float) -> float:

@@ -29,6 +29,7 @@ from leeward.sim.histories.model import (
     Fault,
     History,
     Maintain,
+    MemberComesBackOld,
     MemberLies,
     Pace,
     Rejoin,
@@ -45,6 +46,8 @@ START_SECONDS = 60.0
 SILENCE_SECONDS = 25.0
 SILENT_LOOKS = 2
 ECHO_SECONDS = 120.0
+SYNC_SECONDS = 0.001
+"""No write is for nothing, so that two parties who undo each other's work do not stop the clock."""
 LOOK_SECONDS = 5.0
 MARGIN_SECONDS = 1.0
 USERS_SECONDS = 420.0
@@ -60,6 +63,7 @@ TIMINGS: dict[Pace, Timing] = {
         default_not_ready_toleration_seconds=10,
         default_unreachable_toleration_seconds=10,
         graceful_eviction_timeout=60,
+        pod_startup_seconds=20,
     ),
 }
 HEARTBEATS = ("/coordination.k8s.io/leases/",)
@@ -102,7 +106,9 @@ class Player(logging.Handler):
         self._history = history
         self._run = Run(history)
         self._world = World(dict(history.members), TIMINGS[history.pace], history.seed)
-        self._world.medium.sync_seconds = history.sync_seconds
+        self._world.medium.sync_seconds = max(history.sync_seconds, SYNC_SECONDS)
+        for member in self._world.members.values():
+            member.medium.sync_seconds = SYNC_SECONDS
         self._world.history_revisions = history.revisions or self._world.history_revisions
         self._truth = Truth(self._world.journal)
         self._rare = RareSituations(self._run.reached, self._truth)
@@ -266,6 +272,7 @@ def _scene(history: History, truth: Truth) -> Scene:
         lag_seconds=_lag(history.steps),
         skew_seconds=max([abs(step.seconds) for step in history.steps if isinstance(step, ClockIsWrong)], default=0.0),
         liars=frozenset(step.member for step in history.steps if isinstance(step, MemberLies)),
+        restored=frozenset(step.member for step in history.steps if isinstance(step, MemberComesBackOld)),
     )
 
 

@@ -28,8 +28,9 @@ class Violation:
 class Scene:
     """`lag_seconds`: how old what a controller knows can be in this history, beyond what its own periods explain.
 
-    `skew_seconds`: how wrong clocks can be. `liars`: members whose words are false. `touched`: what users changed in
-    members by hand, as (member, plural, name).
+    `skew_seconds`: how wrong clocks can be. `liars`: members whose words are false. `restored`: members that come back
+    with what they once held; nobody knows of objects in them whose Work is gone (docs/simulator.md). `touched`: what
+    users changed in members by hand, as (member, plural, name).
     """
 
     truth: Truth
@@ -37,6 +38,7 @@ class Scene:
     lag_seconds: float = 2.0
     skew_seconds: float = 0.0
     liars: frozenset[str] = frozenset()
+    restored: frozenset[str] = frozenset()
     touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
     """When the Cluster of this name was last seen being deleted or absent."""
