@@ -14,19 +14,21 @@ from tests.kubectl import CONTROL_PLANE, Kubectl, run_command
 
 MEMBERS = ("member1", "member2", "member3")
 HELD_DOWN = "leeward.dev/flapping:NoSchedule"
-TIMING = (
+PROBING = (
     "--cluster-status-update-frequency=1s",
     "--cluster-failure-threshold=4s",
     "--cluster-success-threshold=2s",
-    "--cluster-monitor-grace-period=4s",
-    "--failover-eviction-timeout=3s",
-    "--graceful-eviction-timeout=60s",
+)
+DETECTION = (*PROBING, "--cluster-monitor-grace-period=4s", "--failover-eviction-timeout=3s")
+DECISION = ("--graceful-eviction-timeout=60s",)
+ELECTION = (
     "--leader-elect-lease-duration=8s",
     "--leader-elect-renew-deadline=6s",
     "--leader-elect-retry-period=1s",
 )
+TIMING = (*DETECTION, *DECISION, *ELECTION)
 """Karmada's times, made short: a failover within some ten seconds."""
-AGENT_TIMING = (*TIMING[:3], "--cluster-lease-duration=4s")
+AGENT_TIMING = (*PROBING, "--cluster-lease-duration=4s")
 UNSERVED = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
 OVERVIEW_CHARACTERS = 4000
 
@@ -42,7 +44,7 @@ class Fleet(Kubectl):
         self.control_plane = KubeServer(CONTROL_PLANE, directory / CONTROL_PLANE, binaries, workloads=False)
         self.members = {name: KubeServer(name, directory / name, binaries, workloads=True) for name in MEMBERS}
         self.webhook = self._webhook()
-        self.serve = self._component("serve", *TIMING, *UNSERVED)
+        self.serve = self.component("serve", *TIMING, *UNSERVED)
         self.nodes = self._python("nodes", "tests.e2e.nodes", *(str(m.kubeconfig) for m in self.members.values()))
         self._merge_kubeconfigs()
 
@@ -80,6 +82,11 @@ class Fleet(Kubectl):
         options = ("--cluster-name", name, "--karmada-kubeconfig", str(identity), "--kubeconfig", member)
         return self._python(f"{name}-agent", "leeward.cli", "agent", *options, *AGENT_TIMING, *UNSERVED)
 
+    def component(self, verb: str, *options: str, name: str = "") -> Program:
+        """`leeward VERB` beside the control plane, as a process; replicas have names of their own."""
+        kubeconfig = str(self.control_plane.kubeconfig)
+        return self._python(name or verb, "leeward.cli", verb, "--kubeconfig", kubeconfig, *options)
+
     def is_back(self, member: str) -> bool:
         return self.ready(member)[0] == "True" and not self.taints(member) - {HELD_DOWN}
 
@@ -95,7 +102,7 @@ class Fleet(Kubectl):
 
     def _webhook(self) -> Program:
         port = free_port()
-        return self._component(
+        return self.component(
             "webhook",
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
@@ -103,10 +110,6 @@ class Fleet(Kubectl):
             "--default-not-ready-toleration-seconds=2",
             "--default-unreachable-toleration-seconds=2",
         )
-
-    def _component(self, name: str, *options: str) -> Program:
-        kubeconfig = str(self.control_plane.kubeconfig)
-        return self._python(name, "leeward.cli", name, "--kubeconfig", kubeconfig, *options)
 
     def _python(self, name: str, module: str, *arguments: str) -> Program:
         return Program(name, [sys.executable, "-m", module, *arguments], self.directory / f"{name}.log")

@@ -1,4 +1,4 @@
-"""member3 leaves, comes back in Pull mode through an agent of its own, fails over, and leaves again."""
+"""member3 leaves, comes back as a Pull member with its own agent, fails over, takes others in, and leaves again."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from tests.kubectl import run_command
 UNREACHABLE = {"cluster.karmada.io/unreachable:NoSchedule", "cluster.karmada.io/unreachable:NoExecute"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def agent(fleet: Fleet) -> Generator[Program]:
     """The agent of member3, which has left as a Push member; afterwards it is one again."""
     member = str(fleet.members["member3"].kubeconfig)
@@ -66,6 +66,25 @@ def test_a_pull_member_joins_by_its_agent_fails_over_and_leaves(fleet: Fleet, ag
     fleet.eventually(lambda: fleet.is_back("member3"), "member3 is back")
     fleet.eventually(lambda: is_cleaned_up(fleet, "member3"), "what was left behind is cleaned up")
     remove(fleet)
+    fleet.release("member3")
+
+
+def test_l6_an_agent_that_dies_while_its_cluster_takes_another_in_goes_on_when_it_is_back(
+    fleet: Fleet, agent: Program
+) -> None:
+    place_divided(fleet, "member1", "member3")
+    uid = fleet.get("deployment", "nginx", context="member3")["metadata"]["uid"]
+    fleet.members["member1"].kill()
+    fleet.eventually(lambda: len(fleet.taints("member1")) == 2, "member1 has the NoExecute taint")
+    agent.kill()
+    agent.start()
+    fleet.eventually(lambda: has_moved_to(fleet, {"member3": 3}), "member3 has 3 and the task is gone")
+    assert ready_in(fleet, "member3") == 3
+    assert fleet.get("deployment", "nginx", context="member3")["metadata"]["uid"] == uid, "the copy was never removed"
+    fleet.members["member1"].restart()
+    fleet.eventually(lambda: is_cleaned_up(fleet, "member1"), "the old copy is removed")
+    remove(fleet)
+    fleet.release("member1")
 
 
 def refuse_what_is_not_its_own(fleet: Fleet) -> None:

@@ -1,0 +1,78 @@
+"""Two controller managers and two schedulers in place of one `serve`: the leader of each dies, or is paused for longer
+than its lease and resumes, in the middle of a failover (S8).
+"""
+
+import signal
+from collections.abc import Callable, Generator
+
+import pytest
+
+from tests.e2e.applications import BINDING, has_moved_to, is_cleaned_up, place_divided, ready_in, remove
+from tests.e2e.fleet import DECISION, DETECTION, ELECTION, UNSERVED, Fleet
+from tests.e2e.program import Program
+
+OPTIONS = {"controller-manager": (*DETECTION, *DECISION), "scheduler": DECISION}
+LEASES = {"controller-manager": "karmada-controller-manager", "scheduler": "karmada-scheduler"}
+Pairs = dict[str, tuple[Program, Program]]
+
+
+@pytest.fixture
+def pairs(fleet: Fleet) -> Generator[Pairs]:
+    """Both replicas of each; the first ones lead. `serve` stands aside meanwhile."""
+    fleet.serve.stop()
+    pairs = {verb: (replica(fleet, verb, 1), replica(fleet, verb, 2)) for verb in OPTIONS}
+    try:
+        for number in range(2):
+            for verb, replicas in pairs.items():
+                replicas[number].start()
+                if number == 0:
+                    fleet.eventually(lambda verb=verb: has_led(pairs, verb, 0), f"the first {verb} leads")
+        yield pairs
+    finally:
+        for replicas in pairs.values():
+            for program in replicas:
+                program.stop()
+        fleet.serve.start()
+
+
+def replica(fleet: Fleet, verb: str, number: int) -> Program:
+    return fleet.component(verb, *OPTIONS[verb], *ELECTION, *UNSERVED, name=f"{verb}-{number}")
+
+
+def has_led(pairs: Pairs, verb: str, number: int) -> bool:
+    return says(pairs, verb, number, f"leads {LEASES[verb]}")
+
+
+def says(pairs: Pairs, verb: str, number: int, words: str) -> bool:
+    return words in pairs[verb][number].log.read_text()
+
+
+def pause(program: Program) -> None:
+    program.send(signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("strike", [pytest.param(Program.kill, id="killed"), pytest.param(pause, id="paused")])
+def test_s8_l6_the_second_ones_take_over_in_the_middle_of_a_failover_and_nothing_is_done_twice(
+    fleet: Fleet, pairs: Pairs, strike: Callable[[Program], None]
+) -> None:
+    place_divided(fleet, "member1", "member2")
+    uid = fleet.get("deployment", "nginx", context="member2")["metadata"]["uid"]
+    fleet.members["member1"].kill()
+    fleet.eventually(lambda: bool(fleet.taints("member1")), "member1 has its first taint")
+    for first, _ in pairs.values():
+        strike(first)
+    for verb in pairs:
+        fleet.eventually(lambda verb=verb: has_led(pairs, verb, 1), f"the second {verb} takes over")
+    fleet.eventually(lambda: has_moved_to(fleet, {"member2": 3}), "member2 has 3 and the task is gone")
+    for verb, (first, _) in pairs.items():
+        if first.runs:
+            first.send(signal.SIGCONT)
+            fleet.eventually(lambda verb=verb: says(pairs, verb, 0, f"has lost {LEASES[verb]}"), f"{verb} stands back")
+    assert ready_in(fleet, "member2") == 3
+    assert fleet.get("deployment", "nginx", context="member2")["metadata"]["uid"] == uid, "the copy was never removed"
+    assert not fleet.exists("deployment", "nginx", context="member3")
+    fleet.members["member1"].restart()
+    fleet.eventually(lambda: is_cleaned_up(fleet, "member1"), "the old copy is removed")
+    assert fleet.assigned(BINDING) == {"member2": 3}
+    remove(fleet)
+    fleet.release("member1")
