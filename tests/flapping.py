@@ -13,7 +13,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import set_condition
 from leeward.api.work import ResourceBinding
 from leeward.core.failover.flapping import HoldDownSettings, decide_hold_down
-from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready, ready_condition, remembered
+from leeward.core.failover.health import BEFORE_ALL, HealthMemory, Thresholds, decide_ready, ready_condition
 from leeward.core.failover.taints import decide_taints
 from leeward.core.placement import PlacementSettings, Surroundings, decide_placement
 from tests.builders import aggregated, at, cluster, works
@@ -39,9 +39,7 @@ class FlappingFleet:
         self._fates = fates
         self._hold_down = hold_down
         self._clusters = {name: cluster(name) for name in fates}
-        self._memories: dict[str, HealthMemory | None] = {
-            name: remembered(each.ready) for name, each in self._clusters.items()
-        }
+        self._memories: dict[str, HealthMemory | None] = {name: HealthMemory("True", BEFORE_ALL) for name in fates}
         self._wake_at: datetime | None = at(0)
 
     def play(self, seconds: float) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from leeward.api.codec import parse_yaml
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
+from leeward.api.meta import Manifest, find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.resource import NODES, Resource
 from leeward.client import Client, NotFound
 from leeward.loop.virtual import run_virtual
 from leeward.manager.settings import ManagerSettings
@@ -94,3 +95,29 @@ async def ready_replicas(world: World, member: str, name: str, namespace: str = 
     except NotFound:
         return -1
     return found.get("status", {}).get("readyReplicas", 0)
+
+
+def tasks(world: World, name: str) -> list[str]:
+    """The clusters that the binding is on its way out of."""
+    found = world.binding(name)
+    return [task.from_cluster for task in found.spec.graceful_eviction_tasks] if found else []
+
+
+def held(world: World, name: str) -> str:
+    """The reason why something that is due does not happen; empty when nothing is held."""
+    found = world.binding(name)
+    condition = find_condition(found.status.conditions, EVICTION_HELD_CONDITION) if found else None
+    return condition.reason if condition else ""
+
+
+async def without_room(world: World, name: str) -> None:
+    """New Pods stay pending in the member from now on; what runs there runs on."""
+    client = world.member(name).client
+    for node in (await client.list(NODES)).items:
+        await client.patch(NODES, node.name, {"spec": {"unschedulable": True}})
+
+
+async def with_room(world: World, name: str) -> None:
+    client = world.member(name).client
+    for node in (await client.list(NODES)).items:
+        await client.patch(NODES, node.name, {"spec": {"unschedulable": None}})

@@ -12,10 +12,9 @@ import pytest
 
 from leeward.agent.agent import Agent
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Manifest, find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.meta import Manifest
 from leeward.api.policy import Placement, SpreadConstraint
-from leeward.api.resource import CLUSTERS, NODES, PODS, Resource
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, PODS, Resource
 from leeward.client import Client, NotFound
 from leeward.core.placement import PlacementSettings, Surroundings, decide_placement
 from leeward.core.scheduling import Placed
@@ -33,10 +32,14 @@ from tests.world.stories import (
     apply,
     by_weight,
     deployment,
+    held,
     play,
     policy,
     ready_replicas,
     scenario,
+    tasks,
+    with_room,
+    without_room,
 )
 
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
@@ -47,36 +50,19 @@ DEFINITIONS = Resource.of_manifests(
 )
 DRAIN = {"spec": {"taints": [{"key": "leeward.dev/drain", "effect": "NoExecute"}]}}
 
+AT_ONCE: Manifest = {
+    "metadata": {"name": "lost"},
+    "spec": {
+        "addOnConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
+        "taints": [{"key": "example.com/lost", "effect": "NoExecute"}],
+    },
+}
+
 
 async def divided_one_to_two(world: World) -> None:
     await apply(world.client, *scenario("divided.yaml"))
     await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
     await world.sleep(30)
-
-
-async def without_room(world: World, name: str) -> None:
-    """New Pods stay pending in the member from now on; what runs there runs on."""
-    client = world.member(name).client
-    for node in (await client.list(NODES)).items:
-        await client.patch(NODES, node.name, {"spec": {"unschedulable": True}})
-
-
-async def with_room(world: World, name: str) -> None:
-    client = world.member(name).client
-    for node in (await client.list(NODES)).items:
-        await client.patch(NODES, node.name, {"spec": {"unschedulable": None}})
-
-
-def tasks(world: World, name: str = NGINX) -> list[str]:
-    found = world.binding(name)
-    return [task.from_cluster for task in found.spec.graceful_eviction_tasks] if found else []
-
-
-def held(world: World, name: str = NGINX) -> str:
-    """The reason why something that is due does not happen."""
-    found = world.binding(name)
-    condition = find_condition(found.status.conditions, EVICTION_HELD_CONDITION) if found else None
-    return condition.reason if condition else ""
 
 
 async def pod_names(world: World, member: str) -> set[str]:
@@ -88,12 +74,12 @@ def test_fault_1_an_empty_result_is_never_all_healthy() -> None:
         await divided_one_to_two(world)
         await without_room(world, "member2")
         await world.client.patch(CLUSTERS, "member1", DRAIN)
-        await world.until(lambda: tasks(world) == ["member1"], 60)
+        await world.until(lambda: tasks(world, NGINX) == ["member1"], 60)
         nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
         await world.client.patch(POLICIES, "nginx-propagation", {"spec": {"placement": nowhere}}, "default")
         await world.until(lambda: world.assigned(NGINX) == {}, 60)
         await world.sleep(900)
-        assert tasks(world) == ["member1"]
+        assert tasks(world, NGINX) == ["member1"]
         assert await ready_replicas(world, "member1", "nginx") == 1, "the last copy is still there"
 
     play(story)
@@ -106,10 +92,10 @@ def test_fault_2_the_time_out_takes_no_healthy_copy_whose_replacement_is_not() -
         await world.client.patch(CLUSTERS, "member1", DRAIN)
         await world.until(lambda: world.assigned(NGINX) == {"member2": 3}, 60)
         await world.sleep(600 + 120)
-        assert tasks(world) == ["member1"]
+        assert tasks(world, NGINX) == ["member1"]
         assert await ready_replicas(world, "member1", "nginx") == 1
         await with_room(world, "member2")
-        await world.until(lambda: tasks(world) == [], 60)
+        await world.until(lambda: tasks(world, NGINX) == [], 60)
         assert await ready_replicas(world, "member2", "nginx") == 3
 
     play(story)
@@ -143,9 +129,9 @@ def test_fault_4_no_eviction_task_outlives_the_outage_and_bars_the_cluster() -> 
         await divided_one_to_two(world)
         await without_room(world, "member2")
         await world.member("member1").stop()
-        await world.until(lambda: tasks(world) == ["member1"])
+        await world.until(lambda: tasks(world, NGINX) == ["member1"])
         await world.member("member1").start()
-        await world.until(lambda: tasks(world) == [], 120)
+        await world.until(lambda: tasks(world, NGINX) == [], 120)
         await with_room(world, "member2")
         await world.client.patch(DEPLOYMENTS, "nginx", {"spec": {"replicas": 6}}, "default")
         await world.until(lambda: world.assigned(NGINX) == {"member1": 2, "member2": 4}, 60)
@@ -153,9 +139,12 @@ def test_fault_4_no_eviction_task_outlives_the_outage_and_bars_the_cluster() -> 
     play(story)
 
 
-def test_fault_5_a_control_plane_that_is_cut_off_evicts_nothing() -> None:
+@pytest.mark.parametrize("policies", [[], [AT_ONCE]], ids=["in time", "at once"])
+def test_fault_5_a_control_plane_that_is_cut_off_evicts_nothing(policies: list[Manifest]) -> None:
     async def story(world: World) -> None:
         await divided_one_to_two(world)
+        for each in policies:
+            await world.client.create(CLUSTER_TAINT_POLICIES, each)
         for name in FOUR:
             world.member(name).pause()
         await world.sleep(1_800)
@@ -276,9 +265,9 @@ def test_fault_11_health_from_before_the_replica_was_added_ends_no_task() -> Non
         await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
         await world.sleep(120)
         await world.member("member1").stop()
-        await world.until(lambda: tasks(world) == ["member1"])
+        await world.until(lambda: tasks(world, NGINX) == ["member1"])
         placed = world.seconds
-        await world.until(lambda: tasks(world) == [])
+        await world.until(lambda: tasks(world, NGINX) == [])
         assert world.seconds - placed >= 60, "the new replica takes a minute to become ready"
         assert await ready_replicas(world, "member2", "nginx") == 3
 

@@ -78,6 +78,9 @@ BRAKE_NAME = "leeward-brake"
 
 EVICTION_HELD_CONDITION = "leeward.dev/EvictionHeld"
 """On a binding: True while an eviction that is due is held back, with the reason (ours)."""
+FAILING_CONDITION = "leeward.dev/Failing"
+"""On a Cluster, as long as what is seen of it is not yet what `Ready` says: True while it fails already, False while it
+answers again (ours)."""
 DOUBTFUL_CONDITION = "leeward.dev/DoubtfulResources"
 """On a Cluster: True while its member reports absurd numbers, which were cut down, with the numbers (ours)."""
 REFLECTED_CONDITION = "leeward.dev/Reflected"

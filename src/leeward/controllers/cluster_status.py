@@ -22,7 +22,8 @@ from leeward.api.quantity import Quantity, parse_quantity
 from leeward.api.resource import CLUSTERS, NODES, PODS
 from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
 from leeward.client.errors import NoCredential, Untrusted
-from leeward.core.failover.health import HealthMemory, Sight, Thresholds, decide_ready, ready_condition, remembered
+from leeward.core.failover.doubt import doubt_of, remembered, with_doubt
+from leeward.core.failover.health import HealthMemory, Sight, Thresholds, decide_ready, ready_condition
 from leeward.core.summary import Summary, summarize
 from leeward.runtime.discovery import Offer
 from leeward.runtime.metrics import Amount, AmountKind
@@ -99,12 +100,13 @@ class ClusterStatusController:
         observed = ready_condition(probe.sight, probe.detail)
         now = self._plane.clock.now()
         if self._memory is None:
-            self._memory = remembered(cluster.ready)
+            self._memory = remembered(cluster, now, self._settings.thresholds, self._settings.frequency_seconds)
         self._memory, ready = decide_ready(self._memory, observed, cluster.ready, now, self._settings.thresholds)
+        doubt = None if self._memory is None else doubt_of(self._memory, observed, ready)
         self._plane.metrics.cluster_ready.labels(cluster.name).set(ready.status == "True")
         uncollected = ready.status != "True" and ready.reason == "StatusCollectionFailed"
         self._plane.metrics.cluster_uncollected.labels(cluster.name).set(uncollected)
-        await self._write(cluster, ready, facts if ready.status == "True" else None)
+        await self._write(cluster, ready, doubt, facts if ready.status == "True" else None)
 
     async def probe(self) -> Probe:
         """Asks /readyz, and /healthz where there is no /readyz."""
@@ -150,9 +152,9 @@ class ClusterStatusController:
         except msgspec.MsgspecError as error:
             raise Undecodable(f"/version: {error}") from error
 
-    async def _write(self, cluster: Cluster, ready: Condition, facts: Facts | None) -> None:
+    async def _write(self, cluster: Cluster, ready: Condition, doubt: Condition | None, facts: Facts | None) -> None:
         for _ in range(WRITE_ATTEMPTS):
-            patch = status_patch(cluster.status, self._status(cluster.status, ready, facts))
+            patch = status_patch(cluster.status, self._status(cluster.status, ready, doubt, facts))
             if not patch:
                 return
             try:
@@ -171,9 +173,11 @@ class ClusterStatusController:
                 self._clusters.remember(updated)
                 return
 
-    def _status(self, status: ClusterStatus, ready: Condition, facts: Facts | None) -> ClusterStatus:
+    def _status(
+        self, status: ClusterStatus, ready: Condition, doubt: Condition | None, facts: Facts | None
+    ) -> ClusterStatus:
         now = self._plane.clock.now()
-        conditions = set_condition(status.conditions, ready, now)
+        conditions = set_condition(with_doubt(status.conditions, doubt, now), ready, now)
         if facts is None:
             return msgspec.structs.replace(status, conditions=conditions)
         enablements = status.api_enablements if facts.offer is None else facts.offer.enablements

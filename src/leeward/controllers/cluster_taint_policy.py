@@ -6,6 +6,7 @@ no cluster that looks dead gets a NoExecute taint from a policy either. Holds: S
 Karmada: pkg/controllers/taint (ClusterTaintPolicyController); same, but for the brake and `core.failover.taint_policy`.
 """
 
+from datetime import datetime
 from typing import Any
 
 from leeward.api.cluster import Cluster
@@ -17,7 +18,7 @@ from leeward.client import Conflict, WorldError
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.taint_policy import PolicyTaints, decide_policy_taints, owned_annotation
 from leeward.core.failover.taints import describe_taints
-from leeward.runtime.brake import BrakeView
+from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
 from leeward.runtime.plane import ControlPlane
 
 
@@ -36,18 +37,19 @@ class ClusterTaintPolicyController:
         self._brake.on_change(self._add_all)
         self._controller.start(self._plane.supervisor)
 
-    async def reconcile(self, name: str) -> None:
+    async def reconcile(self, name: str) -> datetime | None:
         await self._clusters.wait_synced()
         await self._policies.wait_synced()
         await self._brake.wait_synced()
         cluster = self._clusters.get(name)
         if cluster is None or cluster.is_being_deleted:
-            return
+            return None
         hold = looks_dead(cluster) and self._brake.holds(self._clusters.list())
         policies = [policy for policy in self._policies.list() if policy.metadata.deletion_timestamp is None]
         decision = decide_policy_taints(cluster, policies, self._plane.clock.now(), hold_no_execute=hold)
         if decision.taints != cluster.spec.taints or decision.owned != _owned(cluster):
             await self._write(cluster, decision)
+        return self._plane.clock.now() + BRAKED_PAUSE if hold else None
 
     async def _write(self, cluster: Cluster, decision: PolicyTaints) -> None:
         patch: dict[str, Any] = {

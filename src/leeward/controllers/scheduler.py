@@ -33,6 +33,7 @@ from leeward.api.resource import CLUSTERS, WORKS, Resource
 from leeward.api.work import Binding, ResourceBindingStatus, TargetCluster, Work
 from leeward.core.failover.application import application_failover
 from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.doubt import is_failing
 from leeward.core.pace import Pace, drain_budget
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.core.scheduling import Fleet, Placed, Unplaceable, plan, scheduled_condition
@@ -321,7 +322,7 @@ class Scheduler:
             self._fleet.remove(old.name)
         if old is None or new is None or _matters(old, new):
             self._add_all()
-        elif old.status.resource_summary != new.status.resource_summary:
+        elif is_failing(old) != is_failing(new) or old.status.resource_summary != new.status.resource_summary:
             self._add_waiting()
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
@@ -341,7 +342,7 @@ class Scheduler:
             self._controller.queue.add(key)
 
     def _add_waiting(self) -> None:
-        """The bindings that wait for room: the longer they have found none, the later."""
+        """The bindings that wait for room or for the brake: the longer they have waited, the later."""
         now = self._plane.clock.now()
         for plural, (_, informer) in self._kinds.items():
             for binding in informer.list():

@@ -8,7 +8,7 @@ from leeward.controllers.agent_access import AgentAccessController
 from leeward.controllers.agent_certificates import AgentCertificateController
 from leeward.controllers.binding import BindingController
 from leeward.controllers.brake import BrakeController
-from leeward.controllers.cluster import ClusterController, ClusterSettings
+from leeward.controllers.cluster import ClusterController, ClusterSettings, TaintSettings
 from leeward.controllers.cluster_taint_policy import ClusterTaintPolicyController
 from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
@@ -98,10 +98,12 @@ def _cluster_settings(settings: ManagerSettings) -> ClusterSettings:
     timing = settings.timing
     return ClusterSettings(
         Patience(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period),
-        timing.failover_eviction_timeout,
-        settings.failover,
-        _hold_down(settings),
-        settings.safety.could_not_look,
+        TaintSettings(
+            timing.failover_eviction_timeout,
+            settings.failover,
+            _hold_down(settings),
+            settings.safety.could_not_look,
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """The brake as controllers see it: its state in the ConfigMap `karmada-system/leeward-brake`, and the fleet now."""
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import ConfigMap
@@ -8,6 +9,9 @@ from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import CONFIG_MAPS
 from leeward.core.failover.brake import Brake, BrakeSettings, holds, parse_brake
 from leeward.runtime.informers import Informers
+
+BRAKED_PAUSE = timedelta(seconds=30)
+"""How soon a cluster that the brake holds is looked at again, should no event tell that it was released."""
 
 
 class BrakeView:

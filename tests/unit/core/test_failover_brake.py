@@ -5,6 +5,7 @@ import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
+from leeward.api.names import FAILING_CONDITION
 from leeward.core.failover.brake import (
     Brake,
     BrakeSettings,
@@ -83,6 +84,23 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
 
 def test_it_holds_already_before_its_state_is_written() -> None:
     assert holds(Brake(), fleet(0, 3), SETTINGS)
+
+
+@pytest.mark.parametrize(("alive", "lost", "held"), [(2, 1, True), (5, 1, False), (2, 0, False), (1, 1, True)])
+def test_s4_evictions_are_held_while_those_that_begin_to_fail_would_raise_the_alarm(
+    alive: int, lost: int, held: bool
+) -> None:
+    """Two of those that are alive fail; nothing is engaged for it."""
+    doubt = Condition(FAILING_CONDITION, "True", "ClusterNotReachable", last_transition_time=at(0))
+    clusters = [
+        msgspec.structs.replace(c, status=msgspec.structs.replace(c.status, conditions=(*c.status.conditions, doubt)))
+        if c.name in ("alive0", "alive1")
+        else c
+        for c in fleet(alive, lost)
+    ]
+    assert holds(Brake(), clusters, SETTINGS) is held
+    assert not decide_brake(Brake(), clusters, at(0), SETTINGS).brake.engaged
+    assert not holds(Brake(overruled=True), clusters, SETTINGS)
 
 
 def test_its_state_survives_being_written() -> None:

@@ -2,18 +2,20 @@
 
 While it is engaged no automatic NoExecute taint is set, and no eviction for one starts, on a cluster that looks dead.
 Taints set by hand or by a policy on a cluster that is alive are not held. It releases itself when the ratio has
-stayed below its threshold for a while.
+stayed below its threshold for a while. A cut is not noticed everywhere at once: while clusters begin to fail that would
+raise the alarm, evictions are held already.
 
 Holds: S4. Karmada has no such thing (BEHAVIOUR 8.5).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from leeward.api import codec
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, format_time, parse_time
+from leeward.core.failover.doubt import is_failing
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,27 @@ def looks_dead(cluster: Cluster) -> bool:
     return ready is not None and ready.status != "True" and ready.reason != "StatusCollectionFailed"
 
 
-def is_alarming(clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
+def is_dubious(clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
+    """Whether it would be an alarm, were those lost already that begin to fail. One must look dead for that.
+
+    That is soon decided, either way: nothing is engaged for it, but no eviction starts meanwhile.
+    """
+    clusters = list(clusters)
+    return any(map(looks_dead, clusters)) and is_alarming(clusters, settings, is_lost=_is_being_lost)
+
+
+def _is_being_lost(cluster: Cluster) -> bool:
+    return looks_dead(cluster) or is_failing(cluster)
+
+
+def is_alarming(
+    clusters: Iterable[Cluster], settings: BrakeSettings, is_lost: Callable[[Cluster], bool] = looks_dead
+) -> bool:
     """Whether so much of the fleet looks dead that it is more likely us. The fleet is what was ever Ready."""
     if not settings.enabled:
         return False
     fleet = [cluster for cluster in clusters if cluster.status.kubernetes_version and not cluster.is_being_deleted]
-    dead = sum(map(looks_dead, fleet))
+    dead = sum(map(is_lost, fleet))
     most = dead >= settings.minimum and dead > settings.threshold * len(fleet)
     return most or (dead > 0 and dead == len(fleet))
 
@@ -86,8 +103,8 @@ def decide_brake(brake: Brake, clusters: Iterable[Cluster], now: datetime, setti
 
 
 def holds(brake: Brake, clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
-    """Whether evictions are held: it is engaged, or is about to be, as soon as its state is written."""
-    return settings.enabled and (brake.engaged or (not brake.overruled and is_alarming(clusters, settings)))
+    """Whether evictions are held: it is engaged, or is about to be, or may have to be when the doubts are settled."""
+    return settings.enabled and (brake.engaged or (not brake.overruled and is_dubious(clusters, settings)))
 
 
 def parse_brake(data: Mapping[str, str]) -> Brake:

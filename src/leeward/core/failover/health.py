@@ -14,7 +14,8 @@ READY = "Ready"
 Sight = Literal["healthy", "unhealthy", "unreachable", "refused"]
 """What a probe saw: ok; an answer other than ok; no answer; an answer that credentials or decoding made worthless."""
 
-_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+"""Since when what needs no threshold has been the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,6 @@ class HealthMemory:
 
     status: str
     since: datetime
-
-
-def remembered(current: Condition | None) -> HealthMemory | None:
-    """The memory that a restart finds in the Cluster: what is written there counts as observed before."""
-    return HealthMemory(current.status, _BEFORE_ALL) if current is not None else None
 
 
 def ready_condition(sight: Sight, detail: str = "") -> Condition:
@@ -65,7 +61,7 @@ def decide_ready(
     observed status has been the same for the threshold; False and Unknown change places at once.
     """
     if memory is None:
-        return HealthMemory(observed.status, _BEFORE_ALL), observed
+        return HealthMemory(observed.status, BEFORE_ALL), observed
     if current is None:
         return memory, observed
     since = memory.since if memory.status == observed.status else now
@@ -73,7 +69,7 @@ def decide_ready(
     if (observed.status == "True") == (current.status == "True"):
         return memory, observed
     seconds = thresholds.success_seconds if observed.status == "True" else thresholds.failure_seconds
-    still_doubted = since != _BEFORE_ALL and now < since + timedelta(seconds=seconds)
+    still_doubted = since != BEFORE_ALL and now < since + timedelta(seconds=seconds)
     return memory, current if still_doubted else observed
 
 

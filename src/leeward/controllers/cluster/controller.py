@@ -1,0 +1,149 @@
+"""Looks after each Cluster: its finalizer, its execution space, the silence of its agent, and its taints.
+
+One reconcile does them in this order. A Cluster that is being deleted is unjoined instead.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Namespace
+from leeward.api.diff import status_patch
+from leeward.api.meta import ObjectMeta
+from leeward.api.names import CLUSTER_CONTROLLER_FINALIZER, EXECUTION_SPACE_PREFIX, SYSTEM_LABEL, execution_space
+from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.client import AlreadyExists
+from leeward.controllers.cluster.signs_of_life import SignsOfLife
+from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
+from leeward.controllers.cluster.unjoin import give_back
+from leeward.core.failover.doubt import is_overdue
+from leeward.core.failover.liveness import Patience, decide_silence
+from leeward.runtime.brake import BrakeView
+from leeward.runtime.plane import ControlPlane
+
+RETRY_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    patience: Patience
+    taints: TaintSettings
+
+
+class ClusterController:
+    def __init__(self, plane: ControlPlane, settings: ClusterSettings, brake: BrakeView) -> None:
+        self._plane = plane
+        self._settings = settings
+        self._brake = brake
+        self._recorder = plane.recorder("cluster-controller")
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._signs = SignsOfLife(plane, settings.patience)
+        self._taints = ClusterTaints(plane, self._recorder, settings.taints, brake, self._patch)
+        self._controller = plane.controller("cluster-controller", self.reconcile)
+
+    def start(self) -> None:
+        self._signs.start(self._heard)
+        self._clusters.on_change(self._cluster_changed)
+        self._brake.on_change(self._brake_changed)
+        self._plane.informers.of(NAMESPACES).on_change(self._namespace_changed)
+        self._controller.start(self._plane.supervisor)
+
+    async def reconcile(self, name: str) -> datetime | None:
+        await self._clusters.wait_synced()
+        await self._brake.wait_synced()
+        await self._signs.recall()
+        cluster = self._clusters.get(name)
+        if cluster is None:
+            return None
+        if cluster.is_being_deleted:
+            return await self._leave(cluster)
+        if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers:
+            cluster = await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=True)}})
+        await self._ensure_execution_space(cluster)
+        last_seen = self._signs.last_seen(name)
+        cluster, wake_for_silence = await self._judge_silence(cluster, last_seen)
+        wake_for_taints = await self._taints.keep(cluster, last_seen)
+        return min((i for i in (wake_for_silence, wake_for_taints) if i is not None), default=None)
+
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        if new is None:
+            return
+        if old is not None and old.is_ready != new.is_ready:
+            self._tell(new)
+        self._controller.queue.add(new.name)
+
+    def _heard(self, name: str) -> None:
+        cluster = self._clusters.get(name)
+        if cluster is not None and (cluster.ready is None or is_overdue(cluster)):
+            self._controller.queue.add(name)
+
+    def _tell(self, cluster: Cluster) -> None:
+        ready = cluster.ready
+        if ready is None:
+            return
+        record = self._recorder.normal if cluster.is_ready else self._recorder.warning
+        record(CLUSTERS, cluster, ready.reason, f"Ready is now {ready.status}: {ready.message}")
+
+    def _namespace_changed(self, old: Namespace | None, new: Namespace | None) -> None:
+        """An execution space that someone deleted is made again."""
+        if new is None and old is not None and old.name.startswith(EXECUTION_SPACE_PREFIX):
+            self._controller.queue.add(old.name.removeprefix(EXECUTION_SPACE_PREFIX))
+
+    def _brake_changed(self) -> None:
+        for cluster in self._clusters.list():
+            self._controller.queue.add(cluster.name)
+
+    async def _judge_silence(self, cluster: Cluster, last_seen: datetime) -> tuple[Cluster, datetime | None]:
+        now = self._plane.clock.now()
+        silence = decide_silence(cluster, last_seen, self._signs.started, now, self._settings.patience)
+        if silence.conditions == cluster.status.conditions:
+            return cluster, silence.wake_at
+        status = msgspec.structs.replace(cluster.status, conditions=silence.conditions)
+        updated = await self._patch(cluster, status_patch(cluster.status, status), subresource="status")
+        self._plane.metrics.cluster_ready.labels(cluster.name).set(updated.is_ready)
+        return updated, silence.wake_at
+
+    async def _ensure_execution_space(self, cluster: Cluster) -> None:
+        name = execution_space(cluster.name)
+        namespaces = self._plane.informers.of(NAMESPACES)
+        await namespaces.wait_synced()
+        if namespaces.get(name) is not None:
+            return
+        namespace = Namespace(metadata=ObjectMeta(name=name, labels={SYSTEM_LABEL: "true"}))
+        try:
+            namespaces.remember(await self._plane.client.create(NAMESPACES, namespace))
+        except AlreadyExists:
+            return
+        message = f"Created execution space({name}) for cluster({cluster.name})."
+        self._recorder.normal(CLUSTERS, cluster, "CreateExecutionSpaceSucceed", message)
+
+    async def _leave(self, cluster: Cluster) -> datetime | None:
+        if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers:
+            return None
+        space = execution_space(cluster.name)
+        if not await give_back(self._plane.client, cluster, space):
+            return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
+        message = f"Removed execution space({space}) for cluster({cluster.name})."
+        self._recorder.normal(CLUSTERS, cluster, "RemoveExecutionSpaceSucceed", message)
+        await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=False)}})
+        return None
+
+    async def _patch(self, cluster: Cluster, patch: Mapping[str, Any], subresource: str = "") -> Cluster:
+        updated = await self._plane.client.patch(
+            CLUSTERS,
+            cluster.name,
+            patch,
+            subresource=subresource,
+            resource_version=cluster.metadata.resource_version,
+        )
+        self._clusters.remember(updated)
+        return updated
+
+    @staticmethod
+    def _finalizers(cluster: Cluster, *, present: bool) -> list[str]:
+        others = [f for f in cluster.metadata.finalizers if f != CLUSTER_CONTROLLER_FINALIZER]
+        return [*others, CLUSTER_CONTROLLER_FINALIZER] if present else others

@@ -1,0 +1,90 @@
+"""Keeps the taints that a cluster's condition calls for, in one write per change, and says so.
+
+The four automatic ones (`core.failover.taints`), the hold-down of what flaps (`core.failover.flapping`), and the time
+of NoExecute taints that someone added without one. While the brake holds, no NoExecute taint is added.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import to_wire
+from leeward.api.core import Taint
+from leeward.api.meta import format_time
+from leeward.api.names import FLAPPING_TAINT
+from leeward.api.resource import CLUSTERS
+from leeward.core.failover.flapping import Flapping, HoldDownSettings, decide_hold_down
+from leeward.core.failover.taints import decide_taints, describe_taints, stamp_no_execute
+from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
+from leeward.runtime.plane import ControlPlane, Recorder
+
+Patch = Callable[[Cluster, Mapping[str, Any]], Awaitable[Cluster]]
+
+
+@dataclass(frozen=True, slots=True)
+class TaintSettings:
+    """`eviction_seconds` is --failover-eviction-timeout; `failover` the gate; `hold_down` of clusters that flap.
+
+    `could_not_look`: a status that could not be collected leads to no NoExecute taint.
+    """
+
+    eviction_seconds: float
+    failover: bool = True
+    hold_down: HoldDownSettings = field(default_factory=HoldDownSettings)
+    could_not_look: bool = True
+
+
+class ClusterTaints:
+    def __init__(
+        self, plane: ControlPlane, recorder: Recorder, settings: TaintSettings, brake: BrakeView, patch: Patch
+    ) -> None:
+        self._plane = plane
+        self._recorder = recorder
+        self._settings = settings
+        self._brake = brake
+        self._patch = patch
+        self._clusters = plane.informers.of(CLUSTERS)
+
+    async def keep(self, cluster: Cluster, last_seen: datetime) -> datetime | None:
+        """When to look again. Raises: WorldError."""
+        now = self._plane.clock.now()
+        braked = self._brake.holds(self._clusters.list())
+        decision = decide_taints(
+            cluster,
+            now,
+            last_seen=last_seen,
+            eviction_seconds=self._settings.eviction_seconds,
+            failover=self._settings.failover and not braked,
+            could_not_look=self._settings.could_not_look,
+        )
+        hold_down = decide_hold_down(cluster, decision.taints, now, self._settings.hold_down)
+        taints = stamp_no_execute(hold_down.taints, now)
+        annotations = {**decision.annotations, **hold_down.annotations}
+        if taints != cluster.spec.taints or annotations:
+            await self._write(cluster, taints, annotations)
+        if hold_down.began is not None:
+            self._tell_hold_down(cluster, hold_down.began)
+        if braked:
+            return now + BRAKED_PAUSE
+        return min((i for i in (decision.wake_at, hold_down.wake_at) if i is not None), default=None)
+
+    async def _write(self, cluster: Cluster, taints: tuple[Taint, ...], annotations: Mapping[str, str | None]) -> None:
+        patch: dict[str, Any] = {}
+        if taints != cluster.spec.taints:
+            patch["spec"] = {"taints": to_wire(taints) or None}
+        if annotations:
+            patch["metadata"] = {"annotations": dict(annotations)}
+        updated = await self._patch(cluster, patch)
+        if taints != cluster.spec.taints:
+            message = f"Taint cluster succeed: {describe_taints(taints)}"
+            self._recorder.normal(CLUSTERS, updated, "TaintClusterSucceed", message)
+
+    def _tell_hold_down(self, cluster: Cluster, flapping: Flapping) -> None:
+        assert flapping.until is not None
+        message = (
+            f"The cluster comes and goes: nothing new is placed there before {format_time(flapping.until)}. "
+            f"To end that at once, remove the taint {FLAPPING_TAINT}."
+        )
+        self._recorder.warning(CLUSTERS, cluster, "ClusterFlapping", message)

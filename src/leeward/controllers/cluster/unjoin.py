@@ -1,0 +1,51 @@
+"""A Cluster that is being deleted: its Works are taken back, then its execution space; its finalizer goes last.
+
+The Works go first, while an agent has its rights in the execution space. Of a dead agent nobody waits for anything.
+"""
+
+from collections.abc import Sequence
+
+from leeward.api.cluster import Cluster
+from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
+from leeward.api.resource import NAMESPACES, WORKS
+from leeward.api.work import Work
+from leeward.client import Client, NotFound
+
+
+async def give_back(client: Client, cluster: Cluster, space: str) -> bool:
+    """One step; whether nothing is left of its execution space. Raises: WorldError."""
+    works = (await client.list(WORKS, space)).items
+    if works:
+        await _take_back(client, cluster, works)
+        return False
+    return not await _remove_space(client, space)
+
+
+async def _take_back(client: Client, cluster: Cluster, works: Sequence[Work]) -> None:
+    """Asks for the deletion of the Works. A dead agent will never clean up: their finalizers are taken off."""
+    for work in works:
+        try:
+            if work.metadata.deletion_timestamp is None:
+                await client.delete(WORKS, work.name, work.namespace, uid=work.metadata.uid)
+            if cluster.spec.sync_mode == "Pull" and not cluster.is_ready:
+                await _strip(client, work)
+        except NotFound:
+            continue
+
+
+async def _strip(client: Client, work: Work) -> None:
+    finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
+    if len(finalizers) < len(work.metadata.finalizers):
+        patch = {"metadata": {"finalizers": finalizers or None}}
+        await client.patch(WORKS, work.name, patch, work.namespace)
+
+
+async def _remove_space(client: Client, name: str) -> bool:
+    """Whether there still is one."""
+    try:
+        namespace = await client.get(NAMESPACES, name)
+        if namespace.metadata.deletion_timestamp is None:
+            await client.delete(NAMESPACES, name, uid=namespace.metadata.uid)
+    except NotFound:
+        return False
+    return True
