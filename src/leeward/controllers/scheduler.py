@@ -264,12 +264,17 @@ class Scheduler:
             message = f"Evicting from cluster {eviction.cluster}, {eviction.cause}."
             self._recorder.normal(resource, after, "EvictWorkloadFromClusterSucceed", message)
             self._plane.metrics.evictions.labels("success").inc()
+        for cluster in decision.followed:
+            message = f"Leaving cluster {cluster}, which is well, for another affinity term, when all is healthy there."
+            self._recorder.normal(resource, after, "EvictWorkloadFromClusterSucceed", message)
         for cluster in decision.finished:
             message = f"Evict from cluster {cluster} succeed."
             self._recorder.normal(resource, after, "EvictWorkloadFromClusterSucceed", message)
         if decision.withdrawn:
             self._plane.metrics.evictions_withdrawn.inc()
-            message = f"Cluster {decision.withdrawn} is back with a healthy copy: its eviction is withdrawn."
+            message = (
+                f"Back with a healthy copy: {', '.join(decision.withdrawn)}. The eviction from there is withdrawn."
+            )
             self._recorder.normal(resource, after, "EvictionWithdrawn", message)
         if decision.returning:
             parts = ", ".join(f"{count} to {cluster}" for cluster, count in sorted(decision.returning.items()))

@@ -62,6 +62,7 @@ class Decision:
     """What a binding is to be. `result` is what scheduling said, None where it had nothing to do.
 
     `held` is the condition EvictionHeld where an eviction is held back or cannot be finished, None where there is none.
+    `followed` are clusters that are well and that are left with the others, for another affinity term.
     `returning` are the replicas that a failback brings back, by cluster.
     `foreign`: another scheduler places this binding, or scheduling is suspended; what it says of that is not ours.
     `foreign_held`: another process evicts, and keeps the condition EvictionHeld.
@@ -73,8 +74,9 @@ class Decision:
     result: Placed | Unplaceable | None = None
     held: Condition | None = None
     evicted: tuple[Eviction, ...] = ()
+    followed: tuple[str, ...] = ()
     finished: tuple[str, ...] = ()
-    withdrawn: str = ""
+    withdrawn: tuple[str, ...] = ()
     returning: Mapping[str, int] = field(default_factory=dict[str, int])
     foreign: bool = False
     foreign_held: bool = False

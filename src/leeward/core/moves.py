@@ -21,7 +21,7 @@ from leeward.core.failover.application import (
 )
 from leeward.core.failover.eviction import Eviction, last_resort_at, purge_mode, replicas_in
 from leeward.core.failover.holding import held_for_lost_state, held_for_place
-from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further
+from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further, leave_term
 from leeward.core.failover.places import (
     find_part,
     find_place,
@@ -77,7 +77,7 @@ def evict(
     last_resort = resort_at <= now
     result = _refusal(spec, settings) or find_place(binding, left, fleet, now, last_resort=last_resort)
     if isinstance(result, Placed):
-        return Decision(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
+        return _moved(left, result, tasks, due, settings)
     if mode == "Directly" or not settings.keep_without_place:
         return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
     held = held_for_place(spec, due, result.message)
@@ -88,11 +88,23 @@ def evict(
         return replace(place(binding, spec, fleet, now, settings), held=held, wake_at=wake_at)
     moved = [e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster)]
     moving = {eviction.cluster for eviction in moved}
-    left = _left(spec, [task for task in tasks if task.from_cluster in moving], settings, part.staying)
-    held = held_for_place(spec, due, result.message, part.staying)
-    return Decision(
-        part.result.clusters, left.graceful_eviction_tasks, part.result, held, tuple(moved), wake_at=wake_at
-    )
+    tasks = [task for task in tasks if task.from_cluster in moving]
+    decision = _moved(_left(spec, tasks, settings, part.staying), part.result, tasks, moved, settings)
+    return replace(decision, held=held_for_place(spec, due, result.message, part.staying), wake_at=wake_at)
+
+
+def _moved(
+    left: ResourceBindingSpec,
+    result: Placed,
+    tasks: Sequence[GracefulEvictionTask],
+    evicted: Sequence[Eviction],
+    settings: PlacementSettings,
+) -> Decision:
+    """Where `result` lies in another affinity term, the copies that are well do not leave at once either (S1)."""
+    behind: tuple[str, ...] = ()
+    if tasks and settings.graceful and not settings.exact_health:
+        left, behind = leave_term(left, result.clusters, tasks[-1])
+    return Decision(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(evicted), followed=behind)
 
 
 def _left(
@@ -128,12 +140,13 @@ def fail_over(
         left = msgspec.structs.replace(left, graceful_eviction_tasks=_without(spec, leaving))
     suspects = () if settings.exact_health else watched.suspects
     result = _refusal(spec, settings) or find_place(binding, left, fleet, now, suspects)
-    if isinstance(result, Unplaceable) and settings.keep_without_place:
+    evicted = tuple(Eviction(task.from_cluster) for task in tasks)
+    if isinstance(result, Placed):
+        return _moved(left, result, tasks, evicted, settings)
+    if settings.keep_without_place:
         decision = place(binding, spec, fleet, now, settings, watched.record.left)
         return replace(decision, held=held_failure(watched, result.message))
-    clusters = result.clusters if isinstance(result, Placed) else left.clusters
-    evicted = tuple(Eviction(task.from_cluster) for task in tasks)
-    return Decision(clusters, left.graceful_eviction_tasks, result, evicted=evicted)
+    return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=evicted)
 
 
 def _with_spec(binding: Binding, spec: ResourceBindingSpec) -> Binding:

@@ -37,6 +37,7 @@ from leeward.core.failover.holding import held_tasks, held_turn, is_automatic
 from leeward.core.failover.home import Home, failback_options, home_patch, parse_home, remembered_home
 from leeward.core.failover.recovery import find_withdrawal
 from leeward.core.moves import evict, fail_over, place
+from leeward.core.scheduling import Placed
 
 
 def decide_placement(
@@ -51,7 +52,9 @@ def decide_placement(
     withdrawal = find_withdrawal(binding, fleet, around.works, now, grace) if settings.withdraw else None
     if withdrawal is not None:
         kept = home_patch(binding, None if withdrawal.given_up else home)
-        return Decision(withdrawal.clusters, withdrawal.tasks, withdrawn=withdrawal.cluster, annotations=kept)
+        is_same = withdrawal.affinity_name == binding.status.scheduler_observing_affinity_name
+        result = None if is_same else Placed(withdrawal.clusters, withdrawal.affinity_name)
+        return Decision(withdrawal.clusters, withdrawal.tasks, result, withdrawn=withdrawal.returned, annotations=kept)
     spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=assessment.kept)
     due, next_due = due_evictions(spec, fleet, now) if settings.evict else ((), None)
     braked = tuple(e for e in due if around.brake and is_automatic(e, fleet[e.cluster]))

@@ -101,7 +101,7 @@ def test_recovery_gives_a_part_back_to_the_copy_that_it_left() -> None:
     partly = after(bound, decide(bound, dead("a"), roomy(cluster("b"), 3)))
     around = Surroundings(fleet(cluster("a"), cluster("b")), works({"a": 5, "b": 2}))
     decision = decide_placement(partly, around, at(400), SETTINGS)
-    assert (decision.withdrawn, replicas(decision), decision.eviction_tasks) == ("a", {"a": 5, "b": 2}, ())
+    assert (decision.withdrawn, replicas(decision), decision.eviction_tasks) == (("a",), {"a": 5, "b": 2}, ())
 
 
 def test_a_cluster_that_is_back_takes_in_what_found_no_place_while_it_was_barred() -> None:
@@ -110,7 +110,7 @@ def test_a_cluster_that_is_back_takes_in_what_found_no_place_while_it_was_barred
     more = aggregated(msgspec.structs.replace(leaving, spec=msgspec.structs.replace(leaving.spec, replicas=4)))
     around = Surroundings(fleet(cluster("a"), roomy(cluster("b"), 0)), works({"a": 2, "b": 3}))
     decision = decide_placement(more, around, at(400), SETTINGS)
-    assert (decision.withdrawn, replicas(decision)) == ("a", {"a": 1, "b": 3})
+    assert (decision.withdrawn, replicas(decision)) == (("a",), {"a": 1, "b": 3})
     assert [task.replicas for task in decision.eviction_tasks] == [1], "the rest leaves as was decided"
 
 

@@ -177,7 +177,7 @@ def test_recovery_withdraws_an_eviction_whose_replacement_is_not_healthy_yet() -
     around = Surroundings(fleet(cluster("member1"), cluster("member2")), works({"member1": 1, "member2": 2}))
     decision = decide_placement(MOVED, around, at(400), SETTINGS)
     assert (replicas(decision), decision.eviction_tasks) == ({"member1": 1, "member2": 2}, ())
-    assert decision.withdrawn == "member1"
+    assert decision.withdrawn == ("member1",)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_recovery_withdraws_an_eviction_whose_replacement_is_not_healthy_yet() -
 def test_recovery_withdraws_nothing_when(story: str, report: dict[str, Work]) -> None:
     around = Surroundings(fleet(cluster("member1"), cluster("member2")), report)
     decision = decide_placement(MOVED, around, at(400), SETTINGS)
-    assert (replicas(decision), decision.withdrawn) == ({"member2": 3}, ""), story
+    assert (replicas(decision), decision.withdrawn) == ({"member2": 3}, ()), story
 
 
 def test_recovery_of_a_duplicated_template_gives_the_unhealthy_newcomer_up() -> None:

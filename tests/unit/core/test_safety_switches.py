@@ -54,9 +54,9 @@ def test_s1_time_ends_no_eviction_without_a_replacement_and_in_karmada_it_does()
 def test_a_cluster_that_is_back_takes_its_eviction_back_and_in_karmada_it_stays_barred() -> None:
     around = Surroundings(fleet(cluster("member1"), cluster("member2")), works({"member1": 1, "member2": 2}))
     ours = decide(moved(), around, 400, PlacementSettings())
-    assert (ours.withdrawn, ours.eviction_tasks) == ("member1", ())
+    assert (ours.withdrawn, ours.eviction_tasks) == (("member1",), ())
     karmada = decide(moved(), around, 400, PlacementSettings(withdraw=False))
-    assert (karmada.withdrawn, len(karmada.eviction_tasks)) == ("", 1)
+    assert (karmada.withdrawn, len(karmada.eviction_tasks)) == ((), 1)
 
 
 def test_what_could_not_be_looked_at_is_not_dead_and_in_karmada_it_is() -> None:

@@ -18,6 +18,7 @@ from leeward.core.failover.state import preserved_state
 
 TAINT_MANAGER = "TaintManager"
 TAINT_UNTOLERATED = "TaintUntolerated"
+AFFINITY_TERM_LEFT = "AffinityTermLeft"
 NOTHING: Mapping[str, int] = {}
 
 
@@ -37,6 +38,19 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
         preserved_label_state=state,
         clusters_before_failover=tuple(target.name for target in spec.clusters) if state else (),
     )
+
+
+def leave_term(
+    left: ResourceBindingSpec, placed: Sequence[TargetCluster], like: GracefulEvictionTask
+) -> tuple[ResourceBindingSpec, tuple[str, ...]]:
+    """`left` without the copies that are well and have no place in the result, because it is in another affinity term.
+
+    They leave as the lost ones do (`like`), only when what replaces them is there. Returns their clusters, too.
+    """
+    kept = {target.name for target in placed}
+    behind = tuple(target.name for target in left.clusters if target.name not in kept)
+    tasks = [msgspec.structs.replace(like, from_cluster=name, reason=AFFINITY_TERM_LEFT) for name in behind]
+    return leave_further(left, tasks), behind
 
 
 def leave(

@@ -4,6 +4,9 @@ It is withdrawn when the old copy is seen healthy and the replacement is not yet
 is not there yet is given up, as far as that is needed. What is ready already stays where it is. And what has found no
 place elsewhere is taken back at once: a cluster that is well is never barred while replicas are missing.
 
+Where the replacement lies in another affinity term than the old copies, a part of each would be no placement (S2): then
+all tasks are withdrawn together, once all old copies are seen healthy, and the new ones are not.
+
 Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (BEHAVIOUR 8.4).
 """
 
@@ -19,12 +22,13 @@ from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.eviction import decide_stay, replicas_in
 from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
 from leeward.core.failover.failback import FAILBACK
-from leeward.core.failover.leaving import TAINT_UNTOLERATED
+from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, TAINT_UNTOLERATED
+from leeward.core.scheduling.affinity import affinity_names, common_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
 from leeward.core.scheduling.steps import filter_clusters
 
-WITHDRAWN = (TAINT_UNTOLERATED, APPLICATION_FAILURE, FAILBACK)
+WITHDRAWN = (TAINT_UNTOLERATED, AFFINITY_TERM_LEFT, APPLICATION_FAILURE, FAILBACK)
 """The reasons of tasks that may be withdrawn; what someone else evicts is evicted."""
 
 
@@ -32,12 +36,13 @@ WITHDRAWN = (TAINT_UNTOLERATED, APPLICATION_FAILURE, FAILBACK)
 class Withdrawal:
     """The result with the old copy back in it, and the tasks that are left.
 
-    `given_up`: it was a way home, and took too long.
+    `affinity_name` is the term that the result satisfies. `given_up`: it was a way home, and took too long.
     """
 
-    cluster: str
+    returned: tuple[str, ...]
     clusters: tuple[TargetCluster, ...]
     tasks: tuple[GracefulEvictionTask, ...]
+    affinity_name: str
     given_up: bool = False
 
 
@@ -48,7 +53,7 @@ def find_withdrawal(
     now: datetime,
     grace_seconds: float,
 ) -> Withdrawal | None:
-    """The first open task that is to be withdrawn. Holds: S1, S3."""
+    """The first open task that is to be withdrawn, or all of them. Holds: S1, S2, S3."""
     spec = binding.spec
     if not is_current(binding) or placement_changed(binding):
         return None
@@ -59,13 +64,36 @@ def find_withdrawal(
             continue
         missing = spec.replicas - sum(target.replicas for target in spec.clusters)
         if spec.is_divided and missing > 0 and (task.replicas or 0) > 0:
-            return _partly(spec, task, missing)
-        result = _with_old_copy(spec, task, clusters, works)
-        if result is not None:
+            result, tasks = _partly(spec, task, missing)
+        else:
+            result = _with_old_copy(spec, task, clusters, works)
             tasks = tuple(t for t in spec.graceful_eviction_tasks if t is not task)
+        affinity_name = None if result is None else common_term(binding, (target.name for target in result), clusters)
+        if result is not None and affinity_name is not None:
             given_up = task.reason == FAILBACK and _is_late(task, now, grace_seconds)
-            return Withdrawal(task.from_cluster, result, tasks, given_up)
-    return None
+            return Withdrawal((task.from_cluster,), result, tasks, affinity_name, given_up)
+    return _all_back(binding, clusters, works, now)
+
+
+def _all_back(
+    binding: Binding, clusters: Mapping[str, Cluster], works: Mapping[str, Work], now: datetime
+) -> Withdrawal | None:
+    """Back into the affinity term that was left, when all that was there is well."""
+    spec, tasks = binding.spec, binding.spec.graceful_eviction_tasks
+    old = tuple(sorted((TargetCluster(t.from_cluster, t.replicas or 0) for t in tasks), key=lambda target: target.name))
+    if not old or any(
+        not _is_alive_again(spec, t, clusters.get(t.from_cluster), works.get(t.from_cluster), now) for t in tasks
+    ):
+        return None
+    if common_term(binding, (target.name for target in (*old, *spec.clusters)), clusters) is not None:
+        return None
+    if all(is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in spec.clusters):
+        return None
+    if spec.is_divided and sum(target.replicas for target in old) != spec.replicas:
+        return None
+    affinity_name = common_term(binding, (target.name for target in old), clusters)
+    names = tuple(target.name for target in old)
+    return None if affinity_name is None else Withdrawal(names, old, (), affinity_name)
 
 
 def _has_failed(
@@ -86,7 +114,9 @@ def _is_late(task: GracefulEvictionTask, now: datetime, grace_seconds: float) ->
     return task.creation_timestamp is not None and now > task.creation_timestamp + timedelta(seconds=seconds)
 
 
-def _partly(spec: ResourceBindingSpec, task: GracefulEvictionTask, missing: int) -> Withdrawal:
+def _partly(
+    spec: ResourceBindingSpec, task: GracefulEvictionTask, missing: int
+) -> tuple[tuple[TargetCluster, ...], tuple[GracefulEvictionTask, ...]]:
     """What finds no place elsewhere is taken back from the task; what its Work asks for stays the same."""
     back = min(missing, task.replicas or 0)
     left = (task.replicas or 0) - back
@@ -97,8 +127,7 @@ def _partly(spec: ResourceBindingSpec, task: GracefulEvictionTask, missing: int)
     )
     others = tuple(target for target in spec.clusters if target.name != task.from_cluster)
     old = TargetCluster(task.from_cluster, replicas_in(spec, task.from_cluster) + back)
-    clusters = tuple(sorted((*others, old), key=lambda target: target.name))
-    return Withdrawal(task.from_cluster, clusters, tasks)
+    return tuple(sorted((*others, old), key=lambda target: target.name)), tasks
 
 
 def _is_alive_again(
@@ -117,9 +146,8 @@ def _is_alive_again(
 def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:
     """Whether the scheduler would consider the cluster, were there no task and no copy. Holds: S2."""
     others = tuple(other for other in spec.graceful_eviction_tasks if other is not task)
-    request = Request(msgspec.structs.replace(spec, graceful_eviction_tasks=others, clusters=()))
-    feasible, _ = filter_clusters(request, (cluster,))
-    return bool(feasible)
+    bare = msgspec.structs.replace(spec, graceful_eviction_tasks=others, clusters=())
+    return any(filter_clusters(Request(bare, name), (cluster,))[0] for name in affinity_names(spec))
 
 
 def _with_old_copy(

@@ -3,10 +3,13 @@
 Karmada: pkg/util/selector.go, plugins/clusteraffinity; same.
 """
 
+from collections.abc import Iterable, Mapping
+
 from leeward.api.cluster import Cluster
 from leeward.api.meta import LabelSelector, LabelSelectorRequirement
-from leeward.api.policy import ClusterAffinity, FieldSelector
+from leeward.api.policy import ClusterAffinity, FieldSelector, Placement
 from leeward.api.selectors import matches, selector_of
+from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.scheduling.model import Filter, Request
 
 UNKNOWN_TIER = 1000
@@ -22,6 +25,21 @@ def cluster_matches(cluster: Cluster, affinity: ClusterAffinity) -> bool:
     if not matches(selector_of(affinity.label_selector), cluster.metadata.labels):
         return False
     return affinity.field_selector is None or _fields_match(cluster, affinity.field_selector)
+
+
+def affinity_names(spec: ResourceBindingSpec) -> tuple[str, ...]:
+    """Of the terms, in their order; one without a name where there are none."""
+    return tuple(term.affinity_name for term in (spec.placement or Placement()).cluster_affinities) or ("",)
+
+
+def common_term(binding: Binding, names: Iterable[str], clusters: Mapping[str, Cluster]) -> str | None:
+    """The affinity term that all these clusters are in, the observed one first; None when there is none."""
+    observed = binding.status.scheduler_observing_affinity_name
+    there = [clusters[name] for name in names if name in clusters]
+    terms = sorted(affinity_names(binding.spec), key=lambda name: name != observed)
+    if terms == [""]:
+        return observed
+    return next((t for t in terms if not any(_reject(Request(binding.spec, t), each) for each in there)), None)
 
 
 def tier_of(request: Request, cluster: Cluster) -> int:

@@ -3,7 +3,8 @@
 With `clusterAffinities` the terms are tried in order, from the one that holds now; the first that gives a result wins.
 A view of a `Fleet` is answered on its arrays; any other sequence of clusters one by one, with the same result.
 
-Karmada: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go; same.
+Karmada: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go; same, but that a failover tries the terms
+before the present one, too, when no later one gives a result.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ def schedule(
     """
     profile = clusters.fleet.profile if isinstance(clusters, FleetView) else profile
     first_failure: Unplaceable | None = None
-    for affinity_name in affinity_names_to_try(spec, status):
+    for affinity_name in affinity_names_to_try(spec, status, around=keep_assigned):
         request = Request(
             spec,
             affinity_name,
@@ -52,8 +53,13 @@ def schedule(
     return first_failure
 
 
-def affinity_names_to_try(spec: ResourceBindingSpec, status: ResourceBindingStatus) -> tuple[str, ...]:
-    """From the observed term on; from the first, when a reschedule is requested or the observed one is gone."""
+def affinity_names_to_try(
+    spec: ResourceBindingSpec, status: ResourceBindingStatus, *, around: bool = False
+) -> tuple[str, ...]:
+    """From the observed term on; from the first, when a reschedule is requested or the observed one is gone.
+
+    `around`: those before it come last. What has fled to the last term can flee from there (Karmada's issue 4990).
+    """
     terms = spec.placement.cluster_affinities if spec.placement else ()
     names = tuple(term.affinity_name for term in terms)
     observed = status.scheduler_observing_affinity_name
@@ -61,7 +67,8 @@ def affinity_names_to_try(spec: ResourceBindingSpec, status: ResourceBindingStat
         return (observed,)
     if observed not in names or is_reschedule_requested(spec, status.last_scheduled_time):
         return names
-    return names[names.index(observed) :]
+    at = names.index(observed)
+    return names[at:] + (names[:at] if around else ())
 
 
 def place(request: Request, clusters: Sequence[Cluster], profile: Profile = DEFAULT_PROFILE) -> Placed | Unplaceable:

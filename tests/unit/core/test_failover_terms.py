@@ -1,0 +1,93 @@
+"""Failover between the terms of `clusterAffinities`: nothing that is well is torn down, and there is a way back."""
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.policy import ClusterAffinityTerm, Placement
+from leeward.api.work import ResourceBinding, TargetCluster, Work
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from tests.builders import aggregated, at, binding, cluster, dead, duplicated, fleet, works
+
+SETTINGS = PlacementSettings()
+
+
+def between(*terms: tuple[str, ...], on: str, clusters: tuple[str, ...], groups: int = 0) -> ResourceBinding:
+    """Two copies, Duplicated; the terms are named `t0`, `t1`, ...; it is in the term `on` now."""
+    named = tuple(ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=names) for n, names in enumerate(terms))
+    placement: Placement = msgspec.structs.replace(
+        duplicated(groups=groups), cluster_affinity=None, cluster_affinities=named
+    )
+    bound = aggregated(binding(placement, 2, tuple(TargetCluster(name, 2) for name in clusters)))
+    status = msgspec.structs.replace(bound.status, scheduler_observing_affinity_name=on)
+    return msgspec.structs.replace(bound, status=status)
+
+
+def decide(
+    bound: ResourceBinding,
+    *clusters: Cluster,
+    seconds: float = 300,
+    copies: dict[str, Work] | None = None,
+    settings: PlacementSettings = SETTINGS,
+) -> Decision:
+    return decide_placement(bound, Surroundings(fleet(*clusters), copies or {}), at(seconds), settings)
+
+
+def after(bound: ResourceBinding, decision: Decision, term: str) -> ResourceBinding:
+    """The binding with the decision written to it."""
+    tasks = decision.eviction_tasks
+    spec = msgspec.structs.replace(bound.spec, clusters=decision.clusters, graceful_eviction_tasks=tasks)
+    status = msgspec.structs.replace(bound.status, scheduler_observing_affinity_name=term)
+    return msgspec.structs.replace(bound, spec=spec, status=status)
+
+
+def names(decision: Decision) -> list[str]:
+    return [target.name for target in decision.clusters]
+
+
+def left(decision: Decision) -> list[str]:
+    return [task.from_cluster for task in decision.eviction_tasks]
+
+
+PRIMARY_AND_BACKUP = between(("a", "b"), ("c", "d"), on="t0", clusters=("a", "b"), groups=2)
+BACKUP = (cluster("c"), cluster("d"))
+
+
+def test_s1_a_copy_that_is_well_leaves_its_term_as_gracefully_as_the_lost_one() -> None:
+    decision = decide(PRIMARY_AND_BACKUP, dead("a"), cluster("b"), *BACKUP)
+    assert (names(decision), left(decision), decision.followed) == (["c", "d"], ["a", "b"], ("b",))
+    assert [eviction.cluster for eviction in decision.evicted] == ["a"]
+    assert [task.reason for task in decision.eviction_tasks] == ["TaintUntolerated", "AffinityTermLeft"]
+    moved = after(PRIMARY_AND_BACKUP, decision, "t1")
+    early = decide(moved, dead("a"), cluster("b"), *BACKUP, copies=works({"b": 2, "c": 2, "d": 1}), seconds=2_000)
+    assert early.finished == ("a",), "time takes nothing that is healthy, before what replaces it is"
+    done = decide(moved, dead("a"), cluster("b"), *BACKUP, copies=works({"b": 2, "c": 2, "d": 2}), seconds=310)
+    assert done.finished == ("a", "b")
+
+
+def test_in_karmada_it_is_gone_at_once() -> None:
+    karmada = PlacementSettings(keep_without_place=False, withdraw=False, exact_health=True)
+    decision = decide(PRIMARY_AND_BACKUP, dead("a"), cluster("b"), *BACKUP, settings=karmada)
+    assert (names(decision), left(decision)) == (["c", "d"], ["a"])
+
+
+def test_s2_who_returns_takes_all_back_or_nothing() -> None:
+    moved = after(PRIMARY_AND_BACKUP, decide(PRIMARY_AND_BACKUP, dead("a"), cluster("b"), *BACKUP), "t1")
+    half = works({"a": None, "b": 2, "c": 2, "d": 0})
+    waiting = decide(moved, cluster("a"), cluster("b"), *BACKUP, copies=half, seconds=400)
+    assert (waiting.withdrawn, names(waiting)) == ((), ["c", "d"]), "b beside c would be no placement"
+    whole = works({"a": 2, "b": 2, "c": 2, "d": 0})
+    back = decide(moved, cluster("a"), cluster("b"), *BACKUP, copies=whole, seconds=400)
+    assert (back.withdrawn, names(back), left(back)) == (("a", "b"), ["a", "b"], [])
+    assert getattr(back.result, "affinity_name", "") == "t0"
+
+
+def test_l2_what_has_fled_to_the_last_term_flees_back_from_there() -> None:
+    bound = between(("a",), ("b",), on="t1", clusters=("b",))
+    decision = decide(bound, cluster("a"), dead("b"))
+    assert (names(decision), left(decision)) == (["a"], ["b"])
+    assert getattr(decision.result, "affinity_name", "") == "t0"
+
+
+def test_later_terms_come_before_earlier_ones() -> None:
+    bound = between(("a",), ("b",), ("c",), on="t1", clusters=("b",))
+    assert names(decide(bound, cluster("a"), dead("b"), cluster("c"))) == ["c"]

@@ -1,0 +1,54 @@
+"""A failover into the next term of `clusterAffinities`, and out of the last one."""
+
+from leeward.api.meta import Manifest
+from leeward.sim.world import Mode, World
+from tests.world.stories import apply, deployment, play, policy, ready_replicas, tasks
+
+FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
+WEB = "web-deployment"
+
+
+def terms(*groups: tuple[str, ...]) -> Manifest:
+    """A copy in each cluster of a group."""
+    size = len(groups[0])
+    return {
+        "clusterAffinities": [{"affinityName": f"t{n}", "clusterNames": list(names)} for n, names in enumerate(groups)],
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": size, "maxGroups": size}],
+    }
+
+
+def test_s1_copies_that_are_well_run_until_the_whole_backup_is_ready() -> None:
+    async def story(world: World) -> None:
+        placement = terms(("member1", "member2"), ("member3", "member4"))
+        await apply(world.client, deployment("web", 2), policy("web", placement))
+        await world.until(lambda: set(world.assigned(WEB)) == {"member1", "member2"}, 60)
+        await world.sleep(30)
+        world.member("member4").set_latency(4)
+        await world.member("member1").stop()
+        await world.until(lambda: set(world.assigned(WEB)) == {"member3", "member4"})
+        assert tasks(world, WEB) == ["member1", "member2"]
+        while tasks(world, WEB):
+            both = [await ready_replicas(world, name, "web") for name in ("member3", "member4")]
+            assert both == [2, 2] or await ready_replicas(world, "member2", "web") == 2
+            await world.sleep(1)
+        await world.sleep(30)
+        assert await ready_replicas(world, "member2", "web") == -1
+
+    play(story, FOUR)
+
+
+def test_l2_there_is_a_way_out_of_the_last_term() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), policy("web", terms(("member1",), ("member2",))))
+        await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 60)
+        await world.member("member1").stop()
+        await world.until(lambda: set(world.assigned(WEB)) == {"member2"})
+        await world.member("member1").start()
+        await world.sleep(300)
+        assert set(world.assigned(WEB)) == {"member2"}, "nothing moves back by itself"
+        await world.member("member2").stop()
+        await world.until(lambda: set(world.assigned(WEB)) == {"member1"}, 800)
+        await world.sleep(30)
+        assert await ready_replicas(world, "member1", "web") == 2
+
+    play(story)
