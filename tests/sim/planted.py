@@ -16,7 +16,7 @@ from leeward.api.meta import Manifest
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
-from leeward.controllers import scheduler
+from leeward.controllers.scheduler import deciding
 from leeward.core.execution.works import build_works
 from leeward.core.failover import graceful
 from leeward.core.failover.evidence import is_fresh, is_seen_healthy
@@ -33,7 +33,7 @@ def _evict_twice() -> Any:
         again = tuple(task for task in decision.eviction_tasks if task.from_cluster not in known)
         return replace(decision, eviction_tasks=(*decision.eviction_tasks, *again))
 
-    return mock.patch.object(scheduler, "decide_placement", decide)
+    return mock.patch.object(deciding, "decide_placement", decide)
 
 
 def _drop_a_finalizer() -> Any:

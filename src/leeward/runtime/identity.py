@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, cast
 from leeward.api.core import ObjectReference
 from leeward.api.meta import Manifest, TypedObject
 from leeward.api.resource import Resource
+from leeward.api.work import Binding
 
 
 class Key(NamedTuple):
@@ -46,4 +47,17 @@ def reference_of(resource: Resource[Any], obj: object) -> ObjectReference:
         name=key.name,
         uid=uid,
         resource_version=version,
+    )
+
+
+def template_of(binding: Binding) -> ObjectReference:
+    """The resource template of a binding, as what an event is about."""
+    resource = binding.spec.resource
+    return ObjectReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        namespace=resource.namespace,
+        name=resource.name,
+        uid=resource.uid,
+        resource_version=resource.resource_version,
     )

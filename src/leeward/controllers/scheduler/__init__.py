@@ -1,0 +1,19 @@
+"""The scheduler: runs `decide_placement` for every binding, and is the only writer of where it goes.
+
+    controller   one binding at a time: decided, written, told
+    bindings     the bindings of both kinds, under one kind of key, and their Works
+    deciding     those that are taken together are decided in one stroke, on one state of the fleet
+    waking       what makes a binding be looked at again
+    writing      evicting, placing and finishing an eviction are one write
+    telling      events and metrics
+
+The most urgent bindings come first. What finds no place is tried again when a cluster changes, with growing pauses,
+and at the latest after five minutes; all other deadlines are the decision's `wake_at`.
+
+Karmada: pkg/scheduler, the taint manager of pkg/controllers/cluster, pkg/controllers/gracefuleviction.
+"""
+
+from leeward.controllers.scheduler.controller import Scheduler
+from leeward.controllers.scheduler.deciding import SchedulerSettings
+
+__all__ = ["Scheduler", "SchedulerSettings"]

@@ -1,0 +1,67 @@
+"""The bindings of both kinds, under one kind of key, and their Works by cluster. Only reads."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from leeward.api.names import cluster_of_execution_space
+from leeward.api.resource import WORKS, Resource
+from leeward.api.work import Binding, Work
+from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.index import Index
+from leeward.runtime.informer import Informer
+from leeward.runtime.plane import ControlPlane
+
+KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
+
+
+class BindingKey(NamedTuple):
+    plural: str
+    key: Key
+
+
+class Bindings:
+    def __init__(self, plane: ControlPlane) -> None:
+        self.works = plane.informers.of(WORKS)
+        self._informers = {kind.resource.plural: plane.informers.of(kind.resource) for kind in KINDS}
+        self._resources: dict[str, Resource[Any]] = {kind.resource.plural: kind.resource for kind in KINDS}
+        self._works_of = {kind.resource.plural: Index(self.works, kind.key_of_work) for kind in KINDS}
+
+    def get(self, key: BindingKey) -> Binding | None:
+        return self._informers[key.plural].get(key.key.name, key.key.namespace)
+
+    def all(self) -> Iterator[tuple[BindingKey, Binding]]:
+        for plural, informer in self._informers.items():
+            for binding in informer.list():
+                yield BindingKey(plural, key_of(binding)), binding
+
+    def resource(self, key: BindingKey) -> Resource[Any]:
+        return self._resources[key.plural]
+
+    def informer(self, key: BindingKey) -> Informer[Any]:
+        return self._informers[key.plural]
+
+    def works_by_cluster(self, key: BindingKey) -> dict[str, Work]:
+        return {cluster_of_execution_space(w.namespace): w for w in self._works_of[key.plural].get(key.key)}
+
+    def keys_of_work(self, work: Work) -> Iterator[BindingKey]:
+        """Of the bindings that it may belong to."""
+        for kind in KINDS:
+            key = kind.key_of_work(work)
+            if key is not None:
+                yield BindingKey(kind.resource.plural, key)
+
+    def on_change(self, changed: Callable[[BindingKey, Binding | None, Binding | None], None]) -> None:
+        for plural, informer in self._informers.items():
+            informer.on_change(_with_key(plural, changed))
+
+
+def _with_key(
+    plural: str, changed: Callable[[BindingKey, Binding | None, Binding | None], None]
+) -> Callable[[Binding | None, Binding | None], None]:
+    def on_binding(old: Binding | None, new: Binding | None) -> None:
+        binding = new or old
+        if binding is not None:
+            changed(BindingKey(plural, key_of(binding)), old, new)
+
+    return on_binding

@@ -1,0 +1,60 @@
+"""One binding at a time: decided (together with those that are taken with it), written, told."""
+
+from datetime import datetime
+
+from leeward.api.resource import CLUSTERS
+from leeward.controllers.scheduler.bindings import BindingKey, Bindings
+from leeward.controllers.scheduler.deciding import Deciding, SchedulerSettings
+from leeward.controllers.scheduler.telling import Telling
+from leeward.controllers.scheduler.waking import Waking
+from leeward.controllers.scheduler.writing import Writing
+from leeward.core.scheduling import Unplaceable
+from leeward.runtime.brake import BrakeView
+from leeward.runtime.plane import ControlPlane
+
+TAINT_MANAGER = "taint-manager"
+"""What a scheduler is called that only evicts and finishes evictions, and leaves placing to another process."""
+STROKE = 64
+"""So many bindings are decided together, and written concurrently."""
+
+
+class Scheduler:
+    def __init__(self, plane: ControlPlane, settings: SchedulerSettings, brake: BrakeView) -> None:
+        self._plane = plane
+        self._brake = brake
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._bindings = Bindings(plane)
+        self._deciding = Deciding(plane, self._bindings, settings, brake)
+        self._writing = Writing(plane, self._bindings)
+        placement = settings.placement
+        recorder = plane.recorder(placement.scheduler_name if placement.place else TAINT_MANAGER)
+        self._telling = Telling(self._bindings, recorder, plane.metrics)
+        name = "scheduler" if placement.place else TAINT_MANAGER
+        self._controller = plane.controller(name, self.reconcile, workers=STROKE, rank=self._deciding.rank)
+        self._waking = Waking(plane, self._bindings, self._deciding, self._controller.queue)
+
+    def start(self) -> None:
+        self._waking.start(self._brake)
+        self._controller.start(self._plane.supervisor)
+
+    async def reconcile(self, key: BindingKey) -> datetime | None:
+        for informer in (self._clusters, self._bindings.works, self._bindings.informer(key)):
+            await informer.wait_synced()
+        await self._brake.wait_synced()
+        decided = await self._deciding.decide(key)
+        if decided is None:
+            self._waking.settled(key)
+            return None
+        binding, decision = decided
+        now = self._plane.clock.now()
+        placed = await self._writing.write_placement(key, binding, decision)
+        # What was placed is told before its status is written: should that fail, the next attempt has nothing to tell.
+        if placed is not binding:
+            self._telling.tell(key, binding, placed, decision)
+        await self._writing.write_status(key, placed, decision, now)
+        if placed is binding:
+            self._telling.tell(key, binding, placed, decision)
+        if isinstance(decision.result, Unplaceable) or decision.held is not None:
+            return self._waking.failed(key, now, decision.wake_at)
+        self._waking.settled(key)
+        return decision.wake_at

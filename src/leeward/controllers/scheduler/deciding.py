@@ -1,0 +1,168 @@
+"""Decides for the bindings that are taken together in one stroke: on one state of the fleet, at one instant.
+
+Each takes from the room that the others can be given, at the pace that evictions have. Where room decides, the
+estimators are asked first (`runtime/estimators.py`). Writes nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding
+from leeward.controllers.scheduler.bindings import BindingKey, Bindings
+from leeward.core.failover.brake import looks_dead
+from leeward.core.pace import Pace
+from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.scheduling import Fleet, plan
+from leeward.core.scheduling.batch import owner_of, priority_of
+from leeward.core.scheduling.estimates import Estimates, asks_for_room, estimator_of, question_of
+from leeward.core.scheduling.model import Profile, Request
+from leeward.core.scheduling.steps import DEFAULT_PROFILE
+from leeward.core.scheduling.workload_affinity import WorkloadGroups, workload_affinity_filters
+from leeward.runtime.brake import BrakeView
+from leeward.runtime.estimators import Estimator, Estimators
+from leeward.runtime.identity import Key
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.strokes import Strokes
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerSettings:
+    """Gates: `workload_affinity` is WorkloadAffinity, `multiple_pod_templates` MultiplePodTemplatesScheduling.
+
+    `estimators` are asked besides what clusters report of themselves; each has `estimator_timeout_seconds`
+    (--scheduler-estimator-timeout).
+    """
+
+    placement: PlacementSettings = field(default_factory=PlacementSettings)
+    evictions_per_second: float | None = None
+    """--resource-eviction-rate; None is without a limit."""
+    workload_affinity: bool = False
+    multiple_pod_templates: bool = False
+    estimators: tuple[Estimator, ...] = ()
+    estimator_timeout_seconds: float = 3
+
+
+class Deciding:
+    def __init__(self, plane: ControlPlane, bindings: Bindings, settings: SchedulerSettings, brake: BrakeView) -> None:
+        self._plane = plane
+        self._bindings = bindings
+        self._settings = settings.placement
+        self._brake = brake
+        self._groups = WorkloadGroups() if settings.workload_affinity else None
+        self._estimates = Estimates()
+        self._estimators = Estimators.of(plane, settings.estimators, settings.estimator_timeout_seconds)
+        self._fleet = Fleet(profile=self._profile(settings))
+        self._pace = Pace[BindingKey](settings.evictions_per_second)
+        self._decided: Callable[[], None] = lambda: None
+        self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
+
+    async def decide(self, key: BindingKey) -> tuple[Binding, Decision] | None:
+        """The binding as it was, and what it is to be; None where there is nothing to place."""
+        await self._ask_for_room(key)
+        return await self._strokes.ask(key)
+
+    def after_stroke(self, call: Callable[[], None]) -> None:
+        """Has this called after each stroke."""
+        self._decided = call
+
+    def rank(self, key: BindingKey) -> int:
+        """The lower, the more urgent."""
+        binding = self._bindings.get(key)
+        return 0 if binding is None else -priority_of(binding)
+
+    def see_cluster(self, old: Cluster | None, new: Cluster | None) -> None:
+        if new is not None:
+            self._fleet.put(new)
+        elif old is not None:
+            self._fleet.remove(old.name)
+
+    def see_binding(self, key: BindingKey, old: Binding | None, new: Binding | None) -> Iterable[BindingKey]:
+        """Takes in a change. Returns the others of its group that it may concern."""
+        if new is not None:
+            self._pace.observe(key, _left_by(new))
+        elif old is not None:
+            self._fleet.release(owner_of(old))
+            self._pace.forget(key)
+        return self._see_in_group(key, old, new)
+
+    def next_in_line(self) -> Iterator[BindingKey]:
+        """Those that waited for a budget and have room now."""
+        return self._pace.next_in_line(self._fleet)
+
+    def _profile(self, settings: SchedulerSettings) -> Profile:
+        filters = () if self._groups is None else workload_affinity_filters(self._groups, self._is_left)
+        return Profile(
+            filters=(*DEFAULT_PROFILE.filters, *filters),
+            scores=DEFAULT_PROFILE.scores,
+            estimators=(*DEFAULT_PROFILE.estimators, estimator_of(self._estimates)),
+            multiple_pod_templates=settings.multiple_pod_templates,
+        )
+
+    def _is_left(self, name: str) -> bool:
+        """Whether what is in the cluster has to leave it."""
+        cluster = self._fleet.get(name)
+        return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or _has_no_execute(cluster)
+
+    async def _ask_for_room(self, key: BindingKey) -> None:
+        binding = self._bindings.get(key)
+        if not self._estimators or binding is None or not asks_for_room(binding, self._fleet):
+            return
+        request = Request(binding.spec, multiple_pod_templates=self._fleet.profile.multiple_pod_templates)
+        question = question_of(request)
+        clusters = [name for name, cluster in self._fleet.items() if not looks_dead(cluster)]
+        self._estimates.put(question, await self._estimators.ask(question, clusters))
+
+    def _decide(self, keys: Sequence[BindingKey]) -> Mapping[BindingKey, tuple[Binding, Decision]]:
+        """For all bindings that are there and have a placement."""
+        found = ((key, self._bindings.get(key)) for key in keys)
+        bindings = {key: binding for key, binding in found if binding is not None and _is_placeable(binding)}
+        now, brake = self._plane.clock.now(), self._brake.holds(self._fleet.values())
+
+        def decide(key: BindingKey, binding: Binding) -> Decision:
+            works = self._bindings.works_by_cluster(key)
+            decision = self._pace.decide(
+                key,
+                self._fleet,
+                now,
+                lambda waits: decide_placement(
+                    binding, Surroundings(self._fleet, works, brake, waits), now, self._settings
+                ),
+            )
+            if self._groups is not None and key.key.namespace:
+                self._groups.put(binding, decision.clusters)
+            return decision
+
+        for key, binding in bindings.items():
+            self._pace.observe(key, _left_by(binding))
+        plans = plan(self._fleet, bindings, decide)
+        self._decided()
+        return {key: (bindings[key], decision) for key, decision in plans.items()}
+
+    def _see_in_group(self, key: BindingKey, old: Binding | None, new: Binding | None) -> Iterable[BindingKey]:
+        """Those of a group that wait are decided again when another of it has moved."""
+        binding = new or old
+        if self._groups is None or binding is None or not binding.namespace:
+            return ()
+        beside = self._groups.beside(binding)
+        if new is None:
+            self._groups.remove(binding)
+        else:
+            self._groups.put(new)
+            beside |= self._groups.beside(new)
+        if old is not None and new is not None and old.spec.clusters == new.spec.clusters:
+            return ()
+        return [BindingKey(key.plural, Key(binding.namespace, name)) for name in beside]
+
+
+def _left_by(binding: Binding) -> Iterator[str]:
+    """The clusters that the binding is on its way out of."""
+    return (task.from_cluster for task in binding.spec.graceful_eviction_tasks)
+
+
+def _is_placeable(binding: Binding) -> bool:
+    return binding.metadata.deletion_timestamp is None and binding.spec.placement is not None
+
+
+def _has_no_execute(cluster: Cluster) -> bool:
+    return any(taint.effect == "NoExecute" for taint in cluster.spec.taints)

@@ -1,0 +1,96 @@
+"""Tells what a decision has changed, and what it could not: events on the binding and on its template, and metrics.
+
+An event that would say the same again is not recorded: the condition that stands says it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.work import Binding, TargetCluster
+from leeward.controllers.scheduler.bindings import BindingKey, Bindings
+from leeward.core.decision import Decision
+from leeward.core.scheduling import Placed, Unplaceable
+from leeward.runtime.events import NORMAL, WARNING
+from leeward.runtime.identity import reference_of, template_of
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import Recorder
+
+EVICTED, NOT_EVICTED = "EvictWorkloadFromClusterSucceed", "EvictWorkloadFromClusterFailed"
+
+
+class Telling:
+    def __init__(self, bindings: Bindings, recorder: Recorder, metrics: Metrics) -> None:
+        self._bindings = bindings
+        self._recorder = recorder
+        self._metrics = metrics
+
+    def tell(self, key: BindingKey, before: Binding, after: Binding, decision: Decision) -> None:
+        abouts = (reference_of(self._bindings.resource(key), after), template_of(after))
+        for news in (*_of_scheduling(before, after, decision), *_of_evictions(before, decision)):
+            for about in abouts:
+                self._recorder.note(about, news.type, news.reason, news.message)
+        self._count(before, after, decision)
+
+    def _count(self, before: Binding, after: Binding, decision: Decision) -> None:
+        for news in _of_scheduling(before, after, decision):
+            result = "scheduled" if news.type == NORMAL else "error"
+            self._metrics.schedule_attempts.labels(result, "ReconcileSchedule").inc()
+        self._metrics.evictions.labels("success").inc(len(decision.evicted))
+        if decision.withdrawn:
+            self._metrics.evictions_withdrawn.inc()
+        if decision.held is not None and any(_of_holding(before, decision)):
+            self._metrics.evictions.labels("held").inc()
+            self._metrics.evictions_held.labels(decision.held.reason).inc()
+
+
+class _News(NamedTuple):
+    type: str
+    reason: str
+    message: str
+
+
+def _of_scheduling(before: Binding, after: Binding, decision: Decision) -> Iterator[_News]:
+    scheduled = find_condition(before.status.conditions, "Scheduled")
+    match decision.result:
+        case Placed() if after.spec.clusters != before.spec.clusters or scheduled is None:
+            message = f"Binding has been scheduled successfully. Result: {_describe(after.spec.clusters)}"
+            yield _News(NORMAL, "ScheduleBindingSucceed", message)
+        case Unplaceable(message=message) if not decision.foreign and _is_news(scheduled, message):
+            yield _News(WARNING, "ScheduleBindingFailed", message)
+        case _:
+            pass
+
+
+def _of_evictions(before: Binding, decision: Decision) -> Iterator[_News]:
+    for eviction in decision.evicted:
+        yield _News(NORMAL, EVICTED, f"Evicting from cluster {eviction.cluster}, {eviction.cause}.")
+    for cluster in decision.followed:
+        message = f"Leaving cluster {cluster}, which is well, for another affinity term, when all is healthy there."
+        yield _News(NORMAL, EVICTED, message)
+    for cluster in decision.finished:
+        yield _News(NORMAL, EVICTED, f"Evict from cluster {cluster} succeed.")
+    if decision.withdrawn:
+        back = ", ".join(decision.withdrawn)
+        message = f"Back with a healthy copy: {back}. The eviction from there is withdrawn."
+        yield _News(NORMAL, "EvictionWithdrawn", message)
+    if decision.returning:
+        parts = ", ".join(f"{count} to {cluster}" for cluster, count in sorted(decision.returning.items()))
+        message = f"Moving replicas back: {parts}. What they leave shrinks when they are healthy."
+        yield _News(NORMAL, "FailbackStarted", message)
+    yield from _of_holding(before, decision)
+
+
+def _of_holding(before: Binding, decision: Decision) -> Iterator[_News]:
+    known = find_condition(before.status.conditions, EVICTION_HELD_CONDITION)
+    if decision.held is not None and not decision.foreign_held and _is_news(known, decision.held.message):
+        yield _News(WARNING, NOT_EVICTED, decision.held.message)
+
+
+def _is_news(condition: Condition | None, message: str) -> bool:
+    return condition is None or condition.message != message
+
+
+def _describe(clusters: tuple[TargetCluster, ...]) -> str:
+    return "{" + ", ".join(f"{target.name}:{target.replicas}" for target in clusters) + "}"

@@ -1,0 +1,121 @@
+"""What makes a binding be looked at again: its own change, that of its Works, of a cluster, or of the brake.
+
+Bindings that wait for room, or for the brake, are looked at the later, the longer they have waited. Decides nothing.
+"""
+
+from datetime import datetime, timedelta
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION, HOME_ANNOTATION
+from leeward.api.resource import CLUSTERS
+from leeward.api.work import Binding, Work
+from leeward.controllers.scheduler.bindings import BindingKey, Bindings
+from leeward.controllers.scheduler.deciding import Deciding
+from leeward.core.failover.application import application_failover
+from leeward.core.failover.doubt import is_failing
+from leeward.core.pace import drain_budget
+from leeward.runtime.brake import BrakeView
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.queue import WorkQueue
+
+RETRY_UNSCHEDULABLE = timedelta(minutes=5)
+FIRST_BACKOFF_SECONDS = 1.0
+LAST_BACKOFF_SECONDS = 10.0
+
+
+class Waking:
+    def __init__(
+        self, plane: ControlPlane, bindings: Bindings, deciding: Deciding, queue: WorkQueue[BindingKey]
+    ) -> None:
+        self._plane = plane
+        self._bindings = bindings
+        self._deciding = deciding
+        self._queue = queue
+        self._attempts: dict[BindingKey, int] = {}
+
+    def start(self, brake: BrakeView) -> None:
+        self._deciding.after_stroke(self._add_next_in_line)
+        self._plane.informers.of(CLUSTERS).on_change(self._cluster_changed)
+        self._bindings.works.on_change(self._work_changed)
+        brake.on_change(self._add_all)
+        self._bindings.on_change(self._binding_changed)
+
+    def failed(self, key: BindingKey, now: datetime, wake_at: datetime | None) -> datetime:
+        """It found no place, or was held back. When to try again, if nothing changes."""
+        self._attempts[key] = self._attempts.get(key, 0) + 1
+        retry_at = now + RETRY_UNSCHEDULABLE
+        return retry_at if wake_at is None else min(retry_at, wake_at)
+
+    def settled(self, key: BindingKey) -> None:
+        self._attempts.pop(key, None)
+
+    def _add_next_in_line(self) -> None:
+        for key in self._deciding.next_in_line():
+            self._queue.add(key)
+
+    def _binding_changed(self, key: BindingKey, old: Binding | None, new: Binding | None) -> None:
+        beside = self._deciding.see_binding(key, old, new)
+        if new is not None:
+            self._queue.add(key)
+        self._add_next_in_line()
+        for other in beside:
+            binding = self._bindings.get(other)
+            if binding is not None and _is_waiting(binding):
+                self._queue.add(other)
+
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        self._deciding.see_cluster(old, new)
+        if old is None or new is None or _matters(old, new):
+            self._add_all()
+        elif is_failing(old) != is_failing(new) or old.status.resource_summary != new.status.resource_summary:
+            self._add_waiting()
+
+    def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        """What a Work reports can begin, end or withdraw an eviction; of others it changes nothing here."""
+        work = new or old
+        for key in () if work is None else self._bindings.keys_of_work(work):
+            binding = self._bindings.get(key)
+            if binding is not None and _depends_on_health(binding):
+                self._queue.add(key)
+
+    def _add_waiting(self) -> None:
+        now = self._plane.clock.now()
+        for key, binding in self._bindings.all():
+            if _is_waiting(binding):
+                self._queue.add_at(key, now + _backoff(self._attempts.get(key, 1)))
+
+    def _add_all(self) -> None:
+        for key, _ in self._bindings.all():
+            self._queue.add(key)
+
+
+def _backoff(attempts: int) -> timedelta:
+    """Karmada: pkg/scheduler/internal/queue; same."""
+    return timedelta(seconds=min(FIRST_BACKOFF_SECONDS * 2 ** min(attempts - 1, 30), LAST_BACKOFF_SECONDS))
+
+
+def _matters(old: Cluster, new: Cluster) -> bool:
+    """Whether a change of a cluster can change where anything goes."""
+    return (
+        old.spec != new.spec
+        or old.metadata.labels != new.metadata.labels
+        or old.is_being_deleted != new.is_being_deleted
+        or old.is_ready != new.is_ready
+        or drain_budget(old) != drain_budget(new)
+        or old.status.api_enablements != new.status.api_enablements
+    )
+
+
+def _depends_on_health(binding: Binding) -> bool:
+    return (
+        bool(binding.spec.graceful_eviction_tasks)
+        or application_failover(binding.spec) is not None
+        or HOME_ANNOTATION in binding.metadata.annotations
+    )
+
+
+def _is_waiting(binding: Binding) -> bool:
+    scheduled = find_condition(binding.status.conditions, "Scheduled")
+    held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+    return held is not None or (scheduled is not None and scheduled.status == "False")

@@ -1,0 +1,47 @@
+"""What a binding says of a decision: the conditions `Scheduled` and EvictionHeld, and what the scheduler has observed.
+
+Each part is written only by who decides it: what another process places or holds back is left as it is.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from leeward.api.meta import remove_condition, set_condition, wire_time
+from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.work import Binding, ResourceBindingStatus
+from leeward.core.decision import Decision
+from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
+
+
+def status_after(binding: Binding, decision: Decision, now: datetime) -> ResourceBindingStatus:
+    """The status of `binding`, to which the decision has been written."""
+    status = binding.status
+    if decision.foreign_held:
+        conditions = status.conditions
+    elif decision.held is not None:
+        conditions = set_condition(status.conditions, decision.held, now)
+    else:
+        conditions = remove_condition(status.conditions, EVICTION_HELD_CONDITION)
+    status = msgspec.structs.replace(status, conditions=conditions)
+    return status if decision.foreign else _scheduling_status(status, binding, decision, now)
+
+
+def _scheduling_status(
+    status: ResourceBindingStatus, binding: Binding, decision: Decision, now: datetime
+) -> ResourceBindingStatus:
+    """What the binding says of its scheduling. A result that stands is a success, also when its report was lost."""
+    generation = binding.metadata.generation
+    result = decision.result or Placed(decision.clusters, status.scheduler_observing_affinity_name)
+    conditions = set_condition(status.conditions, scheduled_condition(result), now)
+    if isinstance(result, Unplaceable):
+        return msgspec.structs.replace(status, conditions=conditions)
+    is_news = decision.result is not None and status.scheduler_observed_generation != generation
+    scheduled_at = wire_time(now) if is_news or status.last_scheduled_time is None else status.last_scheduled_time
+    return msgspec.structs.replace(
+        status,
+        conditions=conditions,
+        scheduler_observing_affinity_name=result.affinity_name,
+        scheduler_observed_generation=generation,
+        last_scheduled_time=scheduled_at,
+    )
