@@ -92,4 +92,4 @@ def test_a_scheduler_that_is_paused_is_replaced_and_stands_back_when_it_resumes(
     events = json.loads(fleet.kubectl("get", "events", "-o", "json"))["items"]
     scheduled = [e for e in events if e["reason"] == "ScheduleBindingSucceed"]
     assert [event["count"] for event in scheduled] == [1]
-    assert 'karmada_scheduler_schedule_attempts_total{result="scheduled"' in second.get("/metrics")
+    assert 'karmada_scheduler_schedule_attempts_total{result="success"' in second.get("/metrics")

@@ -15,7 +15,8 @@ from leeward.api.meta import Manifest, set_condition
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import AggregatedStatusItem, Binding, Work
-from leeward.client import AlreadyExists, NotFound, WorldError
+from leeward.client import AlreadyExists, Conflict, NotFound, WorldError
+from leeward.controllers.binding_events import BindingEvents
 from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover.evidence import trusted
@@ -30,7 +31,7 @@ class BindingController:
     def __init__(self, plane: ControlPlane, kind: BindingKind) -> None:
         self._plane = plane
         self._kind = kind
-        self._recorder = plane.recorder(kind.controller_name)
+        self._events = BindingEvents(plane, kind)
         self._bindings = plane.informers.of(kind.resource)
         self._clusters = plane.informers.of(CLUSTERS)
         self._works = plane.informers.of(WORKS)
@@ -55,9 +56,18 @@ class BindingController:
         template = await self._template(binding)
         if template is None:
             return None
+        started = self._plane.clock.monotonic()
         works, failures = await self._sync_works(binding, template)
-        await self._report_status(self._latest(binding), template, works)
+        self._plane.metrics.propagation.synced_works(self._plane.clock.monotonic() - started, failed=bool(failures))
+        try:
+            await self._report_status(self._latest(binding), template, works)
+        except Conflict:
+            raise
+        except WorldError as error:
+            self._events.not_aggregated(binding, error)
+            raise
         if failures:
+            self._events.not_synced(binding, failures)
             raise failures[0]
         return None
 
@@ -85,6 +95,7 @@ class BindingController:
         purging = _is_purging(binding, present)
         synced: dict[str, Work] = {}
         failures: list[WorldError] = []
+        has_written = False
         for cluster, manifest in desired.items():
             work = present.get(cluster)
             if work is None and self._is_leaving(cluster):
@@ -93,12 +104,16 @@ class BindingController:
                 continue
             try:
                 synced[cluster] = await self._sync_work(work, manifest)
+                has_written = has_written or synced[cluster] is not work
             except WorldError as error:
                 failures.append(error)
         for cluster, work in present.items():
             if cluster not in desired and work.metadata.deletion_timestamp is None:
                 evicted = cluster in evicted_from(binding.spec)
                 await self._delete_work(await self._preserve_nothing(work) if evicted else work)
+                has_written = True
+        if has_written and not failures:
+            self._events.synced(binding)
         return synced, failures
 
     def _is_leaving(self, cluster: str) -> bool:
@@ -169,6 +184,7 @@ class BindingController:
                 resource_version=binding.metadata.resource_version,
             )
             self._bindings.remember(updated)
+            self._events.aggregated(binding, items)
         await self._report_to_template(template, items)
 
     async def _report_to_template(self, template: Manifest, items: tuple[AggregatedStatusItem, ...]) -> None:

@@ -30,7 +30,7 @@ from leeward.api.resource import (
     Resource,
 )
 from leeward.api.work import Binding
-from leeward.client import AlreadyExists, Conflict
+from leeward.client import AlreadyExists, Conflict, WorldError
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
@@ -87,14 +87,40 @@ class Detector:
         template = templates.get(key.key.name, key.key.namespace)
         if template is None or "deletionTimestamp" in template["metadata"] or self._is_skipped(key):
             return None
+        started = self._plane.clock.monotonic()
         policy = keep_or_find_policy(
             template, claimed_by(template), self._policies.list(), self._cluster_policies.list()
         )
-        labels, annotations = claim(policy) if policy is not None else ({}, {})
-        template = await self._mark(resource, templates, template, claim_patch(template, labels, annotations))
-        if policy is not None:
-            await self._ensure_binding(resource, template, policy)
+        self._plane.metrics.propagation.matched_policy(self._plane.clock.monotonic() - started)
+        await self._apply(policy, resource, templates, template)
         return None
+
+    async def _apply(
+        self,
+        policy: AnyPropagationPolicy | None,
+        resource: Resource[Manifest],
+        templates: Informer[Manifest],
+        template: Manifest,
+    ) -> None:
+        """Claims the template for the policy, and keeps its binding; without one it is released."""
+        started, failed = self._plane.clock.monotonic(), True
+        try:
+            labels, annotations = claim(policy) if policy is not None else ({}, {})
+            template = await self._mark(resource, templates, template, claim_patch(template, labels, annotations))
+            if policy is not None:
+                await self._ensure_binding(resource, template, policy)
+            failed = False
+        except Conflict:
+            raise
+        except WorldError as error:
+            if policy is not None:
+                message = f"Apply policy({_name(policy)}) failed: {error}"
+                self._recorder.warning(resource, template, "ApplyPolicyFailed", message)
+            raise
+        finally:
+            if policy is not None:
+                seconds = self._plane.clock.monotonic() - started
+                self._plane.metrics.propagation.applied_policy(seconds, failed=failed)
 
     def _is_skipped(self, key: TemplateKey) -> bool:
         namespace = key.key.namespace

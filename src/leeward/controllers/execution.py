@@ -10,6 +10,8 @@ L3). Only of Works whose end was seen here, for a control plane that was restore
 Karmada: pkg/controllers/execution, pkg/util/objectwatcher.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 import msgspec
@@ -28,6 +30,7 @@ from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.propagation_metrics import Write
 
 RETRY_SECONDS = 1.0
 MAX_REMEMBERED = 10_000
@@ -66,6 +69,7 @@ class ExecutionController:
         return await self._apply_all(work)
 
     async def _apply_all(self, work: Work) -> datetime | None:
+        started = self._plane.clock.monotonic()
         problems: list[str] = []
         for manifest in work.spec.workload.manifests:
             try:
@@ -74,6 +78,7 @@ class ExecutionController:
                 raise
             except (UnknownKind, ApiError, Foreign) as error:
                 problems.append(f"{manifest['kind']} {key_of(manifest)}: {error}")
+        self._plane.metrics.propagation.synced_member(self._plane.clock.monotonic() - started, failed=bool(problems))
         applied = _applied(work, problems)
         is_news = work.applied is None or work.applied.message != applied.message
         await self._set_conditions(work, _dispatching(suspended=False), applied)
@@ -103,14 +108,26 @@ class ExecutionController:
                 "remove it there, or set conflictResolution: Overwrite in the policy"
             )
         if not self._is_as_desired(resource, observed, desired):
-            self._note(work, resource, await client.update(resource, merge(desired, observed), key.name, key.namespace))
+            with self._counted("update", desired):
+                updated = await client.update(resource, merge(desired, observed), key.name, key.namespace)
+            self._note(work, resource, updated)
 
     async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
         try:
-            created = await self._member.server.client.create(resource, desired, key_of(desired).namespace)
+            with self._counted("create", desired):
+                created = await self._member.server.client.create(resource, desired, key_of(desired).namespace)
         except AlreadyExists as error:
             raise Conflict(error.status) from error
         self._note(work, resource, created)
+
+    @contextmanager
+    def _counted(self, write: Write, manifest: Manifest) -> Generator[None, None, None]:
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            self._plane.metrics.propagation.wrote(write, manifest, self._member.name, failed=failed)
 
     def _is_as_desired(self, resource: Resource[Manifest], observed: Manifest, desired: Manifest) -> bool:
         """Whether the object has all that is desired, and nobody has changed it since it was written here."""
@@ -174,7 +191,8 @@ class ExecutionController:
             if not self._works.owns(work, observed):
                 return False
             if "deletionTimestamp" not in observed["metadata"]:
-                await client.delete(resource, key.name, key.namespace, uid=observed["metadata"]["uid"])
+                with self._counted("delete", manifest):
+                    await client.delete(resource, key.name, key.namespace, uid=observed["metadata"]["uid"])
                 await client.get(resource, key.name, key.namespace)
         except NotFound:
             return False

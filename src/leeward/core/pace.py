@@ -74,6 +74,11 @@ class Pace(Generic[K]):
         self._waiting.pop(key, None)
         self._rate.give_back(key)
 
+    @property
+    def waiting(self) -> int:
+        """How many wait for their turn."""
+        return len(self._waiting) + self._rate.waiting
+
     def next_in_line(self, fleet: Mapping[str, Cluster]) -> Iterator[K]:
         """Those that waited for a budget, as many as have room now."""
         room: dict[str, int | None] = {}
@@ -139,6 +144,10 @@ class _Rate:
         self._free_from = max(now + self._interval * evictions, self._free_from or now)
         self._forget_unused()
         return None
+
+    @property
+    def waiting(self) -> int:
+        return len(self._reserved)
 
     def give_back(self, key: Hashable) -> None:
         if self._reserved.pop(key, None) is not None:

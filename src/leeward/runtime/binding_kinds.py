@@ -21,6 +21,7 @@ class BindingKind:
     resource: Resource[Any]
     finalizer: str
     controller_name: str
+    status_controller_name: str
 
     def key_of_work(self, work: Work) -> Key | None:
         """The binding that a Work belongs to; None for a Work of something else, or outside an execution space."""
@@ -34,7 +35,12 @@ class BindingKind:
         return Key("", name) if name else None
 
 
-RESOURCE_BINDING = BindingKind(RESOURCE_BINDINGS, BINDING_CONTROLLER_FINALIZER, "binding-controller")
+RESOURCE_BINDING = BindingKind(
+    RESOURCE_BINDINGS, BINDING_CONTROLLER_FINALIZER, "binding-controller", "resource-binding-status-controller"
+)
 CLUSTER_RESOURCE_BINDING = BindingKind(
-    CLUSTER_RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER, "cluster-resource-binding-controller"
+    CLUSTER_RESOURCE_BINDINGS,
+    CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER,
+    "cluster-resource-binding-controller",
+    "cluster-resource-binding-status-controller",
 )

@@ -4,8 +4,14 @@ from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from leeward.runtime.propagation_metrics import PropagationMetrics
+
 Amount = Literal["cpu", "memory", "pod"]
 AmountKind = Literal["allocatable", "allocated"]
+EVICTION_QUEUE = "resource-eviction"
+"""The name, in metrics, of what waits to leave a cluster."""
+SCHEDULING_BUCKETS = tuple(0.001 * 2**exponent for exponent in range(15))
+"""In seconds: from a millisecond to sixteen, doubling; as Karmada's."""
 
 
 class Metrics:
@@ -33,7 +39,7 @@ class Metrics:
             "leeward_brake_engaged", "1 while no automatic eviction may start", registry=self.registry
         )
         self.evictions = Counter(
-            "eviction_processing", "Evictions of a binding from a cluster", ("result",), registry=self.registry
+            "eviction_processing", "Evictions of a binding from a cluster", ("name", "result"), registry=self.registry
         )
         self.evictions_held = Counter(
             "leeward_evictions_held", "Evictions that were due and held back", ("reason",), registry=self.registry
@@ -60,6 +66,33 @@ class Metrics:
             for resource, unit in (("cpu", "number"), ("memory", "bytes"), ("pod", "number"))
             for kind in ("allocatable", "allocated")
         }
+        self.eviction_queue = Gauge(
+            "eviction_queue_depth",
+            "Bindings that wait for their turn to leave a cluster",
+            ("name",),
+            registry=self.registry,
+        )
+        self.eviction_seconds = Histogram(
+            "eviction_processing_latency_seconds",
+            "From taking a binding that has to leave a cluster to having written where it goes",
+            ("name",),
+            registry=self.registry,
+            buckets=SCHEDULING_BUCKETS,
+        )
+        self.propagation = PropagationMetrics(self.registry)
+        self.scheduling_seconds = Histogram(
+            "karmada_scheduler_e2e_scheduling_duration_seconds",
+            "From taking a binding to having written where it goes",
+            ("result", "schedule_type"),
+            registry=self.registry,
+            buckets=SCHEDULING_BUCKETS,
+        )
+        self.queue_incoming = Counter(
+            "karmada_scheduler_queue_incoming_bindings",
+            "Bindings to be looked at, by what made it necessary",
+            ("event",),
+            registry=self.registry,
+        )
         self.schedule_attempts = Counter(
             "karmada_scheduler_schedule_attempts",
             "Attempts to place a binding",

@@ -41,6 +41,7 @@ class Scheduler:
         for informer in (self._clusters, self._bindings.works, self._bindings.informer(key)):
             await informer.wait_synced()
         await self._brake.wait_synced()
+        started = self._plane.clock.monotonic()
         decided = await self._deciding.decide(key)
         if decided is None:
             self._waking.settled(key)
@@ -48,6 +49,7 @@ class Scheduler:
         binding, decision = decided
         now = self._plane.clock.now()
         placed = await self._writing.write_placement(key, binding, decision)
+        self._telling.measure(decision, self._plane.clock.monotonic() - started)
         # What was placed is told before its status is written: should that fail, the next attempt has nothing to tell.
         if placed is not binding:
             self._telling.tell(key, binding, placed, decision)

@@ -86,6 +86,11 @@ class Deciding:
             self._pace.forget(key)
         return self._see_in_group(key, old, new)
 
+    @property
+    def waiting(self) -> int:
+        """How many bindings wait for their turn to leave a cluster."""
+        return self._pace.waiting
+
     def next_in_line(self) -> Iterator[BindingKey]:
         """Those that waited for a budget and have room now."""
         return self._pace.next_in_line(self._fleet)

@@ -14,9 +14,10 @@ from leeward.core.decision import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.runtime.events import NORMAL, WARNING
 from leeward.runtime.identity import reference_of, template_of
-from leeward.runtime.metrics import Metrics
+from leeward.runtime.metrics import EVICTION_QUEUE, Metrics
 from leeward.runtime.plane import Recorder
 
+RECONCILE = "ReconcileSchedule"
 EVICTED, NOT_EVICTED = "EvictWorkloadFromClusterSucceed", "EvictWorkloadFromClusterFailed"
 
 
@@ -33,15 +34,23 @@ class Telling:
                 self._recorder.note(about, news.type, news.reason, news.message)
         self._count(before, after, decision)
 
+    def measure(self, decision: Decision, seconds: float) -> None:
+        """How long it took to decide and to write it."""
+        if decision.result is not None:
+            result = "success" if isinstance(decision.result, Placed) else "error"
+            self._metrics.scheduling_seconds.labels(result, RECONCILE).observe(seconds)
+        if decision.evicted:
+            self._metrics.eviction_seconds.labels(EVICTION_QUEUE).observe(seconds)
+
     def _count(self, before: Binding, after: Binding, decision: Decision) -> None:
         for news in _of_scheduling(before, after, decision):
-            result = "scheduled" if news.type == NORMAL else "error"
-            self._metrics.schedule_attempts.labels(result, "ReconcileSchedule").inc()
-        self._metrics.evictions.labels("success").inc(len(decision.evicted))
+            result = "success" if news.type == NORMAL else "error"
+            self._metrics.schedule_attempts.labels(result, RECONCILE).inc()
+        self._metrics.evictions.labels(EVICTION_QUEUE, "success").inc(len(decision.evicted))
         if decision.withdrawn:
             self._metrics.evictions_withdrawn.inc()
         if decision.held is not None and any(_of_holding(before, decision)):
-            self._metrics.evictions.labels("held").inc()
+            self._metrics.evictions.labels(EVICTION_QUEUE, "held").inc()
             self._metrics.evictions_held.labels(decision.held.reason).inc()
 
 

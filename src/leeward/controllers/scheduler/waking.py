@@ -16,6 +16,7 @@ from leeward.core.failover.application import application_failover
 from leeward.core.failover.doubt import is_failing
 from leeward.core.pace import drain_budget
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.metrics import EVICTION_QUEUE
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.queue import WorkQueue
 
@@ -38,7 +39,7 @@ class Waking:
         self._deciding.after_stroke(self._add_next_in_line)
         self._plane.informers.of(CLUSTERS).on_change(self._cluster_changed)
         self._bindings.works.on_change(self._work_changed)
-        brake.on_change(self._add_all)
+        brake.on_change(self._brake_changed)
         self._bindings.on_change(self._binding_changed)
 
     def failed(self, key: BindingKey, now: datetime, wake_at: datetime | None) -> datetime:
@@ -51,23 +52,24 @@ class Waking:
         self._attempts.pop(key, None)
 
     def _add_next_in_line(self) -> None:
+        self._plane.metrics.eviction_queue.labels(EVICTION_QUEUE).set(self._deciding.waiting)
         for key in self._deciding.next_in_line():
             self._queue.add(key)
 
     def _binding_changed(self, key: BindingKey, old: Binding | None, new: Binding | None) -> None:
         beside = self._deciding.see_binding(key, old, new)
         if new is not None:
-            self._queue.add(key)
+            self._add(key, "Add" if old is None else "Update")
         self._add_next_in_line()
         for other in beside:
             binding = self._bindings.get(other)
             if binding is not None and _is_waiting(binding):
-                self._queue.add(other)
+                self._add(other, "Update")
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         self._deciding.see_cluster(old, new)
         if old is None or new is None or _matters(old, new):
-            self._add_all()
+            self._add_all("Cluster")
         elif is_failing(old) != is_failing(new) or old.status.resource_summary != new.status.resource_summary:
             self._add_waiting()
 
@@ -77,7 +79,10 @@ class Waking:
         for key in () if work is None else self._bindings.keys_of_work(work):
             binding = self._bindings.get(key)
             if binding is not None and _depends_on_health(binding):
-                self._queue.add(key)
+                self._add(key, "Work")
+
+    def _brake_changed(self) -> None:
+        self._add_all("Brake")
 
     def _add_waiting(self) -> None:
         now = self._plane.clock.now()
@@ -85,9 +90,13 @@ class Waking:
             if _is_waiting(binding):
                 self._queue.add_at(key, now + _backoff(self._attempts.get(key, 1)))
 
-    def _add_all(self) -> None:
+    def _add_all(self, event: str) -> None:
         for key, _ in self._bindings.all():
-            self._queue.add(key)
+            self._add(key, event)
+
+    def _add(self, key: BindingKey, event: str) -> None:
+        self._plane.metrics.queue_incoming.labels(event).inc()
+        self._queue.add(key)
 
 
 def _backoff(attempts: int) -> timedelta:

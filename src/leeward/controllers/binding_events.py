@@ -1,0 +1,58 @@
+"""What the binding controller tells, on a binding and on its template: Works that were brought up to date, and health.
+
+A success is told when it has changed something; of a status, when what counts in it has: whether it is applied, and
+its health. (Karmada tells every sync and every update of a status.) A failure is told whenever it happens.
+"""
+
+from collections.abc import Sequence
+
+from leeward.api.work import AggregatedStatusItem, Binding
+from leeward.client import Conflict, WorldError
+from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.events import NORMAL, WARNING
+from leeward.runtime.identity import key_of, reference_of, template_of
+from leeward.runtime.plane import ControlPlane, Recorder
+
+
+class BindingEvents:
+    def __init__(self, plane: ControlPlane, kind: BindingKind) -> None:
+        self._kind = kind
+        self._works = plane.recorder(kind.controller_name)
+        self._status = plane.recorder(kind.status_controller_name)
+
+    def synced(self, binding: Binding) -> None:
+        message = f"Sync work of {self._name(binding)} successful."
+        self._tell(self._works, binding, NORMAL, "SyncWorkSucceed", message)
+
+    def not_synced(self, binding: Binding, errors: Sequence[WorldError]) -> None:
+        """A conflict is no failure: it is tried again at once."""
+        problems = "; ".join(dict.fromkeys(str(error) for error in errors if not isinstance(error, Conflict)))
+        if problems:
+            message = f"Sync work of {self._name(binding)}: {problems}"
+            self._tell(self._works, binding, WARNING, "SyncWorkFailed", message)
+
+    def aggregated(self, binding: Binding, items: Sequence[AggregatedStatusItem]) -> None:
+        """`binding` as it was before `items` were written to it."""
+        if _what_counts(items) != _what_counts(binding.status.aggregated_status):
+            listed = ", ".join(map(_describe, items)) or "it is nowhere"
+            message = f"Update {self._name(binding)} with AggregatedStatus successfully: {listed}."
+            self._tell(self._status, binding, NORMAL, "AggregateStatusSucceed", message)
+
+    def not_aggregated(self, binding: Binding, error: WorldError) -> None:
+        message = f"Update {self._name(binding)} with AggregatedStatus: {error}"
+        self._tell(self._status, binding, WARNING, "AggregateStatusFailed", message)
+
+    def _name(self, binding: Binding) -> str:
+        return f"{self._kind.resource.kind}({key_of(binding)})"
+
+    def _tell(self, recorder: Recorder, binding: Binding, event_type: str, reason: str, message: str) -> None:
+        for about in (reference_of(self._kind.resource, binding), template_of(binding)):
+            recorder.note(about, event_type, reason, message)
+
+
+def _what_counts(items: Sequence[AggregatedStatusItem]) -> list[tuple[str, bool | None, str]]:
+    return [(item.cluster_name, item.applied, item.health) for item in items]
+
+
+def _describe(item: AggregatedStatusItem) -> str:
+    return f"{item.cluster_name} {'not applied' if item.applied is False else item.health or 'Unknown'}"

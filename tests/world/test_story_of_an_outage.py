@@ -1,0 +1,101 @@
+"""The story of an outage, as events and conditions tell it to someone who was asleep; and what is measured of it."""
+
+from leeward.api.core import Event
+from leeward.api.resource import EVENTS
+from leeward.sim.world import Mode, World
+from tests.world.stories import apply, by_weight, deployment, play, policy, scenario
+
+FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
+NGINX = "nginx-deployment"
+
+
+async def told(world: World, kind: str, name: str) -> list[tuple[str, str]]:
+    """Reasons and messages of the events about an object, in the order in which they were told last."""
+    events: list[Event] = [
+        event
+        for namespace in ("default", "karmada-system")
+        for event in (await world.client.list(EVENTS, namespace)).items
+        if (event.involved_object.kind, event.involved_object.name) == (kind, name)
+    ]
+    return [(event.reason, event.message) for event in sorted(events, key=lambda e: int(e.metadata.resource_version))]
+
+
+def metric(world: World, sample: str, **labels: str) -> float:
+    return world.metrics.registry.get_sample_value(sample, labels) or 0.0
+
+
+def test_a_failover_is_told_of_the_cluster_the_binding_and_the_template() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, *scenario("divided.yaml"))
+        await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
+        await world.sleep(30)
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned(NGINX) == {"member2": 3})
+        await world.sleep(120)
+        of_cluster = await told(world, "Cluster", "member1")
+        assert ("ClusterNotReachable", "Ready is now False: cluster is not reachable") in of_cluster
+        tainted = [message for reason, message in of_cluster if reason == "TaintClusterSucceed"]
+        assert [effect for effect in ("NoSchedule", "NoExecute") if effect in tainted[-1]] == [
+            "NoSchedule",
+            "NoExecute",
+        ]
+        for kind, name in (("ResourceBinding", NGINX), ("Deployment", "nginx")):
+            of_it = await told(world, kind, name)
+            assert ("SyncWorkSucceed", "Sync work of ResourceBinding(default/nginx-deployment) successful.") in of_it
+            of_it = [(reason, message) for reason, message in of_it if "Binding" in reason or "Evict" in reason]
+            assert [reason for reason, _ in of_it] == [
+                "ScheduleBindingSucceed",
+                "ScheduleBindingSucceed",
+                "EvictWorkloadFromClusterSucceed",
+                "EvictWorkloadFromClusterSucceed",
+            ], kind
+            assert of_it[1][1].endswith("Result: {member2:3}")
+            assert of_it[2][1].startswith("Evicting from cluster member1, which has the taint cluster.karmada.io/not-")
+            assert of_it[3][1] == "Evict from cluster member1 succeed."
+
+    play(story)
+
+
+def test_health_is_told_when_it_changes() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, *scenario("divided.yaml"))
+        await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
+        await world.sleep(60)
+        messages = [m for reason, m in await told(world, "Deployment", "nginx") if reason == "AggregateStatusSucceed"]
+        assert messages[-1].endswith("successfully: member1 Healthy, member2 Healthy.")
+        count = len(messages)
+        await world.sleep(600)
+        again = [m for reason, m in await told(world, "Deployment", "nginx") if reason == "AggregateStatusSucceed"]
+        assert len(again) == count, "and then no more"
+
+    play(story)
+
+
+def test_a_failover_is_measured() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))
+        await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)
+        await world.sleep(30)
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned("web-deployment") == {"member2": 3})
+        await world.sleep(60)
+        name = "resource-eviction"
+        assert metric(world, "eviction_processing_total", name=name, result="success") == 1
+        assert metric(world, "eviction_processing_latency_seconds_count", name=name) == 1
+        assert metric(world, "eviction_queue_depth", name=name) == 0
+        assert metric(world, "policy_apply_attempts_total", result="success") >= 1
+        assert metric(world, "binding_sync_work_duration_seconds_count", result="success") >= 2
+        assert metric(world, "work_sync_workload_duration_seconds_count", result="success") >= 3
+        kind = {"apiversion": "apps/v1", "kind": "Deployment"}
+        created = [
+            metric(world, "create_resource_to_cluster", result="success", member_cluster=member, **kind)
+            for member in ("member1", "member2")
+        ]
+        assert created == [1, 1]
+        assert metric(world, "update_resource_to_cluster", result="success", member_cluster="member2", **kind) == 1
+        scheduled = {"result": "success", "schedule_type": "ReconcileSchedule"}
+        assert metric(world, "karmada_scheduler_e2e_scheduling_duration_seconds_count", **scheduled) == 2
+        assert metric(world, "karmada_scheduler_schedule_attempts_total", **scheduled) == 2
+        assert metric(world, "karmada_scheduler_queue_incoming_bindings_total", event="Add") == 1
+
+    play(story)
