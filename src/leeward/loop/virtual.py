@@ -24,11 +24,16 @@ class DeadlockError(RuntimeError):
     """Every task waits, and no timer will ever fire."""
 
 
-class _JumpingSelector(selectors.BaseSelector):
-    """Never waits: it moves the loop's clock by the time that it was asked to wait."""
+class EndlessError(RuntimeError):
+    """The loop has turned more often than it may."""
 
-    def __init__(self) -> None:
+
+class _JumpingSelector(selectors.BaseSelector):
+    """Never waits: it moves the loop's clock by the time that it was asked to wait. It is asked once each turn."""
+
+    def __init__(self, turns: float) -> None:
         self.elapsed = 0.0
+        self._turns_left = turns
         self._keys: dict[Any, selectors.SelectorKey] = {}
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
@@ -42,6 +47,9 @@ class _JumpingSelector(selectors.BaseSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise DeadlockError("every task waits and no timer is set")
+        self._turns_left -= 1
+        if self._turns_left < 0:
+            raise EndlessError(f"it has not ended after {self.elapsed:.3f} virtual seconds, and has turned too often")
         self.elapsed = _nanoseconds(round((self.elapsed + max(timeout, 0.0)) * 1e9))
         return []
 
@@ -59,12 +67,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     A timer never fires before its time, not even by a rounding error: whoever waits for what is left of a deadline
     would else wait for ever smaller rests without end. `ties` draws which of several timers of the same instant fires
-    first, by delaying each up to a microsecond; without it they fire on the dot. Tasks can end in mid-sentence, with
-    their `Life`.
+    first, by delaying each up to a microsecond; without it they fire on the dot. `turns` is how often it may look for
+    what is next, which bounds parties that keep each other awake. Tasks can end in mid-sentence, with their `Life`.
     """
 
-    def __init__(self, ties: random.Random | None = None) -> None:
-        self._jumping = _JumpingSelector()
+    def __init__(self, ties: random.Random | None = None, turns: float = math.inf) -> None:
+        self._jumping = _JumpingSelector(turns)
         self._ties = ties
         super().__init__(self._jumping)
         self.set_task_factory(freezable)  # type: ignore[arg-type]
@@ -79,7 +87,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return super().call_at(_nanoseconds(math.ceil(when * 1e9) + later), callback, *args, context=context)
 
 
-def run_virtual(main: Coroutine[Any, Any, T], ties: random.Random | None = None) -> T:
-    """Runs `main` to its end on a fresh `VirtualLoop`. Raises: DeadlockError."""
-    with asyncio.Runner(loop_factory=lambda: VirtualLoop(ties)) as runner:
+def run_virtual(main: Coroutine[Any, Any, T], ties: random.Random | None = None, turns: float = math.inf) -> T:
+    """Runs `main` to its end on a fresh `VirtualLoop`. Raises: DeadlockError, EndlessError."""
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(ties, turns)) as runner:
         return runner.run(main)

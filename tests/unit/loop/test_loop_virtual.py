@@ -8,7 +8,7 @@ import pytest
 
 from leeward.loop.clock import VirtualClock, sleep_until
 from leeward.loop.randomness import Randomness
-from leeward.loop.virtual import DeadlockError, run_virtual
+from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
 
 
 def test_an_hour_takes_no_time_and_both_clocks_move_by_it() -> None:
@@ -54,3 +54,17 @@ def test_the_same_seed_draws_the_same() -> None:
 
     assert draw(1) == draw(1) != draw(2)
     assert 10 <= draw(3)[2] <= 11
+
+
+def test_parties_that_keep_each_other_awake_are_broken_off() -> None:
+    async def main() -> None:
+        awake = asyncio.Event()
+
+        def wake() -> None:
+            asyncio.get_running_loop().call_soon(wake)
+
+        wake()
+        await awake.wait()
+
+    with pytest.raises(EndlessError, match="has turned too often"):
+        run_virtual(main(), turns=1000)

@@ -63,7 +63,7 @@ def _campaign(seeds: range, processes: int, stories: Path) -> int:
         for problem in report.problems:
             print(f"seed {report.seed}: {problem}", flush=True)
     print(_summary(campaign, time.monotonic() - began))
-    for report in campaign.failed[:STORIES]:
+    for report in sorted(campaign.failed, key=lambda report: report.seed)[:STORIES]:
         run = play(draw_history(report.seed))
         if run.violations:
             print("", _cut_down(run, stories), sep="\n")

@@ -18,7 +18,7 @@ from typing import Any
 from leeward.apiserver.handler import User
 from leeward.client import Request
 from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
+from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
 from leeward.manager.timing import Timing
 from leeward.sim.histories.checkers import CHECKERS, RequestsChecker, Scene, Violation
 from leeward.sim.histories.convergence import unsettled
@@ -51,6 +51,8 @@ SYNC_SECONDS = 0.001
 LOOK_SECONDS = 5.0
 MARGIN_SECONDS = 1.0
 USERS_SECONDS = 420.0
+MOST_TURNS = 400_000
+"""Of the loop; the longest histories need a tenth of it."""
 TIMINGS: dict[Pace, Timing] = {
     "karmada": Timing.karmada(),
     "brisk": Timing(
@@ -84,17 +86,23 @@ class Run:
 
 
 def play(history: History) -> Run:
-    """Plays it from its beginning to its end. The cyclic garbage collector rests meanwhile: it knows no seed."""
+    """Plays it from its beginning to its end, or until it is clear that it has none.
+
+    The cyclic garbage collector rests meanwhile: it knows no seed.
+    """
+    player = Player(history)
     level = logging.root.manager.disable
     logging.disable(logging.WARNING)
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return run_virtual(Player(history).play(), random.Random(f"ties {history.seed}"))
+        return run_virtual(player.play(), random.Random(f"ties {history.seed}"), MOST_TURNS)
+    except (DeadlockError, EndlessError) as error:
+        return player.broken_off(error)
     finally:
         logging.disable(level)
-        gc.collect()
         if collecting:
+            gc.collect()
             gc.enable()
 
 
@@ -132,6 +140,13 @@ class Player(logging.Handler):
                 self._found([Violation("L1", journal.now(), f"the world does not begin: {error}")])
             finally:
                 logging.getLogger("leeward").removeHandler(self)
+        self._run.trace_hash, self._run.writes = journal.trace_hash, journal.count
+        return self._run
+
+    def broken_off(self, error: Exception) -> Run:
+        """What can be said of a history that came to no end."""
+        journal = self._world.journal
+        self._run.violations.append(Violation("BUG", self._run.seconds, f"the history has no end: {error}"))
         self._run.trace_hash, self._run.writes = journal.trace_hash, journal.count
         return self._run
 
