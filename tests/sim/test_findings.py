@@ -29,3 +29,9 @@ def test_with_directly_an_application_comes_back_after_both_of_its_clusters_were
         MemberStops(at=125, lasts=120, member="m2"),
     )
     assert plays(*steps) == []
+
+
+def test_a_pull_cluster_that_is_dead_leaves_and_takes_nothing_that_others_wrote_along() -> None:
+    """The finalizers of its Works were taken off without naming the version that was seen (seeds 23 and 27)."""
+    steps = (Deploy(at=45, app="web", plan=BOTH, replicas=2), MemberStops(at=80, lasts=90, member="m2"))
+    assert plays(*steps, Rejoin(at=140, cluster="m2")) == []

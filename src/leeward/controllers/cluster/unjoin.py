@@ -27,7 +27,7 @@ async def _take_back(client: Client, cluster: Cluster, works: Sequence[Work]) ->
         try:
             if work.metadata.deletion_timestamp is None:
                 await client.delete(WORKS, work.name, work.namespace, uid=work.metadata.uid)
-            if cluster.spec.sync_mode == "Pull" and not cluster.is_ready:
+            elif cluster.spec.sync_mode == "Pull" and not cluster.is_ready:
                 await _strip(client, work)
         except NotFound:
             continue
@@ -37,7 +37,7 @@ async def _strip(client: Client, work: Work) -> None:
     finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
     if len(finalizers) < len(work.metadata.finalizers):
         patch = {"metadata": {"finalizers": finalizers or None}}
-        await client.patch(WORKS, work.name, patch, work.namespace)
+        await client.patch(WORKS, work.name, patch, work.namespace, resource_version=work.metadata.resource_version)
 
 
 async def _remove_space(client: Client, name: str) -> bool:
