@@ -198,10 +198,16 @@ class Client:
         await self._request("DELETE", resource.path(namespace, name), body=codec.encode(options))
 
     async def raw(
-        self, method: str, path: str, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS, body: bytes = b""
+        self,
+        method: str,
+        path: str,
+        *,
+        timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
+        body: bytes = b"",
+        accept: str = "application/json",
     ) -> Response:
         """Any path; the answer as it is, whatever its code. Raises: Unreachable."""
-        request = Request(method, path, headers=self._headers, body=body)
+        request = Request(method, path, headers={**self._headers, "accept": accept}, body=body)
         return await self._transport.send(request, timeout_seconds=timeout_seconds)
 
     async def close(self) -> None:

@@ -1,46 +1,19 @@
 """Which kinds an API server offers: from `apiVersion` and `kind` to the path where they live.
 
-Plain discovery (`/api`, `/apis`, one document per group version), because every server has it. "Could not ask" is an
-error, never an empty answer.
+All kinds are asked for in two requests where the server knows aggregated discovery, else in one for each group
+version. "Could not ask" is an error, never an empty answer.
 """
 
 import asyncio
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-import msgspec
-
-from leeward.api import codec
 from leeward.api.cluster import APIEnablement, APIResource
 from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
-from leeward.client import Client, Undecodable, WorldError
+from leeward.client import Client, WorldError
 from leeward.client.errors import error_of
-
-
-class _ApiVersions(msgspec.Struct):
-    versions: list[str] = []
-
-
-class _GroupVersion(msgspec.Struct, rename="camel"):
-    group_version: str
-
-
-class _Group(msgspec.Struct):
-    versions: list[_GroupVersion] = []
-
-
-class _Groups(msgspec.Struct):
-    groups: list[_Group] = []
-
-
-class _ApiResource(msgspec.Struct):
-    name: str
-    kind: str
-    namespaced: bool = False
-
-
-class _Resources(msgspec.Struct):
-    resources: list[_ApiResource] = []
+from leeward.runtime.offers import ACCEPT, OfferedResource, read_resources, read_root
 
 
 class Offer(NamedTuple):
@@ -74,49 +47,50 @@ class Discovery:
         return self._kinds[api_version, kind]
 
     async def offer(self) -> Offer:
-        """All kinds. Of a group that does not answer, what it offered before. Raises: WorldError."""
-        core = await self._get("/api", _ApiVersions)
-        groups = await self._get("/apis", _Groups)
-        versions = [*core.versions, *(v.group_version for group in groups.groups for v in group.versions)]
-        answers = await asyncio.gather(*(self._group_version(v) for v in versions), return_exceptions=True)
-        failed: list[str] = []
-        for version, answer in zip(versions, answers, strict=True):
-            if isinstance(answer, WorldError):
-                failed.append(version)
-            elif isinstance(answer, BaseException):
-                raise answer
-            else:
-                self._offered[version] = _enablement(version, answer)
-        found = tuple(self._offered[version] for version in sorted(versions) if version in self._offered)
-        return Offer(found, tuple(failed))
+        """All kinds. Of a group that does not answer, what it offered before. Raises: WorldError.
 
-    async def _group_version(self, api_version: str) -> list[_ApiResource]:
+        Karmada: client-go's ServerGroupsAndResources; same, down to a group version that is stale.
+        """
+        found = {**await self._below("/api"), **await self._below("/apis")}
+        for version, resources in found.items():
+            if resources is not None:
+                self._offered[version] = _enablement(version, resources)
+        enablements = tuple(self._offered[version] for version in sorted(found) if version in self._offered)
+        return Offer(enablements, tuple(version for version, resources in found.items() if resources is None))
+
+    async def _below(self, path: str) -> Mapping[str, Sequence[OfferedResource] | None]:
+        """By group version; None for one that does not answer."""
+        root = read_root(await self._get(path, ACCEPT))
+        if isinstance(root, Mapping):
+            return root
+        return dict(zip(root, await asyncio.gather(*map(self._group_version_or_none, root)), strict=True))
+
+    async def _group_version_or_none(self, api_version: str) -> Sequence[OfferedResource] | None:
+        try:
+            return await self._group_version(api_version)
+        except WorldError:
+            return None
+
+    async def _group_version(self, api_version: str) -> Sequence[OfferedResource]:
         path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
         response = await self._client.raw("GET", path)
         if response.code == 404:
             return []
         if response.code >= 400:
             raise error_of(response.code, response.body)
-        return _read(response.body, _Resources).resources
+        return read_resources(response.body)
 
-    async def _get(self, path: str, as_type: type[Any]) -> Any:
-        response = await self._client.raw("GET", path)
+    async def _get(self, path: str, accept: str) -> bytes:
+        response = await self._client.raw("GET", path, accept=accept)
         if response.code >= 400:
             raise error_of(response.code, response.body)
-        return _read(response.body, as_type)
+        return response.body
 
 
 class UnknownKind(WorldError):
     """The server answered, and does not offer the kind."""
 
 
-def _enablement(version: str, resources: list[_ApiResource]) -> APIEnablement:
+def _enablement(version: str, resources: Sequence[OfferedResource]) -> APIEnablement:
     found = (APIResource(name=r.name, kind=r.kind) for r in resources if "/" not in r.name)
     return APIEnablement(group_version=version, resources=tuple(sorted(found, key=lambda resource: resource.name)))
-
-
-def _read(body: bytes, as_type: type[Any]) -> Any:
-    try:
-        return codec.decode(body, as_type)
-    except codec.DecodeError as error:
-        raise Undecodable(f"discovery: {error}") from error
