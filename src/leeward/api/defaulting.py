@@ -8,13 +8,13 @@ every policy. Works' manifests are not touched here.
 """
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, cast
 
 from leeward.api import names
+from leeward.api.codec import copy_manifest
 from leeward.api.meta import Manifest, format_time
 from leeward.api.rules.texts import label_value_fault
 
@@ -47,7 +47,7 @@ def apply_defaults(manifest: Manifest, settings: DefaultingSettings, old: Manife
 def _default_policy(
     manifest: Manifest, settings: DefaultingSettings, old: Manifest | None, *, id_label: str, finalizer: str
 ) -> Manifest:
-    policy = deepcopy(manifest)
+    policy = copy_manifest(manifest)
     _default_propagation_spec(_child(policy, "spec"), settings)
     metadata = _child(policy, "metadata")
     _default_selector_namespaces(policy)
@@ -113,7 +113,7 @@ def _concerns(toleration: Manifest, taint_key: str) -> bool:
 
 
 def _default_override_policy(manifest: Manifest, settings: DefaultingSettings, old: Manifest | None) -> Manifest:
-    policy = deepcopy(manifest)
+    policy = copy_manifest(manifest)
     _default_selector_namespaces(policy)
     return policy
 
@@ -134,7 +134,7 @@ def _default_id(manifest: Manifest, settings: DefaultingSettings, old: Manifest 
 
 
 def _default_cluster(manifest: Manifest, settings: DefaultingSettings, old: Manifest | None) -> Manifest:
-    cluster = deepcopy(manifest)
+    cluster = copy_manifest(manifest)
     spec = _child(cluster, "spec")
     if spec.get("resourceModels"):
         _standardise_models(spec)

@@ -3,10 +3,10 @@
 Idempotent over restarts: what is there already stays, and a definition is only written when it differs.
 """
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
+from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.apiserver.authorization.bootstrap import bootstrap_bindings, bootstrap_roles
 from leeward.apiserver.catalog import Catalog
@@ -43,7 +43,7 @@ async def install_definitions(writer: Writer, kind: Kind, definitions: Definitio
     """Creates or updates the given definitions, and settles them. Raises: Refused, Unfit for broken ones."""
     for manifest in wanted:
         name = manifest["metadata"]["name"]
-        decoded = decode_object(kind, copy.deepcopy(manifest), "Ignore").manifest
+        decoded = decode_object(kind, codec.copy_manifest(manifest), "Ignore").manifest
         if writer.store.head(f"{PREFIX}/{name}") is None:
             await writer.create(kind, "", decoded, SERVER, dry_run=False)
         else:

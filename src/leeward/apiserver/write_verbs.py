@@ -1,9 +1,9 @@
 """The verbs that write: create, update, patch and apply, on objects and on their scale."""
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from leeward.api import codec
 from leeward.api.meta import Manifest, format_time
 from leeward.api.status import Problem
 from leeward.apiserver import refusals
@@ -111,7 +111,7 @@ class WriteVerbs:
             now = "" if target.subresource == "scale" else format_time(self.clock.now())
             merged = applied(kind, live, config, call.manager, target.subresource, now, options.force)
             owners = merged["metadata"]["managedFields"]
-            decoded = _fit_patched(kind, copy.deepcopy(merged), options.field_validation)
+            decoded = _fit_patched(kind, codec.copy_manifest(merged), options.field_validation)
             decoded.manifest["metadata"]["managedFields"] = owners
             return decoded.manifest
 

@@ -44,6 +44,7 @@ class Definitions:
         self._store = store
         self._catalog = catalog
         self._kind = definition_kind
+        self._decoded: dict[str, tuple[int, ReadOnlyManifest]] = {}
 
     def serve_stored(self) -> None:
         """Serves what was defined before a restart."""
@@ -140,11 +141,18 @@ class Definitions:
         conflict = name_conflict(definition, self._accepted())
         self._catalog.install(name, () if conflict else kinds_of(definition))
 
-    def _accepted(self) -> list[Manifest]:
+    def _accepted(self) -> list[ReadOnlyManifest]:
         return [definition for definition in self._stored() if is_accepted(definition)]
 
-    def _stored(self) -> list[Manifest]:
-        return [codec.decode_manifest(record.value) for record in self._store.list(PREFIX).records]
+    def _stored(self) -> list[ReadOnlyManifest]:
+        """Decodes what has changed since the last time."""
+        before, self._decoded = self._decoded, {}
+        for record in self._store.list(PREFIX).records:
+            known = before.get(record.key)
+            if known is None or known[0] != record.revision:
+                known = (record.revision, codec.decode_manifest(record.value))
+            self._decoded[record.key] = known
+        return [definition for _, definition in self._decoded.values()]
 
 
 async def delete_quietly(deleter: Deleter, kind: Kind, metadata: dict[str, Any]) -> None:

@@ -6,8 +6,10 @@ Pure: `kinds_of` and `settled_status` are functions of the definition and of the
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
+from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver.catalog import version_rank
 from leeward.apiserver.custom.jsonpath import Find, compile_path
@@ -24,6 +26,7 @@ _TERMINATING = (
     "InstanceDeletionPending",
     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 )
+MOST_SCHEMAS = 256
 PREFIX = "/apiextensions.k8s.io/customresourcedefinitions/"
 
 
@@ -64,7 +67,7 @@ def kinds_of(definition: ReadOnlyManifest) -> tuple[Kind, ...]:
 
 def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any]) -> Kind:
     spec, names = definition["spec"], names_of(definition)
-    schema = StructuralSchema(section(version, "schema").get("openAPIV3Schema") or {})
+    schema = _schema_of(codec.encode(section(version, "schema").get("openAPIV3Schema") or {}))
     subresources = section(version, "subresources")
     has_status = "status" in subresources
     return Kind(
@@ -92,6 +95,12 @@ def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any]) -> Kind:
         deprecation=_deprecation(spec, names.kind, version),
         terminating=is_terminating(definition),
     )
+
+
+@lru_cache(maxsize=MOST_SCHEMAS)
+def _schema_of(schema: bytes) -> StructuralSchema:
+    """Compiled once, however often a definition is written or served again."""
+    return StructuralSchema(codec.decode_manifest(schema))
 
 
 def _deprecation(spec: Mapping[str, Any], kind: str, version: Mapping[str, Any]) -> str:

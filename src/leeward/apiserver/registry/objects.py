@@ -4,7 +4,6 @@ A stored value begins with its kind and apiVersion, then the metadata: so that a
 both, is the same bytes with another beginning.
 """
 
-import copy
 from typing import Any, cast
 
 from leeward.api import codec
@@ -18,7 +17,7 @@ _METADATA = b'"metadata":'
 def encode_stored(kind: Kind, manifest: Manifest, revision: int) -> bytes:
     """The value to store at `revision`."""
     if kind.view is not None:
-        manifest = copy.deepcopy(manifest)
+        manifest = codec.copy_manifest(manifest)
         kind.view.store(manifest)
     metadata = {**manifest["metadata"], "resourceVersion": str(revision)}
     rest = {key: value for key, value in manifest.items() if key not in ("kind", "apiVersion", "metadata")}

@@ -1,9 +1,9 @@
 """The questions that may be asked of any manifest. None of these functions changes its arguments."""
 
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any, cast
 
+from leeward.api.codec import copy_manifest
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem, Health, ReplicaRequirements
 from leeward.core.interpreter.fields import value_at
@@ -34,7 +34,7 @@ def replicas_of(template: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | 
 
 def revise_replicas(manifest: ReadOnlyManifest, replicas: int) -> Manifest:
     """The manifest with another number of replicas; a kind without replicas is left as it is."""
-    revised = _copy(manifest)
+    revised = copy_manifest(manifest)
     rule = rules_of(manifest).revise
     if rule is not None:
         rule(revised, replicas)
@@ -67,7 +67,7 @@ def aggregate_status(template: ReadOnlyManifest, items: Sequence[AggregatedStatu
 
 def retain(desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
     """`desired` with the fields of its kind that the member owns, as they are there."""
-    retained = _copy(desired)
+    retained = copy_manifest(desired)
     rule = rules_of(desired).retain
     if rule is not None:
         rule(retained, observed)
@@ -76,7 +76,7 @@ def retain(desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
 
 def prune(manifest: ReadOnlyManifest) -> Manifest:
     """What may be propagated: without status and without what the control plane itself has put in."""
-    pruned = _copy(manifest)
+    pruned = copy_manifest(manifest)
     pruned.pop("status", None)
     metadata = value_at(pruned, "metadata")
     if isinstance(metadata, dict):
@@ -86,10 +86,6 @@ def prune(manifest: ReadOnlyManifest) -> Manifest:
     if rule is not None:
         rule(pruned)
     return pruned
-
-
-def _copy(manifest: ReadOnlyManifest) -> Manifest:
-    return deepcopy(dict(manifest))
 
 
 def _says(value: Any) -> Any:

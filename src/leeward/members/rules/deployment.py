@@ -1,10 +1,10 @@
 """A Deployment: its ReplicaSets by revision, how big each should be, and the ReplicaSet of a new revision."""
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from leeward.api.codec import copy_manifest
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import int_at, mapping_at, text_at, value_at
 from leeward.members.rules import rolling
@@ -85,7 +85,7 @@ def _size(replica_set: ReadOnlyManifest) -> Size:
 
 
 def render_replica_set(deployment: ReadOnlyManifest, replicas: int, revision: int) -> Manifest:
-    template = deepcopy(dict(template_of(deployment)))
+    template = copy_manifest(template_of(deployment))
     label = {HASH_LABEL: template_hash(template)}
     labels = {**mapping_at(template, "metadata", "labels"), **label}
     selector = mapping_at(deployment, "spec", "selector")

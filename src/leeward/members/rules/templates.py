@@ -2,9 +2,8 @@
 
 import hashlib
 from collections.abc import Mapping
-from copy import deepcopy
 
-from leeward.api.codec import canonical
+from leeward.api.codec import canonical, copy_manifest
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import mapping_at, text_at
 from leeward.members.rules.owners import owner_reference
@@ -47,5 +46,5 @@ def render_pod(owner: ReadOnlyManifest, labels: Mapping[str, str] | None = None,
             **({"annotations": annotations} if annotations else {}),
             "ownerReferences": [owner_reference(owner)],
         },
-        "spec": deepcopy(dict(mapping_at(template, "spec"))),
+        "spec": copy_manifest(mapping_at(template, "spec")),
     }
