@@ -1,6 +1,6 @@
 """What has to hold once nothing fails any more: the world is as users want it (L1), and nothing is left over (L3)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from leeward.api.meta import Manifest, annotations_of, find_condition
 from leeward.api.names import (
@@ -15,20 +15,20 @@ from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, replicas_of
 from leeward.sim.histories.manifests import NAMESPACE
-from leeward.sim.histories.truth import HOME, TEMPLATES, Truth, is_execution_space
+from leeward.sim.histories.truth import HOME, TEMPLATES, Change, Truth, is_execution_space
 
 POLICIES = "/policy.karmada.io/propagationpolicies/"
 KINDS = {"Deployment": TEMPLATES[0], "ConfigMap": TEMPLATES[1]}
 
 
-def unsettled(scene: Scene, members: Mapping[str, str]) -> list[str]:
-    """What is not yet as it has to be. `members` by name, with their mode."""
+def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str] = ()) -> list[str]:
+    """What is not yet as it has to be. `members` by name, with their mode; what `forsaken` ones run is left alone."""
     truth = scene.truth
     problems = [*_clusters(truth, members), *_bindings(truth), *_works(truth)]
     for key, binding in truth.bindings.items():
         problems += [f"{key}: {problem}" for problem in _binding(truth, key, binding)]
     for name in members:
-        if name not in scene.restored:
+        if name not in scene.restored and name not in forsaken:
             problems += _left_over(truth, name)
     return problems
 
@@ -120,6 +120,14 @@ def _copy(
 
 def _image(manifest: Manifest) -> str:
     return manifest["spec"]["template"]["spec"]["containers"][0]["image"]
+
+
+def forsakes(truth: Truth, change: Change) -> str | None:
+    """The member whose Work goes without being taken back: a dead cluster that leaves keeps what it runs."""
+    if change.kind != "/work.karmada.io/works/" or change.new is not None:
+        return None
+    cluster = truth.clusters.get(cluster_of_execution_space(change.key.namespace))
+    return cluster.name if cluster is not None and cluster.is_being_deleted and not cluster.is_ready else None
 
 
 def _works(truth: Truth) -> Iterator[str]:

@@ -1,16 +1,17 @@
 """Draws a history from a seed: a fleet, applications, what users do with them, and what fails meanwhile.
 
 How long a fault lasts is drawn around the moments at which something happens because of it: noticed, tainted, evicted,
-past its grace. That is where the rare situations are.
+past its grace. That is where the rare situations are. One history in two has a drama, too (`dramas.py`).
 """
 
 import random
 from collections.abc import Sequence
 
-from leeward.manager.timing import Timing
+from leeward.sim.histories.dramas import Dramas, moments
 from leeward.sim.histories.model import (
     AgentIsKilled,
     AnyFault,
+    AnyStep,
     AnyUserStep,
     ApiServerIsKilled,
     ClockIsWrong,
@@ -53,6 +54,9 @@ from leeward.sim.weather import MISHAPS
 FIRST_DEPLOY, LAST_DEPLOY = 40.0, 70.0
 FIRST_FAULT, LAST_FAULT = 60.0, 240.0
 KILL_STEPS = 400
+DRAMA_SHARE = 0.5
+LARGE_CPU = 7
+LARGE_REPLICAS_OF_A_MEMBER = 2
 
 
 def draw_history(seed: int) -> History:
@@ -76,7 +80,10 @@ class Drawing:
         faults = [self._fault() for _ in range(self._draw.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
         self._crises = [self._crisis(fault) for fault in faults]
         faults += [self._fault() for _ in range(self._draw.choice((0, 0, 1, 2)))]
-        steps = [*self._deploys(), *self._wishes(), *faults]
+        deploys = self._deploys()
+        steps = [*deploys, *self._wishes(), *faults]
+        if self._draw.random() < DRAMA_SHARE:
+            steps += self._drama(self._draw.choice(deploys))
         return History(
             seed=self._seed,
             members=tuple(self._members.items()),
@@ -86,20 +93,29 @@ class Drawing:
             revisions=self._draw.choice((0, 0, 0, 20)),
         )
 
-    def _deploys(self) -> list[AnyUserStep]:
+    def _drama(self, hero: Deploy) -> Sequence[AnyStep]:
+        dramas = Dramas(self._draw, TIMINGS[self._pace], self._members)
+        return dramas.drama(hero, lambda at: self._changes(at, hero.app))
+
+    def _deploys(self) -> list[Deploy]:
         return [self._deploy(app) for app in self._apps]
 
     def _deploy(self, app: str) -> Deploy:
-        """Large replicas only where the capacity of members counts: there may be room for a part of them."""
+        """Large replicas only where the capacity of members counts: there may be room for a part of them.
+
+        One less than there is room for, and each member that is lost leaves some of them no place to go.
+        """
         plan = self._plan()
         heeds_room = plan.division in ("Dynamic", "Aggregated") and app not in self._configs
+        cpu = self._draw.choice((1, LARGE_CPU)) if heeds_room else 1
+        most = LARGE_REPLICAS_OF_A_MEMBER * len(plan.clusters) - 1
         return Deploy(
             at=self._at(FIRST_DEPLOY, LAST_DEPLOY),
             app=app,
             plan=plan,
-            replicas=self._draw.choice((1, 2, 3, 4, 6)),
+            replicas=self._draw.choice((1, 2, 3, 4, 6) if cpu == 1 else (2, most, most)),
             config=app in self._configs,
-            cpu=self._draw.choice((1, 7)) if heeds_room else 1,
+            cpu=cpu,
         )
 
     def _wishes(self) -> list[AnyUserStep]:
@@ -114,6 +130,17 @@ class Drawing:
         if self._draw.random() < 0.6:
             at = self._draw.choice(self._crises)
         wishes: list[AnyUserStep] = [
+            *self._changes(at, app),
+            Maintain(at=at, cluster=member, lasts=self._lasts()),
+            Rejoin(at=at, cluster=member),
+            Meddle(at=at, app=app, cluster=member, delete=self._draw.random() < 0.5),
+            Squat(at=self._at(FIRST_DEPLOY - 5, LAST_FAULT), app=app, cluster=member, config=app in self._configs),
+        ]
+        return self._draw.choice(wishes)
+
+    def _changes(self, at: float, app: str) -> Sequence[AnyUserStep]:
+        """What may be wanted of an application."""
+        return (
             Scale(at=at, app=app, replicas=self._draw.randrange(0, 8)),
             Scale(at=at, app=app, replicas=self._draw.randrange(1, 8)),
             Release(at=at, app=app, version=self._draw.randrange(2, 9)),
@@ -122,12 +149,7 @@ class Drawing:
             Recreate(at=at, app=app, replicas=self._draw.randrange(1, 6)),
             RecreatePolicy(at=at, app=app),
             Rebalance(at=at, app=app),
-            Maintain(at=at, cluster=member, lasts=self._lasts()),
-            Rejoin(at=at, cluster=member),
-            Meddle(at=at, app=app, cluster=member, delete=self._draw.random() < 0.5),
-            Squat(at=self._at(FIRST_DEPLOY - 5, LAST_FAULT), app=app, cluster=member, config=app in self._configs),
-        ]
-        return self._draw.choice(wishes)
+        )
 
     def _plan(self) -> Plan:
         names = sorted(self._members)
@@ -245,11 +267,3 @@ class Drawing:
 
     def _app(self) -> str:
         return self._draw.choice(self._apps)
-
-
-def moments(timing: Timing) -> tuple[float, ...]:
-    """Seconds after a member's death: hardly noticed, Ready is False, tainted, evicted, past the grace."""
-    noticed = timing.cluster_status_update_frequency + timing.cluster_failure_threshold
-    tainted = noticed + timing.failover_eviction_timeout
-    evicted = tainted + timing.default_not_ready_toleration_seconds
-    return (5.0, noticed, tainted, evicted, evicted + 10, evicted + timing.graceful_eviction_timeout)

@@ -21,7 +21,7 @@ from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
 from leeward.manager.timing import Timing
 from leeward.sim.histories.checkers import CHECKERS, RequestsChecker, Scene, Violation
-from leeward.sim.histories.convergence import unsettled
+from leeward.sim.histories.convergence import forsakes, unsettled
 from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.model import (
     AnyStep,
@@ -125,6 +125,7 @@ class Player(logging.Handler):
         self._requests = RequestsChecker(self._scene)
         self._stopped = asyncio.Event()
         self._noise: list[Write] = []
+        self._forsaken: set[str] = set()
 
     async def play(self) -> Run:
         journal = self._world.journal
@@ -212,15 +213,15 @@ class Player(logging.Handler):
     async def _converge(self) -> None:
         members = dict(self._history.members)
         ends_at = self._world.seconds + bound_seconds(self._world.timing)
-        problems = unsettled(self._scene, members)
+        problems = unsettled(self._scene, members, self._forsaken)
         while problems and self._world.seconds < ends_at:
             await asyncio.sleep(LOOK_SECONDS)
-            problems = unsettled(self._scene, members)
+            problems = unsettled(self._scene, members, self._forsaken)
         if problems:
             self._found([Violation("L1", self._world.seconds, "; ".join(problems[:4]))])
             return
         await self._fall_silent()
-        problems = unsettled(self._scene, members)
+        problems = unsettled(self._scene, members, self._forsaken)
         if problems:
             self._found([Violation("L1", self._world.seconds, "settled, but not for long: " + "; ".join(problems[:4]))])
 
@@ -240,6 +241,8 @@ class Player(logging.Handler):
 
     def _check(self, change: Change) -> None:
         self._rare.look(change)
+        if (member := forsakes(self._truth, change)) is not None:
+            self._forsaken.add(member)
         for checker in self._checkers:
             self._found(checker.look(change))
 

@@ -17,6 +17,7 @@ from leeward.api.names import (
     cluster_of_execution_space,
 )
 from leeward.api.work import ResourceBinding, Work
+from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
 from leeward.sim.histories.model import (
     ApiServerIsKilled,
@@ -119,6 +120,7 @@ class RareSituations:
     def __init__(self, reached: Counter[str], truth: Truth) -> None:
         self._reached = reached
         self._truth = truth
+        self._meddled: dict[tuple[str, Key], int] = {}
 
     def told(self, what: str) -> None:
         """Something that only its place knows of."""
@@ -163,8 +165,8 @@ class RareSituations:
                 after = "since" in change.new.get("data", {})
                 if before != after:
                     yield "the brake is engaged" if after else "the brake is released"
-            case _ if change.kind in TEMPLATES and change.old is not None and change.new is not None:
-                if "meddled" in _labels(change.old) and "meddled" not in _labels(change.new):
+            case _ if change.kind == TEMPLATES[0] and change.old is not None and change.new is not None:
+                if self._is_mended(change):
                     yield "a copy that a user changed by hand is mended"
             case _:
                 pass
@@ -223,6 +225,14 @@ class RareSituations:
             yield "a Work is deleted while its cluster is dead"
         if new.applied is not None and new.applied.status == "False":
             yield "a Work cannot be applied"
+
+    def _is_mended(self, change: Change) -> bool:
+        """Whether it asks for as many replicas again as before somebody meddled with it; the label may stay."""
+        copy, before, after = (change.place, change.key), change.old["spec"]["replicas"], change.new["spec"]["replicas"]
+        if "meddled" in _labels(change.new) and "meddled" not in _labels(change.old):
+            self._meddled[copy] = before
+            return False
+        return before != after and self._meddled.get(copy) == after
 
     def _runs_something(self, member: str) -> bool:
         return any(key.namespace == "default" for kind in TEMPLATES for key in self._truth.of(kind, member))
