@@ -64,6 +64,8 @@ _EMPTY: Mapping[str, Any] = {"string": "", "bool": False, "int32": 0, "int64": 0
 
 def complete(structure: Structure, value: Any) -> None:
     """Puts the fields in that are always written."""
+    if structure.form == "any":
+        return
     if isinstance(value, dict):
         mapping = cast(dict[str, Any], value)
         for name in structure.always:

@@ -145,9 +145,7 @@ def decode_object(kind: Kind, manifest: Manifest, field_validation: str, repeate
 
 
 def _fit_builtin(kind: Kind, manifest: Manifest) -> list[str]:
-    """For built-in kinds null is the same as absent."""
     unknown = fit(kind.structure, manifest)
-    _drop_nulls(manifest)
     _clean_metadata(manifest)
     complete(kind.structure, manifest)
     return unknown
@@ -157,11 +155,11 @@ def _fit_custom(schema: Schema, manifest: Manifest) -> list[str]:
     metadata = structure_of("ObjectMeta")
     assert metadata is not None
     unknown = [f"metadata.{path}" for path in fit(metadata, section(manifest, "metadata"))]
-    _drop_nulls(section(manifest, "metadata"))
     _clean_metadata(manifest)
-    unknown += schema.unknown_fields(manifest)
-    schema.prune(manifest)
-    return unknown
+    foreign = schema.unknown_fields(manifest)
+    if foreign:
+        schema.prune(manifest)
+    return unknown + foreign
 
 
 def _load(body: bytes, content_type: str) -> Any:
@@ -201,19 +199,6 @@ def _clean_metadata(manifest: Manifest) -> None:
 def cannot_handle(kind: Kind, unfit: Unfit) -> Refused:
     """The answer to a create or update with an object that does not fit."""
     return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {unfit}')
-
-
-def _drop_nulls(value: Any) -> None:
-    """For built-in kinds null is the same as absent."""
-    if isinstance(value, dict):
-        mapping = cast(dict[str, Any], value)
-        for key in [key for key, item in mapping.items() if item is None]:
-            del mapping[key]
-        for item in mapping.values():
-            _drop_nulls(item)
-    elif isinstance(value, list):
-        for item in cast(list[Any], value):
-            _drop_nulls(item)
 
 
 def _unknown_in_no_version(manifest: Manifest) -> list[str]:

@@ -1,5 +1,7 @@
 """Reading an object of a built-in kind as its structure: unknown fields go, and types must be right.
 
+For built-in kinds null is the same as absent, so it goes, too.
+
 What does not fit is told in the words of the JSON decoder of Kubernetes, which clients show to their users.
 """
 
@@ -19,6 +21,8 @@ _CLOCK = (
     (r"\d{4}", "2006"), ("-", "-"), (r"(0[1-9]|1[0-2])", "01"), ("-", "-"), (r"\d\d", "02"), ("T", "T"),
     (r"\d\d", "15"), (":", ":"), (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"),
 )  # fmt: skip
+_WHOLE_SECONDS = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\dZ")
+_NULL = b"null"
 _ZONE = (r"(Z|[+-]\d\d:\d\d)$", "Z07:00")
 _QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _INT_BITS = {"int32": 31, "int64": 63}
@@ -31,7 +35,10 @@ class Misfit(Exception):
 
 
 def fit(structure: Structure, value: Any) -> list[str]:
-    """Drops unknown fields from `value` in place and returns their paths, in the order of the text. Raises: Misfit."""
+    """Drops unknown fields and nulls from `value` in place; returns the paths of the former, in the order of the text.
+
+    Raises: Misfit.
+    """
     return list(_fit(structure, value, _Place(structure.type, "", "")))
 
 
@@ -73,7 +80,8 @@ def go_type(structure: Structure) -> str:
 def _fit(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
     match structure.form:
         case "any":
-            return
+            if _NULL in codec.encode(value):
+                _drop_nulls(value)
         case "list":
             yield from _fit_list(structure, value, place)
         case "scalar":
@@ -102,8 +110,22 @@ def _fit_map(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
         if child is None:
             del mapping[name]
             yield where.path
-        elif mapping[name] is not None:
+        elif mapping[name] is None:
+            del mapping[name]
+        else:
             yield from _fit_child(mapping, name, child, where)
+
+
+def _drop_nulls(value: Any) -> None:
+    if isinstance(value, dict):
+        mapping = cast(dict[str, Any], value)
+        for key in [key for key, item in mapping.items() if item is None]:
+            del mapping[key]
+        for item in mapping.values():
+            _drop_nulls(item)
+    elif isinstance(value, list):
+        for item in cast(list[Any], value):
+            _drop_nulls(item)
 
 
 def _fit_child(owner: Any, key: Any, child: Structure, place: _Place) -> Iterator[str]:
@@ -178,6 +200,8 @@ def _read_time(kind: str, value: Any) -> str:
     if not isinstance(value, str):
         raise Misfit(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
     exact = kind == "microtime"
+    if not exact and _WHOLE_SECONDS.fullmatch(value):
+        return value
     fraction = (r"\.\d{6}", ".000000") if exact else (r"(\.\d+)?", "")
     rest = value
     for pattern, part in (*_CLOCK, fraction, _ZONE):
