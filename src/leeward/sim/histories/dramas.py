@@ -29,7 +29,6 @@ FIRST, LAST = 85.0, 200.0
 """When a drama may begin: its application runs by then."""
 KILL_STEPS = 150
 CUT_OFF_SHARE = 0.15
-FAULTS_SHARE = 0.5
 
 
 class Dramas:
@@ -48,10 +47,9 @@ class Dramas:
         left_at = at + self._seconds_until_eviction(hero)
         lasts = left_at - at + self._draw.uniform(10, self._timing.graceful_eviction_timeout + 20)
         middle = round(left_at + self._draw.uniform(-2, self._timing.pod_startup_seconds), 3)
-        second = (
-            self._fault(victim, middle) if self._draw.random() < FAULTS_SHARE else self._draw.choice(wishes(middle))
-        )
-        return self._death(at, round(lasts, 3), victim), second
+        wish, fault = self._draw.choice(wishes(middle)), self._fault(victim, middle)
+        interruptions = self._draw.choice(((wish,), (fault,), (wish, fault)))
+        return self._death(at, round(lasts, 3), victim), *interruptions
 
     def _seconds_until_eviction(self, hero: Deploy) -> float:
         timing = self._timing

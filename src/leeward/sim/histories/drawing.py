@@ -1,7 +1,7 @@
 """Draws a history from a seed: a fleet, applications, what users do with them, and what fails meanwhile.
 
 How long a fault lasts is drawn around the moments at which something happens because of it: noticed, tainted, evicted,
-past its grace. That is where the rare situations are. One history in two has a drama, too (`dramas.py`).
+past its grace. That is where the rare situations are. Two histories in three have a drama, too (`dramas.py`).
 """
 
 import random
@@ -54,7 +54,7 @@ from leeward.sim.weather import MISHAPS
 FIRST_DEPLOY, LAST_DEPLOY = 40.0, 70.0
 FIRST_FAULT, LAST_FAULT = 60.0, 240.0
 KILL_STEPS = 400
-DRAMA_SHARE = 0.5
+DRAMA_SHARE = 0.65
 LARGE_CPU = 7
 LARGE_REPLICAS_OF_A_MEMBER = 2
 
