@@ -29,8 +29,9 @@ crash: setup  ## kill a real server N times while clients write, and account for
 worlds: setup  ## search small worlds, every order of events (STATES=100000)
 	@$(BIN)/python -m leeward.sim.small --states $(or $(STATES),100000)
 
-sim: setup  ## play N random histories of faults against the whole product, and check every invariant (N=100)
-	@$(BIN)/python -m leeward.sim --campaign $(or $(N),100) --seed $(or $(SEED),0)
+sim: setup  ## play N random histories of faults against the whole product, and check every invariant (N=300)
+	@$(BIN)/pytest -n auto --dist worksteal -p no:cacheprovider tests/sim
+	@$(BIN)/python -m leeward.sim --campaign $(or $(N),300) --seed $(or $(SEED),0)
 
 check: setup  ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check $(CODE)
