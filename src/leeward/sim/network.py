@@ -1,8 +1,9 @@
 """The network between the parties of a world: links that can be cut, hang, be slow, and have weather."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.inprocess import InProcessTransport
@@ -74,14 +75,18 @@ class Link:
         return self._waits.pop(wait, False) is False
 
 
+Answering = Coroutine[Any, Any, Response | StreamResponse]
+
+
 class Place:
     """Where a server is found: empty while it is stopped, another one after a restart.
 
     A server with a life works in that life, whatever becomes of those who ask; without one, in the asker's task.
-    `witness` sees every request that arrives.
+    `witness` sees every request that arrives; `audit` does the answering, so that it sees what comes of it.
     """
 
     witness: Callable[[Request, User], None] | None = None
+    audit: Callable[[Request, Callable[[], Answering]], Answering] | None = None
 
     def __init__(self) -> None:
         self.link = Link()
@@ -108,13 +113,18 @@ class Place:
             raise Unreachable("connection refused")
         if self.witness is not None:
             self.witness(request, user)
-        work = self._server.handle(request, user)
+        work = self._answer(self._server, request, user)
         if self._life is None:
             return await work
         answering = asyncio.get_running_loop().create_task(work, context=self._life.context())
         self._answering[answering] = request
         answering.add_done_callback(self._answering.pop)
         return await asyncio.shield(answering)
+
+    def _answer(self, server: Handler, request: Request, user: User) -> Answering:
+        if self.audit is None:
+            return server.handle(request, user)
+        return self.audit(request, lambda: server.handle(request, user))
 
 
 class LinkedTransport:

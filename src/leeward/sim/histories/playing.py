@@ -20,7 +20,7 @@ from leeward.client import Request
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
 from leeward.manager.timing import Timing
-from leeward.sim.histories.checkers import CHECKERS, RequestsChecker, Scene, Violation
+from leeward.sim.histories.checkers import CHECKERS, RequestsChecker, Scene, ServerAudit, Violation
 from leeward.sim.histories.convergence import forsakes, unsettled
 from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.model import (
@@ -260,6 +260,9 @@ class Player(logging.Handler):
                 self._notice(name, request)
 
             place.witness = witness
+
+        audit = ServerAudit(self._scene, self._world.journal, self._found)
+        self._world.place.audit = audit.of
 
     def _notice(self, place: str, request: Request) -> None:
         """Rare situations that only the network knows of."""

@@ -8,10 +8,13 @@ the decisions that they judge.
     requests    S5       what is asked of the API servers
     readiness   C1       how fast a cluster's word changes
     stores      D3, D8   revisions, finalizers, uids
+    answers     D1, D2, D4   what the API server answers
+    watches     D5       what it tells those who watch
 
 What has to hold in the end is in `histories/convergence.py` (L1, L3, L5).
 """
 
+from leeward.sim.histories.checkers.audit import ServerAudit
 from leeward.sim.histories.checkers.copies import CopiesChecker
 from leeward.sim.histories.checkers.evictions import EvictionsChecker
 from leeward.sim.histories.checkers.members import MembersChecker
@@ -21,6 +24,6 @@ from leeward.sim.histories.checkers.requests import RequestsChecker
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.checkers.stores import StoresChecker
 
-__all__ = ["CHECKERS", "RequestsChecker", "Scene", "Violation"]
+__all__ = ["CHECKERS", "RequestsChecker", "Scene", "ServerAudit", "Violation"]
 
 CHECKERS = (CopiesChecker, EvictionsChecker, PlacementsChecker, MembersChecker, ReadinessChecker, StoresChecker)

@@ -1,0 +1,82 @@
+"""Planted bugs of the API server, for the checkers that judge it: each breaks one promise of the store."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+from leeward.apiserver.registry.writing import Writer
+from leeward.apiserver.store import Record, Store
+from leeward.apiserver.store.medium import Loaded
+from leeward.apiserver.store.watch import Watcher
+
+EVERY = 7
+
+
+def _acknowledge_before_the_sync() -> Any:
+    """Writers are told before the medium was asked."""
+    enqueue = Store._enqueue  # pyright: ignore[reportPrivateUsage]
+
+    def hasty(self: Store, record: Record) -> asyncio.Future[Record]:
+        done = enqueue(self, record)
+        done.set_result(record)
+        return done
+
+    return mock.patch.object(Store, "_enqueue", hasty)
+
+
+def _forget_at_a_restart() -> Any:
+    """The last writes before a crash are not read again."""
+    replay = Store._replay  # pyright: ignore[reportPrivateUsage]
+
+    def forgetful(self: Store, loaded: Loaded) -> None:
+        kept: Sequence[Record] = loaded.records[:-EVERY] if len(loaded.records) > 2 * EVERY else loaded.records
+        replay(self, replace(loaded, records=kept))
+
+    return mock.patch.object(Store, "_replay", forgetful)
+
+
+def _overwrite_on_conflict() -> Any:
+    """The version that a writer names is not compared."""
+
+    def careless(*_: object) -> None:
+        return None
+
+    return mock.patch.object(Writer, "_check_identity", careless)
+
+
+def _swallow_an_event() -> Any:
+    """A watch leaves out one record in seven."""
+    advance = Watcher._advance  # pyright: ignore[reportPrivateUsage]
+
+    def swallowing(self: Watcher) -> Record | None:
+        record = advance(self)
+        return advance(self) if record is not None and record.revision % EVERY == 0 else record
+
+    return mock.patch.object(Watcher, "_advance", swallowing)
+
+
+def _repeat_an_event() -> Any:
+    """A watch tells one record in seven twice."""
+    advance = Watcher._advance  # pyright: ignore[reportPrivateUsage]
+    told: set[tuple[Watcher, int]] = set()
+
+    def repeating(self: Watcher) -> Record | None:
+        record = advance(self)
+        if record is not None and record.revision % EVERY == 0 and (self, record.revision) not in told:
+            told.add((self, record.revision))
+            self._position = record.revision - 1  # pyright: ignore[reportPrivateUsage]
+        return record
+
+    return mock.patch.object(Watcher, "_advance", repeating)
+
+
+SERVER_BUGS: Mapping[str, tuple[Callable[[], Any], str]] = {
+    "acknowledge before the sync": (_acknowledge_before_the_sync, "D1"),
+    "forget at a restart": (_forget_at_a_restart, "D4"),
+    "overwrite on conflict": (_overwrite_on_conflict, "D4"),
+    "swallow an event": (_swallow_an_event, "D5"),
+    "repeat an event": (_repeat_an_event, "D5"),
+}
+"""How each is planted, and which invariant is seen to be broken: what a restart loses (D1) as an answer that is old."""
