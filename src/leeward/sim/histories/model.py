@@ -233,7 +233,8 @@ class ClockIsWrong(Fault, frozen=True, kw_only=True):
 
 class History(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One history. `sync_seconds` is how long a commit of the control plane's store takes; `revisions` how many it
-    keeps to watch from, 0 for as many as in production."""
+    keeps to watch from, 0 for as many as in production; `evictions_per_second` is --resource-eviction-rate, 0 for
+    none."""
 
     seed: int
     members: tuple[tuple[str, Mode], ...]
@@ -241,6 +242,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pace: Pace = "brisk"
     sync_seconds: float = 0.0
     revisions: int = 0
+    evictions_per_second: float = 0.0
 
     @property
     def ends_at(self) -> float:

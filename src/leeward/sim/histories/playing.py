@@ -19,21 +19,17 @@ from leeward.apiserver.handler import User
 from leeward.client import Request
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
+from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.sim.histories.checkers import CHECKERS, RequestsChecker, Scene, ServerAudit, Violation
+from leeward.sim.histories.checkers import CHECKERS, RequestsChecker, ServerAudit, Violation, scene_of
 from leeward.sim.histories.convergence import forsakes, unsettled
 from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.model import (
-    AnyStep,
-    ClockIsWrong,
     Fault,
     History,
     Maintain,
-    MemberComesBackOld,
-    MemberLies,
     Pace,
     Rejoin,
-    Storm,
     UserStep,
 )
 from leeward.sim.histories.rare import RareSituations
@@ -113,14 +109,14 @@ class Player(logging.Handler):
         super().__init__(logging.ERROR)
         self._history = history
         self._run = Run(history)
-        self._world = World(dict(history.members), TIMINGS[history.pace], history.seed)
+        self._world = World(dict(history.members), TIMINGS[history.pace], history.seed, manager=_settings(history))
         self._world.medium.sync_seconds = max(history.sync_seconds, SYNC_SECONDS)
         for member in self._world.members.values():
             member.medium.sync_seconds = SYNC_SECONDS
         self._world.history_revisions = history.revisions or self._world.history_revisions
         self._truth = Truth(self._world.journal)
         self._rare = RareSituations(self._run.reached, self._truth)
-        self._scene = _scene(history, self._truth)
+        self._scene = scene_of(history, TIMINGS[history.pace], self._truth)
         self._checkers = [checker(self._scene) for checker in CHECKERS]
         self._requests = RequestsChecker(self._scene)
         self._stopped = asyncio.Event()
@@ -286,26 +282,8 @@ def bound_seconds(timing: Timing) -> float:
     return 360 + failover + timing.cluster_success_threshold + timing.graceful_eviction_timeout
 
 
-def _scene(history: History, truth: Truth) -> Scene:
-    return Scene(
-        truth,
-        TIMINGS[history.pace],
-        lag_seconds=_lag(history.steps),
-        skew_seconds=max([abs(step.seconds) for step in history.steps if isinstance(step, ClockIsWrong)], default=0.0),
-        liars=frozenset(step.member for step in history.steps if isinstance(step, MemberLies)),
-        restored=frozenset(step.member for step in history.steps if isinstance(step, MemberComesBackOld)),
-    )
-
-
-def _lag(steps: Iterable[AnyStep]) -> float:
-    """A watch that breaks is back within six seconds, and may find its server hung for ten; lines may come late."""
-    lag = 2.0
-    for step in steps:
-        if isinstance(step, Storm):
-            lag = max(lag, 20.0 + 4 * step.lag_seconds)
-        elif isinstance(step, Fault):
-            lag = max(lag, 20.0)
-    return lag
+def _settings(history: History) -> ManagerSettings:
+    return ManagerSettings(eviction=EvictionSettings(per_second=history.evictions_per_second or None))
 
 
 def _outcome(truth: Truth) -> dict[str, object]:

@@ -47,6 +47,8 @@ def tell(run: Run, replay: str) -> str:
         lines.append(f"A commit of the control plane's store takes {history.sync_seconds:g} s.")
     if history.revisions:
         lines.append(f"The control plane can be watched from the last {history.revisions} revisions only.")
+    if history.evictions_per_second:
+        lines.append(f"No more than {history.evictions_per_second:g} evictions per second are wanted.")
     lines += [f"{step.at:9.3f}  {tell_step(step)}" for step in history.steps]
     lines.append(f"{history.ends_at:9.3f}  Everything works again.")
     lines += [f"{violation.seconds:9.3f}  {violation.invariant}: {violation.message}" for violation in run.violations]

@@ -5,7 +5,11 @@ the decisions that they judge.
     evictions   S4, S11  what starts to leave
     placements  S2, S3   where a binding is put
     members     S5, S6   what happens to objects in members
-    requests    S5       what is asked of the API servers
+    requests    S5, S9   what is asked of the API servers
+    owners      S9       who writes what
+    liars       S10      what a member says of itself
+    rates       C4       how fast is evicted, where that is limited
+    calm        L4       members that nothing is wrong with
     readiness   C1       how fast a cluster's word changes
     stores      D3, D8   revisions, finalizers, uids
     answers     D1, D2, D4   what the API server answers
@@ -15,15 +19,30 @@ What has to hold in the end is in `histories/convergence.py` (L1, L3, L5).
 """
 
 from leeward.sim.histories.checkers.audit import ServerAudit
+from leeward.sim.histories.checkers.calm import CalmChecker
 from leeward.sim.histories.checkers.copies import CopiesChecker
 from leeward.sim.histories.checkers.evictions import EvictionsChecker
+from leeward.sim.histories.checkers.liars import LiarsChecker
 from leeward.sim.histories.checkers.members import MembersChecker
+from leeward.sim.histories.checkers.owners import OwnersChecker
 from leeward.sim.histories.checkers.placements import PlacementsChecker
+from leeward.sim.histories.checkers.rates import RatesChecker
 from leeward.sim.histories.checkers.readiness import ReadinessChecker
 from leeward.sim.histories.checkers.requests import RequestsChecker
-from leeward.sim.histories.checkers.scene import Scene, Violation
+from leeward.sim.histories.checkers.scene import Scene, Violation, scene_of
 from leeward.sim.histories.checkers.stores import StoresChecker
 
-__all__ = ["CHECKERS", "RequestsChecker", "Scene", "ServerAudit", "Violation"]
+__all__ = ["CHECKERS", "RequestsChecker", "Scene", "ServerAudit", "Violation", "scene_of"]
 
-CHECKERS = (CopiesChecker, EvictionsChecker, PlacementsChecker, MembersChecker, ReadinessChecker, StoresChecker)
+CHECKERS = (
+    CopiesChecker,
+    EvictionsChecker,
+    PlacementsChecker,
+    MembersChecker,
+    ReadinessChecker,
+    StoresChecker,
+    OwnersChecker,
+    LiarsChecker,
+    RatesChecker,
+    CalmChecker,
+)

@@ -40,10 +40,10 @@ class CopiesChecker:
 
     def _was_ready(self, binding: ResourceBinding, targets: dict[str, int]) -> bool:
         """Whether each target truly had its replicas ready at a moment that the decision can rest on."""
-        since = self._scene.truth.now() - self._scene.evidence_seconds
         return all(
             name in self._scene.liars
-            or self._scene.truth.copies(name, binding).best_since(since) >= self._needed(binding, replicas)
+            or self._scene.truth.copies(name, binding).best_since(self._scene.evidence_since(name))
+            >= self._needed(binding, replicas)
             for name, replicas in targets.items()
         )
 
@@ -64,7 +64,7 @@ class CopiesChecker:
         cluster = self._scene.cluster(name)
         if cluster is None or not cluster.is_ready or name in self._scene.liars or cluster.ready is None:
             return False
-        since = self._scene.truth.now() - self._scene.evidence_seconds
+        since = self._scene.evidence_since(name)
         ready_at = cluster.ready.last_transition_time
         if ready_at is None or seconds_of(ready_at) > since:
             return False
@@ -81,9 +81,7 @@ class CopiesChecker:
             if name in evicting or after.get(name, -1) >= replicas:
                 continue
             if withdrawn:
-                ready = self._scene.truth.copies(name, new).worst_since(
-                    self._scene.truth.now() - self._scene.evidence_seconds
-                )
+                ready = self._scene.truth.copies(name, new).worst_since(self._scene.evidence_since(name))
                 if self._is_surely_well(new, name, replicas) and ready > after.get(name, 0):
                     yield "S1", f"taking {withdrawn} back cost {name} {ready} ready replicas, of which {after} is left"
             elif evicting:

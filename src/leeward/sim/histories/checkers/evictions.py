@@ -1,4 +1,4 @@
-"""S4 and S11: what starts to leave, and what marks a cluster as one to leave."""
+"""S4, S5 and S11: what starts to leave, and why, and what marks a cluster as one to leave."""
 
 from collections.abc import Iterator
 
@@ -18,11 +18,13 @@ class EvictionsChecker:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._alarm_since: float | None = None
+        self._clean_since: dict[str, float] = {}
 
     def look(self, change: Change) -> Iterator[Violation]:
         if change.kind == "/cluster.karmada.io/clusters/":
             yield from self._tainted(change)
             self._watch_fleet(change.seconds)
+            self._note_taints(change)
         elif change.kind == "/work.karmada.io/resourcebindings/" and change.new is not None:
             yield from self._evicted(change)
 
@@ -36,14 +38,21 @@ class EvictionsChecker:
         elif self._alarm_since is None:
             self._alarm_since = seconds
 
-    def _must_hold(self, seconds: float) -> bool:
+    def _note_taints(self, change: Change) -> None:
+        if change.new is not None and any(taint.effect == "NoExecute" for taint in change.new.spec.taints):
+            self._clean_since.pop(change.key.name, None)
+        else:
+            self._clean_since.setdefault(change.key.name, change.seconds)
+
+    @property
+    def _must_hold(self) -> bool:
         """Whether every controller must know of the alarm by now."""
-        return self._alarm_since is not None and seconds - self._alarm_since > self._scene.lag_seconds
+        return self._alarm_since is not None and self._scene.must_know(self._alarm_since)
 
     def _tainted(self, change: Change) -> Iterator[Violation]:
         old: Cluster | None = change.old
         new: Cluster | None = change.new
-        if new is None or not self._must_hold(change.seconds):
+        if new is None or not self._must_hold:
             return
         before = _automatic(old) if old is not None else set[str]()
         added = _automatic(new) - before
@@ -61,9 +70,15 @@ class EvictionsChecker:
             return
         for task in started:
             cluster = self._scene.cluster(task.from_cluster)
-            if cluster is not None and self._is_held(cluster, task) and self._must_hold(change.seconds):
+            if cluster is not None and self._is_held(cluster, task) and self._must_hold:
                 message = f"{change.key} was evicted from {task.from_cluster} while the whole fleet looks dead"
                 yield Violation("S4", change.seconds, message)
+            since = self._clean_since.get(task.from_cluster)
+            if task.reason == "TaintUntolerated" and since is not None and self._scene.must_know(since):
+                message = (
+                    f"{change.key} was evicted from {task.from_cluster}, which has no such taint since {since:.1f}"
+                )
+                yield Violation("S5", change.seconds, message)
         yield from self._without_a_place(change, new, started)
 
     @staticmethod

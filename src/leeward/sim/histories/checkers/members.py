@@ -9,6 +9,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import Work
 from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import HOME, TEMPLATES, Change
 
@@ -51,7 +52,8 @@ class MembersChecker:
             return
         key = _identity(change.old)
         since = self._wanted_since.get(key) if key is not None else None
-        if since is not None and change.seconds - since > self._scene.lag_seconds:
+        parties = (change.place,) if change.place in self._scene.pulling else (CONTROLLERS, change.place)
+        if since is not None and self._scene.must_know(since, *parties):
             message = (
                 f"{change.key} in {change.place} was deleted, though its Work {key} has wanted it since {since:.1f}"
             )

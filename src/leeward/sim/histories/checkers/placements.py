@@ -61,9 +61,9 @@ class PlacementsChecker:
             yield "S2", f"{name} is not among {affinity.cluster_names}"
         since = self._barred_since.get(name)
         now = self._scene.truth.now()
-        if since is not None and now - since > self._scene.lag_seconds:
+        if since is not None and self._scene.must_know(since):
             yield "S2", f"{name} has been barred by its taints, or by its deletion, for {now - since:.1f} s"
-        if self._scene.cluster(name) is None and now - self._scene.gone_since.get(name, 0) > self._scene.lag_seconds:
+        if self._scene.cluster(name) is None and self._scene.must_know(self._scene.gone_since.get(name, 0)):
             yield "S2", f"there is no cluster {name}"
 
     def _created(self, change: Change, work: Work) -> Iterator[Violation]:

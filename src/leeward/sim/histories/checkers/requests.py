@@ -1,4 +1,5 @@
 """S5 as it is asked: who deletes names the uid that was seen, who writes what others write, too, names the version.
+S9 as well: who writes, writes what it owns.
 
 Leases and events are left out: they have one writer each, and writing them twice is harmless.
 """
@@ -8,7 +9,9 @@ from collections.abc import Iterator
 
 from leeward.apiserver.handler import User
 from leeward.client import Request
+from leeward.sim.histories.checkers.owners import foreign_fields
 from leeward.sim.histories.checkers.scene import Scene, Violation
+from leeward.sim.histories.truth import HOME
 
 PARTIES = ("controllers", "agent-")
 SHARED = ("/clusters/", "/resourcebindings/", "/works/")
@@ -27,6 +30,9 @@ class RequestsChecker:
         is_shared = request.method in ("PUT", "PATCH") and any(plural in request.path for plural in SHARED)
         if is_shared and not _body(request).get("metadata", {}).get("resourceVersion"):
             yield Violation("S5", now, f"{place}: {request.method} {request.path} names no resourceVersion")
+        foreign = foreign_fields(request) if place == HOME else []
+        if foreign:
+            yield Violation("S9", now, f"PATCH {request.path} writes what belongs to others: {', '.join(foreign)}")
 
 
 def _preconditions(request: Request) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What all checkers look at, and what they say."""
+"""What all checkers look at, what they say, and what a history excuses."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.manager.timing import Timing
+from leeward.sim.histories.checkers.lateness import CONTROLLERS, Lateness, lateness_of, undisturbed
+from leeward.sim.histories.model import ClockIsWrong, History, MemberComesBackOld, MemberLies
 from leeward.sim.histories.truth import Truth
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,30 +28,37 @@ class Violation:
 
 @dataclass(slots=True)
 class Scene:
-    """`lag_seconds`: how old what a controller knows can be in this history, beyond what its own periods explain.
+    """`lateness`: when what is true must be known, beyond what the controllers' own periods explain.
 
     `skew_seconds`: how wrong clocks can be. `liars`: members whose words are false. `restored`: members that come back
-    with what they once held; nobody knows of objects in them whose Work is gone (docs/simulator.md). `touched`: what
-    users changed in members by hand, as (member, plural, name).
+    with what they once held; nobody knows of objects in them whose Work is gone (docs/simulator.md). `pulling`:
+    members with an agent. `calm`: members that nothing is ever wrong with. `evictions_per_second`: 0 without a limit.
+    `touched`: what users changed in members by hand, as (member, plural, name).
     """
 
     truth: Truth
     timing: Timing
-    lag_seconds: float = 2.0
+    lateness: Lateness
     skew_seconds: float = 0.0
     liars: frozenset[str] = frozenset()
     restored: frozenset[str] = frozenset()
+    pulling: frozenset[str] = frozenset()
+    calm: frozenset[str] = frozenset()
+    evictions_per_second: float = 0.0
     touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
     """When the Cluster of this name was last seen being deleted or absent."""
 
-    @property
-    def evidence_seconds(self) -> float:
-        """How old health may be that a decision rests on: a member that died is still Ready for so long."""
+    def must_know(self, since: float, *who: str) -> bool:
+        """Whether all of them, the controllers where nobody is named, must know by now what became true at `since`."""
+        return self.truth.now() > self.lateness.due(since, *(who or (CONTROLLERS,)))
+
+    def evidence_since(self, name: str) -> float:
+        """From when health may be that a decision rests on: a member that died is still Ready for a while."""
         timing = self.timing
         probe = timing.cluster_status_update_frequency + timing.cluster_probe_timeout
         silence = max(timing.cluster_failure_threshold + 2 * probe, timing.cluster_monitor_grace_period + probe)
-        return silence + self.lag_seconds
+        return self.lateness.oldest(self.truth.now() - silence, CONTROLLERS, name)
 
     def cluster(self, name: str) -> Cluster | None:
         return self.truth.clusters.get(name)
@@ -59,7 +68,7 @@ class Scene:
         cluster = self.cluster(name)
         if cluster is None or cluster.is_being_deleted:
             return True
-        return self.truth.now() - self.gone_since.get(name, float("-inf")) <= self.lag_seconds
+        return name in self.gone_since and not self.must_know(self.gone_since[name])
 
 
 def tasks_of(binding: ResourceBinding) -> dict[str, GracefulEvictionTask]:
@@ -80,3 +89,19 @@ def covers(binding: ResourceBinding, clusters: dict[str, int]) -> bool:
 def seconds_of(instant: datetime) -> float:
     """Since the world began."""
     return (instant - EPOCH).total_seconds()
+
+
+def scene_of(history: History, timing: Timing, truth: Truth) -> Scene:
+    """What a history excuses, and no more."""
+    steps = history.steps
+    return Scene(
+        truth,
+        timing,
+        lateness_of(history),
+        skew_seconds=max([abs(step.seconds) for step in steps if isinstance(step, ClockIsWrong)], default=0.0),
+        liars=frozenset(step.member for step in steps if isinstance(step, MemberLies)),
+        restored=frozenset(step.member for step in steps if isinstance(step, MemberComesBackOld)),
+        pulling=frozenset(name for name, mode in history.members if mode == "Pull"),
+        calm=undisturbed(history),
+        evictions_per_second=history.evictions_per_second,
+    )

@@ -1,0 +1,160 @@
+"""How late a party may know something, and why: the excuses of a history, each with its time and its reason.
+
+Without a fault on its way a controller knows what is written `PROMPT_SECONDS` later. A fault that lies on the way
+excuses more, from its beginning until those who wait for answers have given them up, and never more than such a fault
+can explain: a line that is two seconds late is no excuse for what happened a minute ago.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from leeward.sim.histories.model import (
+    AnyStep,
+    ApiServerIsKilled,
+    ClockIsWrong,
+    ControllersAreKilled,
+    CutOff,
+    Fault,
+    History,
+    Meddle,
+    MemberFlaps,
+    MemberHangs,
+    MemberIsSlow,
+    Partition,
+    Rejoin,
+    Squat,
+    Storm,
+    TwoLeaders,
+)
+
+PROMPT_SECONDS = 0.5
+"""For a write that is on its way, and for a decision that was taken just before."""
+RESUME_SECONDS = 6.0
+"""The longest pause between two attempts to watch (5 s and its jitter), and the first line."""
+ANSWER_SECONDS = 11.0
+"""How long a request waits for an answer that was lost."""
+BACKLOG = 4
+"""Lines that wait behind each other, each as late as can be."""
+CONTROLLERS = "controllers"
+ENDLESS = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `begin` to `end`, what a party knows may be up to `late_seconds` old."""
+
+    begin: float
+    end: float
+    late_seconds: float = ENDLESS
+
+
+class Lateness:
+    """`windows` by party: the controllers know the control plane's objects, a member's name stands for those who work
+    in that member."""
+
+    def __init__(self, windows: Mapping[str, Sequence[Window]]) -> None:
+        self._windows = {who: sorted(found, key=lambda w: w.begin) for who, found in windows.items()}
+
+    def due(self, since: float, *who: str) -> float:
+        """When all of them must know, and have done with what they did before, what became true at `since`."""
+        moment = since + PROMPT_SECONDS
+        for window in self._of(who):
+            if window.begin <= moment < window.end:
+                moment = max(moment, min(window.end, since + window.late_seconds + PROMPT_SECONDS))
+        return moment
+
+    def oldest(self, moment: float, *who: str) -> float:
+        """Since when what they know at `moment` may be out of date."""
+        oldest = moment - PROMPT_SECONDS
+        for window in reversed(self._of(who)):
+            if window.begin <= oldest < window.end:
+                oldest = max(window.begin - PROMPT_SECONDS, oldest - window.late_seconds)
+        return oldest
+
+    def _of(self, who: tuple[str, ...]) -> list[Window]:
+        found = [window for party in who for window in self._windows.get(party, ())]
+        return found if len(who) == 1 else sorted(found, key=lambda window: window.begin)
+
+
+def lateness_of(history: History) -> Lateness:
+    """What the faults of a history excuse."""
+    windows: dict[str, list[Window]] = {}
+    modes = dict(history.members)
+    for step in history.steps:
+        for who, window in _windows(step):
+            parties = [name for name, mode in modes.items() if mode == "Pull"] if who == "agents" else [who]
+            for party in parties:
+                windows.setdefault(party, []).append(window)
+    return Lateness(windows)
+
+
+def undisturbed(history: History) -> frozenset[str]:
+    """The members that no step touches, in a history in which nothing happens to the control plane either."""
+    touched: set[str] = set()
+    for step in history.steps:
+        who = _touched(step)
+        if who == CONTROLLERS:
+            return frozenset()
+        touched.add(who)
+    return frozenset(name for name, _ in history.members if name not in touched)
+
+
+def _touched(step: AnyStep) -> str:
+    """The member that a step is about; `CONTROLLERS` where it is the control plane; empty where it is neither."""
+    match step:
+        case Storm() | Partition():
+            return _party(step.who, step.whom)
+        case ClockIsWrong():
+            return step.who.removeprefix("agent-")
+        case ControllersAreKilled() | ApiServerIsKilled() | TwoLeaders() | CutOff():
+            return CONTROLLERS
+        case Fault():
+            return step.member
+        case Rejoin() | Meddle() | Squat():
+            return step.cluster
+        case _:
+            return ""
+
+
+def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
+    """By party; `agents` are all of them."""
+    match step:
+        case Storm():
+            yield _party(step.who, step.whom), _storm(step)
+        case Partition():
+            yield _party(step.who, step.whom), _break(step)
+        case ApiServerIsKilled():
+            yield CONTROLLERS, _break(step)
+            yield "agents", _break(step)
+        case CutOff():
+            yield "agents", _break(step)
+        case MemberFlaps():
+            yield step.member, Window(step.at, step.ends_at + step.period + RESUME_SECONDS)
+        case MemberHangs():
+            yield step.member, Window(step.at, step.ends_at + RESUME_SECONDS)
+        case MemberIsSlow():
+            late = min(3 * step.seconds, 3 * ANSWER_SECONDS)
+            yield step.member, Window(step.at, step.ends_at + late, late)
+        case _:
+            return
+
+
+def _party(who: str, whom: str) -> str:
+    """Whose work is late when `who` does not reach `whom`."""
+    if who.startswith("agent-"):
+        return who.removeprefix("agent-")
+    return CONTROLLERS if whom == "control-plane" else whom
+
+
+def _break(step: Fault) -> Window:
+    return Window(step.at, step.ends_at + RESUME_SECONDS)
+
+
+def _storm(step: Storm) -> Window:
+    """Lines come late one behind the other; a stream that breaks is resumed; an answer that is lost is waited for."""
+    late = BACKLOG * (step.lag_seconds + step.jitter_seconds)
+    if step.breaks or step.break_at or step.rate:
+        late += RESUME_SECONDS
+    if step.rate and {"lost", "unanswered"} & set(step.mishaps):
+        late += ANSWER_SECONDS
+    return Window(step.at, step.ends_at + late, late)

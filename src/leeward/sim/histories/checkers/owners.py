@@ -1,0 +1,105 @@
+"""S9: each field has one writer. What a party writes is among what it owns, one owner's fields of a binding are written
+at a time, and what a member has added to its object survives our writes.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from leeward.api.codec import to_wire
+from leeward.api.meta import Manifest, annotations_of
+from leeward.api.work import ResourceBinding
+from leeward.client import Request
+from leeward.sim.histories.checkers.ledger import resource_of, target_of
+from leeward.sim.histories.checkers.scene import Scene, Violation
+from leeward.sim.histories.truth import HOME, TEMPLATES, Change
+
+BINDING_OWNERS: Mapping[str, frozenset[str]] = {
+    "scheduler": frozenset({"clusters", "gracefulEvictionTasks"}),
+    "workloadRebalancer": frozenset({"rescheduleTriggeredAt"}),
+    "dependenciesDistributor": frozenset({"requiredBy"}),
+}
+"""Fields of a binding's spec by their writer; the detector owns the others."""
+
+MARKS = frozenset({"metadata.annotations", "metadata.labels", "metadata.finalizers"})
+OWNED: Mapping[tuple[str, str], frozenset[str]] = {
+    ("controllers", "/apps/deployments/"): MARKS,
+    ("controllers", "//configmaps/"): MARKS | {"data"},
+    ("controllers", "/policy.karmada.io/propagationpolicies/"): MARKS,
+    ("controllers", "/cluster.karmada.io/clusters/"): MARKS | {"spec.taints"},
+    ("controllers", "/work.karmada.io/works/"): MARKS | {"spec.workload", "spec.suspendDispatching"},
+    ("agent", "/work.karmada.io/works/"): frozenset({"metadata.finalizers"}),
+    ("agent", "/cluster.karmada.io/clusters/"): frozenset(),
+}
+"""What a party may patch of an object beside its status. Templates, policies and Clusters are their users'; the data of
+a ConfigMap is ours in `karmada-system` only."""
+SYSTEM = "/karmada-system/"
+MEMBERS_OWN = ("deployment.kubernetes.io/revision",)
+"""Annotations that a member's own controllers set."""
+
+
+class OwnersChecker:
+    """What the journal shows: bindings, and what members own of their objects."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def look(self, change: Change) -> Iterator[Violation]:
+        if change.old is None or change.new is None:
+            return
+        if change.kind == "/work.karmada.io/resourcebindings/":
+            yield from self._binding(change)
+        elif change.kind == TEMPLATES[0] and change.place != HOME:
+            yield from self._retained(change)
+
+    def _binding(self, change: Change) -> Iterator[Violation]:
+        owners = {_owner_of(name) for name in _changed(change.old, change.new)}
+        if len(owners) > 1:
+            message = f"one write of {change.key} changed what belongs to {' and '.join(sorted(owners))}"
+            yield Violation("S9", change.seconds, message)
+
+    def _retained(self, change: Change) -> Iterator[Violation]:
+        before, after = annotations_of(change.old), annotations_of(change.new)
+        lost = [name for name in MEMBERS_OWN if name in before and name not in after]
+        if lost:
+            message = f"{change.key} in {change.place} has lost what the member had noted: {', '.join(lost)}"
+            yield Violation("S9", change.seconds, message)
+
+
+def foreign_fields(request: Request) -> list[str]:
+    """What a request of ours to the control plane writes without owning it."""
+    target = target_of(request.path)
+    if request.method != "PATCH" or target is None or target.subresource == "status":
+        return []
+    party = request.headers.get("user-agent", "").partition("-")[0]
+    kind = resource_of(target.prefix)
+    owned = OWNED.get((party, kind))
+    if owned is None:
+        return []
+    if kind == "//configmaps/" and SYSTEM not in target.prefix:
+        owned = owned - {"data"}
+    written = set(_fields(json.loads(request.body)))
+    return sorted(field for field in written if field not in owned and field.partition(".")[0] not in owned)
+
+
+def _fields(patch: Manifest) -> Iterator[str]:
+    """The fields of a merge patch, two levels deep, without the names that only say which object is meant."""
+    for section, value in patch.items():
+        if section in ("apiVersion", "kind"):
+            continue
+        if not isinstance(value, dict):
+            yield section
+            continue
+        fields = cast(dict[str, Any], value)
+        yield from (
+            f"{section}.{name}" for name in fields if name not in ("name", "namespace", "resourceVersion", "uid")
+        )
+
+
+def _changed(old: ResourceBinding, new: ResourceBinding) -> list[str]:
+    before, after = cast(Manifest, to_wire(old.spec)), cast(Manifest, to_wire(new.spec))
+    return [name for name in {*before, *after} if before.get(name) != after.get(name)]
+
+
+def _owner_of(field: str) -> str:
+    return next((owner for owner, fields in BINDING_OWNERS.items() if field in fields), "detector")
