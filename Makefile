@@ -3,7 +3,7 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test e2e crash worlds sim oracle check format bench chart lock clean
+.PHONY: help setup demo test e2e crash worlds sim systematic oracle check format bench chart lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -32,6 +32,9 @@ worlds: setup  ## search small worlds, every order of events (STATES=100000)
 sim: setup  ## play N random histories of faults against the whole product, and check every invariant (N=300)
 	@$(BIN)/pytest -n auto --dist worksteal -p no:cacheprovider tests/sim
 	@$(BIN)/python -m leeward.sim --campaign $(or $(N),300) --seed $(or $(SEED),0)
+
+systematic: setup  ## one outage with one more fault at every await, line and read (half an hour; MODE=kill, drop or stale)
+	@for mode in $(or $(MODE),stale drop kill); do $(BIN)/python -m leeward.sim --systematic $$mode || exit 1; done
 
 check: setup  ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check $(CODE)

@@ -5,6 +5,8 @@
     conflict 409, only for writes that name a version
     expired  410, only for lists with a continue token and for watches
 
+One read may be answered with the state before the last write (`sim/past.py`).
+
 Lines of a watch come late, in order; come twice; or the stream breaks before the next one. No line is ever left out
 while its stream goes on: that no API server does (D5).
 """
@@ -31,7 +33,7 @@ class Climate:
 
     `mishaps` befall `rate` of the requests; lines come up to `lag_seconds` late, `repeats` of them twice; at `breaks`
     of them the stream ends, and at the one numbered `break_at`. `jitter_seconds`: each request takes up to that much
-    longer.
+    longer. Of the reads that a server that lags behind would answer otherwise, it answers the one numbered `stale_at`.
     """
 
     rate: float = 0.0
@@ -41,22 +43,37 @@ class Climate:
     breaks: float = 0.0
     jitter_seconds: float = 0.0
     break_at: int = 0
+    stale_at: int = 0
 
 
 class Weather:
-    """`told` is called with the name of everything that happens: rare situations are counted by it."""
+    """`told` is called with the name of everything that happens: rare situations are counted by it.
 
-    def __init__(self, climate: Climate, draw: random.Random, told: Callable[[str], None] = lambda _: None) -> None:
+    `past` gives the stale answer to a request, where there is one.
+    """
+
+    def __init__(
+        self,
+        climate: Climate,
+        draw: random.Random,
+        told: Callable[[str], None] = lambda _: None,
+        past: Callable[[Request], Response | None] = lambda _: None,
+    ) -> None:
         self.climate = climate
         self._draw = draw
         self._told = told
+        self._past = past
         self._lines = 0
+        self._reads = 0
 
     async def send(self, request: Request, inner: Transport, timeout_seconds: float) -> Response:
         """Carries the request, or does not. The caller's deadline ends what never comes back."""
         climate = self.climate
         if climate.jitter_seconds:
             await asyncio.sleep(climate.jitter_seconds * self._draw.random())
+        stale = self._stale_answer(request)
+        if stale is not None:
+            return stale
         mishap = self._mishap(request)
         if mishap is None:
             return await inner.send(request, timeout_seconds=timeout_seconds)
@@ -92,6 +109,14 @@ class Weather:
             self._told("repeat")
             return 2
         return 1
+
+    def _stale_answer(self, request: Request) -> Response | None:
+        stale = self._past(request) if self._reads < self.climate.stale_at else None
+        self._reads += stale is not None
+        if stale is None or self._reads < self.climate.stale_at:
+            return None
+        self._told("stale")
+        return stale
 
     def _mishap(self, request: Request) -> Mishap | None:
         climate = self.climate

@@ -3,6 +3,7 @@
 python -m leeward.sim --seed 48                 plays the history of a seed, and tells it
 python -m leeward.sim --history story.json      plays one that was written down
 python -m leeward.sim --campaign 300            plays many on all cores; the failures are cut down and written down
+python -m leeward.sim --systematic kill         plays one outage with one more fault at every place where it can be
 """
 
 import argparse
@@ -19,6 +20,7 @@ from leeward.sim.histories.model import read_history, write_history
 from leeward.sim.histories.playing import Run, play
 from leeward.sim.histories.rare import RARE
 from leeward.sim.histories.shrinking import Shrinking
+from leeward.sim.histories.systematic import MODES, Mode, sweep_all
 from leeward.sim.histories.telling import tell
 
 STORIES = 3
@@ -30,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.campaign:
         return _campaign(range(options.seed, options.seed + options.campaign), options.processes, options.stories)
+    if options.systematic:
+        return _systematic(options.systematic, options.processes, options.stories)
     try:
         history = read_history(options.history.read_bytes()) if options.history else draw_history(options.seed)
     except (OSError, msgspec.MsgspecError) as error:
@@ -50,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--history", type=Path, help="a file with a history to play instead")
     parser.add_argument("--shrink", action="store_true", help="cut a failing history down before it is told")
     parser.add_argument("--campaign", type=int, default=0, metavar="N", help="play N seeds on all cores")
+    parser.add_argument("--systematic", choices=MODES, help="kill at every await, drop every line, or read all stale")
     parser.add_argument("--processes", type=int, default=0, help="how many at a time; 0: one for each core")
     parser.add_argument("--stories", type=Path, default=Path(".stories"), help="where failures are written down")
     return parser
@@ -68,6 +73,18 @@ def _campaign(seeds: range, processes: int, stories: Path) -> int:
         if run.violations:
             print("", _cut_down(run, stories), sep="\n")
     return 1 if campaign.failed or campaign.missed else 0
+
+
+def _systematic(mode: Mode, processes: int, stories: Path) -> int:
+    began, places, failed = time.monotonic(), 0, list[Run]()
+    for swept in sweep_all(mode, processes):
+        places += swept.places
+        failed += swept.failed
+        print(f"{swept.name}: {swept.places} places, {len(swept.failed)} failed", flush=True)
+    print(f"{mode}: {places} places in {time.monotonic() - began:.0f} s, {len(failed)} failed")
+    for run in failed[:STORIES]:
+        print("", _cut_down(run, stories), sep="\n")
+    return 1 if failed or not places else 0
 
 
 def _summary(campaign: Campaign, seconds: float) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from leeward.apiserver.store.medium import Loaded, MediumFailed
-from leeward.client import WorldError
+from leeward.client import Request, Response, WorldError
 from leeward.loop.lives import Life
 from leeward.sim.histories.lies import lie
 from leeward.sim.histories.model import (
@@ -36,17 +36,20 @@ from leeward.sim.histories.model import (
 from leeward.sim.histories.rare import RareSituations
 from leeward.sim.member import SimulatedMember, agent_of
 from leeward.sim.network import Link
+from leeward.sim.past import Past
 from leeward.sim.weather import Climate, Weather
 from leeward.sim.world import CONTROLLERS, World
 
 RESTART_SECONDS = 1.0
 LIE_SECONDS = 2.0
+KILLED_AT_AN_AWAIT = "killed at an await"
 
 
 class Faults:
-    """`rare` is told of every mishap on a link, and of who dies at what moment."""
+    """`rare` is told of every mishap on a link, and of who dies at what moment; `past` knows the stale answers."""
 
-    def __init__(self, world: World, seed: int, rare: RareSituations) -> None:
+    def __init__(self, world: World, seed: int, rare: RareSituations, past: Past) -> None:
+        self._past = past
         self.healed = False
         self._world = world
         self._seed = seed
@@ -209,6 +212,8 @@ class Faults:
         if life is not None:
             life.end_after(fault.steps, crash)
         await asyncio.sleep(fault.lasts)
+        if life is not None and life.ended:
+            self._rare.told(KILLED_AT_AN_AWAIT)
         if life is not None and not self.healed:
             life.end()
 
@@ -274,9 +279,14 @@ class Faults:
             fault.breaks,
             fault.jitter_seconds,
             fault.break_at,
+            fault.stale_at,
         )
         link = self._world.link(fault.who, fault.whom)
-        link.weather = Weather(climate, random.Random(f"{self._seed} {fault}"), self._rare.mishap)
+
+        def past(request: Request) -> Response | None:
+            return self._past.answer(fault.whom, request)
+
+        link.weather = Weather(climate, random.Random(f"{self._seed} {fault}"), self._rare.mishap, past)
         await asyncio.sleep(fault.lasts)
         link.weather = None
 

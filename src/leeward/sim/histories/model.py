@@ -262,6 +262,7 @@ class Storm(Fault, frozen=True, kw_only=True):
     breaks: float = 0.0
     jitter_seconds: float = 0.0
     break_at: int = 0
+    stale_at: int = 0
 
 
 AnyUserStep = (

@@ -36,6 +36,7 @@ from leeward.sim.histories.rare import RareSituations
 from leeward.sim.histories.truth import Change, Truth
 from leeward.sim.histories.users import Users
 from leeward.sim.journal import Write
+from leeward.sim.past import Past
 from leeward.sim.world import World
 
 START_SECONDS = 60.0
@@ -115,6 +116,7 @@ class Player(logging.Handler):
             member.medium.sync_seconds = SYNC_SECONDS
         self._world.history_revisions = history.revisions or self._world.history_revisions
         self._truth = Truth(self._world.journal)
+        self._past = Past(self._world.journal)
         self._rare = RareSituations(self._run.reached, self._truth)
         self._scene = scene_of(history, TIMINGS[history.pace], self._truth)
         self._checkers = [checker(self._scene) for checker in CHECKERS]
@@ -157,7 +159,7 @@ class Player(logging.Handler):
         world, history = self._world, self._history
         await world.until(lambda: all(world.is_ready(name) for name, _ in history.members), START_SECONDS)
         async with Supervisor("history", self._failed) as supervisor:
-            faults = Faults(world, history.seed, self._rare)
+            faults = Faults(world, history.seed, self._rare, self._past)
             users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))  # type: ignore[arg-type]
             self._scene.touched = users.touched
             wishes = [self._users(users, supervisor)]

@@ -167,6 +167,7 @@ def _weather(step: Storm) -> str:
         f"{step.repeats:.0%} of lines twice": step.repeats,
         f"streams break at {step.breaks:.0%} of lines": step.breaks,
         f"the stream breaks at line {step.break_at}": step.break_at,
+        f"the read number {step.stale_at} that can be is stale": step.stale_at,
         f"requests up to {step.jitter_seconds:g} s slower": step.jitter_seconds,
     }
     return "; ".join(text for text, amount in parts.items() if amount) or "none"

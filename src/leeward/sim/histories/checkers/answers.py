@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from leeward.client import Request, Response
-from leeward.sim.histories.checkers.ledger import Ledger, Target, resource_of, target_of
+from leeward.sim.histories.checkers.ledger import Ledger
 from leeward.sim.histories.checkers.scene import Scene, Violation
+from leeward.sim.paths import Target, resource_of, target_of
 
 SUBRESOURCES = ("", "status")
 SELECTING = ("labelSelector", "fieldSelector", "limit", "continue")

@@ -6,22 +6,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from leeward.sim.journal import Journal, Write
+from leeward.sim.paths import resource_of
 
 HOME = "control-plane"
-API, APIS = ("api", 3), ("apis", 4)
-"""How a path begins, and how many parts stand before the resource."""
-
-
-class Target(NamedTuple):
-    """What a path is about. `prefix` is how the keys begin; `name` is empty for a collection."""
-
-    prefix: str
-    name: str
-    subresource: str
-
-    @property
-    def key(self) -> str:
-        return self.prefix + self.name
 
 
 class Entry(NamedTuple):
@@ -87,27 +74,6 @@ class Ledger:
         self._of_key.setdefault(record.key, []).append(entry)
         self._of_resource.setdefault(resource_of(record.key), []).append(entry)
         self.newest = max(self.newest, record.revision)
-
-
-def target_of(path: str) -> Target | None:
-    """None for what is not an object or a collection of them."""
-    parts = path.strip("/").split("/")
-    start = next((count for root, count in (API, APIS) if parts[0] == root), 0)
-    if not start or len(parts) < start:
-        return None
-    group = parts[1] if parts[0] == APIS[0] else ""
-    rest = parts[start - 1 :]
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
-        namespace, rest = rest[1], rest[2:]
-    plural, name, subresource = (*rest, "", "")[:3]
-    is_wide = not namespace and not name
-    return Target(f"/{group}/{plural}/" if is_wide else f"/{group}/{plural}/{namespace}/", name, subresource)
-
-
-def resource_of(key: str) -> str:
-    """The part of a key, or of a prefix, that names the group and the plural."""
-    return key[: key.find("/", key.find("/", 1) + 1) + 1]
 
 
 def _revision(entry: Entry) -> int:

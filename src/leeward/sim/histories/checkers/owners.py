@@ -10,9 +10,9 @@ from leeward.api.codec import to_wire
 from leeward.api.meta import Manifest, annotations_of
 from leeward.api.work import ResourceBinding
 from leeward.client import Request
-from leeward.sim.histories.checkers.ledger import resource_of, target_of
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import HOME, TEMPLATES, Change
+from leeward.sim.paths import resource_of, target_of
 
 BINDING_OWNERS: Mapping[str, frozenset[str]] = {
     "scheduler": frozenset({"clusters", "gracefulEvictionTasks"}),

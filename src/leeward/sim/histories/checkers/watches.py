@@ -8,8 +8,9 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 
 from leeward.client import Request
-from leeward.sim.histories.checkers.ledger import Entry, Ledger, Target, target_of
+from leeward.sim.histories.checkers.ledger import Entry, Ledger
 from leeward.sim.histories.checkers.scene import Scene, Violation
+from leeward.sim.paths import Target, target_of
 
 _LINE = re.compile(rb'\{"type":"([A-Z]+)","object":')
 _REVISION = re.compile(rb'"resourceVersion":"(\d+)"')
