@@ -119,6 +119,11 @@ def execution_space(cluster: str) -> str:
     return EXECUTION_SPACE_PREFIX + cluster
 
 
+def impersonator_of(cluster: str) -> str:
+    """The Secret, in `karmada-cluster`, with the token that speaks for users in a cluster."""
+    return f"{cluster}-impersonator"
+
+
 def cluster_of_execution_space(namespace: str) -> str:
     """The inverse of `execution_space`. Raises: ValueError for another namespace."""
     if not namespace.startswith(EXECUTION_SPACE_PREFIX):

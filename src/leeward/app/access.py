@@ -16,17 +16,19 @@ CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
 )
 
 
+EVERYTHING: list[Manifest] = [
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["get"]},
+]
+SPEAKING: list[Manifest] = [
+    {"apiGroups": [""], "resources": ["users", "groups", "serviceaccounts"], "verbs": ["impersonate"]}
+]
+
+
 async def grant_member_access(client: Client) -> None:
     """Idempotent. Raises: WorldError."""
-    everything: list[Manifest] = [
-        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-        {"nonResourceURLs": ["*"], "verbs": ["get"]},
-    ]
-    speaking: list[Manifest] = [
-        {"apiGroups": [""], "resources": ["users", "groups", "serviceaccounts"], "verbs": ["impersonate"]}
-    ]
-    await _grant(client, MEMBER_ACCESS, everything)
-    await _grant(client, IMPERSONATOR, speaking)
+    await _grant(client, MEMBER_ACCESS, EVERYTHING)
+    await _grant(client, IMPERSONATOR, SPEAKING)
 
 
 async def _grant(client: Client, name: str, rules: list[Manifest]) -> None:

@@ -43,9 +43,9 @@ async def unjoin_cluster(
         await _give_up_works(client, name)
         await _has_left(client, cluster, clock, wait_seconds)
     await _refuse_what_stays(client, cluster)
-    reference = cluster.spec.secret_ref
-    if reference is not None and reference.namespace == CLUSTER_NAMESPACE:
-        await _delete_secret(client, reference.name)
+    for reference in (cluster.spec.secret_ref, cluster.spec.impersonator_secret_ref):
+        if reference is not None and reference.namespace == CLUSTER_NAMESPACE:
+            await _delete_secret(client, reference.name)
 
 
 async def _find(client: Client, name: str) -> Cluster:

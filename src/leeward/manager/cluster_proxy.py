@@ -14,7 +14,7 @@ from typing import Protocol
 
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.core import Secret
-from leeward.api.names import CLUSTER_NAMESPACE
+from leeward.api.names import CLUSTER_NAMESPACE, impersonator_of
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.apiserver import refusals
 from leeward.apiserver.connecting import ConnectRequest
@@ -128,6 +128,6 @@ def _data(secret: Secret | None) -> dict[str, bytes] | None:
 def _no_impersonator(cluster: Cluster) -> str:
     reference = cluster.spec.impersonator_secret_ref
     if reference is None:
-        example = f"{CLUSTER_NAMESPACE}/{cluster.name}-impersonator"
+        example = f"{CLUSTER_NAMESPACE}/{impersonator_of(cluster.name)}"
         return f"spec.impersonatorSecretRef of the Cluster is not set: name a Secret ({example}, say) with data.token"
     return f"the Secret {reference.namespace}/{reference.name}, its spec.impersonatorSecretRef, does not exist"

@@ -7,7 +7,7 @@ import base64
 from collections.abc import Callable
 
 from leeward.api.meta import Manifest
-from leeward.api.names import CLUSTER_NAMESPACE, execution_space
+from leeward.api.names import CLUSTER_NAMESPACE, execution_space, impersonator_of
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS, WORKS
 from leeward.app.local.api import AdminClient, Refused
 from leeward.app.local.clusters import is_ready, name_of
@@ -59,7 +59,7 @@ def leave(api: AdminClient, member: Member, *, force: bool = False) -> None:
             f"Bring it back (`leeward member start|resume|ready {member.name}`), or give up what runs there "
             f"(`leeward member remove {member.name} --force`)"
         )
-    for secret in (member.name, _impersonator_name(member)):
+    for secret in (member.name, impersonator_of(member.name)):
         api.delete(SECRETS.path(CLUSTER_NAMESPACE, secret))
 
 
@@ -132,11 +132,7 @@ def _secret(layout: Layout, name: str, token: str = "") -> Manifest:
 
 
 def _impersonator_secret(layout: Layout, member: Member) -> Manifest:
-    return _secret(layout, _impersonator_name(member), read_token(layout.impersonator_tokens(member.name)))
-
-
-def _impersonator_name(member: Member) -> str:
-    return f"{member.name}-impersonator"
+    return _secret(layout, impersonator_of(member.name), read_token(layout.impersonator_tokens(member.name)))
 
 
 def _cluster(member: Member) -> Manifest:
@@ -152,5 +148,5 @@ def _access(member: Member) -> Manifest:
     return {
         "apiEndpoint": f"https://127.0.0.1:{member.port}",
         "secretRef": {"namespace": CLUSTER_NAMESPACE, "name": member.name},
-        "impersonatorSecretRef": {"namespace": CLUSTER_NAMESPACE, "name": _impersonator_name(member)},
+        "impersonatorSecretRef": {"namespace": CLUSTER_NAMESPACE, "name": impersonator_of(member.name)},
     }

@@ -1,0 +1,100 @@
+"""A cluster joins in Push mode and leaves again: two API servers, and the token controller of the member."""
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.api.schema import custom_resource_definitions
+from leeward.app.joining import Joining, forget_cluster, join_cluster
+from leeward.app.leaving import unjoin_cluster
+from leeward.app.local.errors import FleetError
+from leeward.client import Client, NotFound
+from leeward.client.connection import Connection
+from leeward.loop.clock import VirtualClock
+from leeward.loop.supervisor import Supervisor
+from leeward.loop.virtual import run_virtual
+from tests.api_world import ApiWorld, api_world
+
+AUTHORITY = b"authority"
+JOINING = Joining("member1", Connection(server="https://member1", certificate_authority=AUTHORITY), region="north")
+ACCOUNTS = "/api/v1/namespaces/karmada-cluster/serviceaccounts"
+MEMBER_SECRETS = "/api/v1/namespaces/karmada-cluster/secrets"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+ROLE_BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+
+
+async def fill_in_tokens(member: ApiWorld) -> None:
+    """What a kube-controller-manager does with Secrets of service accounts."""
+    while True:
+        for secret in (await member.get("/api/v1/secrets")).body["items"]:
+            name = secret["metadata"]["name"]
+            if "data" not in secret:
+                token: Manifest = {"data": {"token": base64.b64encode(f"token of {name}".encode()).decode()}}
+                await member.patch(f"{MEMBER_SECRETS}/{name}", token)
+        await asyncio.sleep(0.5)
+
+
+def tell(story: Callable[[ApiWorld, ApiWorld], Awaitable[None]], *, tokens: bool = True) -> None:
+    async def play() -> None:
+        async with AsyncExitStack() as stack:
+            plane = await stack.enter_async_context(api_world(crds=custom_resource_definitions()))
+            member = await stack.enter_async_context(api_world())
+            supervisor = await stack.enter_async_context(Supervisor("token controller"))
+            for world, name in ((plane, "karmada-cluster"), (member, "kube-system")):
+                await world.create("/api/v1/namespaces", {"metadata": {"name": name}})
+            if tokens:
+                supervisor.start(fill_in_tokens(member), "tokens")
+            await story(plane, member)
+
+    run_virtual(play())
+
+
+def test_the_control_plane_gets_a_token_to_act_with_and_one_to_speak_for_users() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client = Client(plane.transport)
+        for _ in range(2):
+            await join_cluster(client, Client(member.transport), JOINING)
+        spec = (await client.get(CLUSTERS, "member1")).spec
+        acting, speaking = spec.secret_ref, spec.impersonator_secret_ref
+        assert acting is not None
+        assert speaking is not None
+        secret = await client.get(SECRETS, acting.name, acting.namespace)
+        assert secret.data == {"token": b"token of karmada-member1", "caBundle": AUTHORITY}
+        secret = await client.get(SECRETS, speaking.name, speaking.namespace)
+        assert (secret.metadata.name, secret.data) == (
+            "member1-impersonator",
+            {"token": b"token of karmada-impersonator"},
+        )
+        (rule,) = (await member.get(f"{ROLES}/karmada-impersonator")).body["rules"]
+        assert rule["verbs"] == ["impersonate"], "it may do nothing else"
+
+    tell(story)
+
+
+def test_nothing_of_it_is_left_when_it_leaves() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client = Client(plane.transport)
+        before = [(await member.get(path)).names for path in (ACCOUNTS, ROLES, ROLE_BINDINGS)]
+        await join_cluster(client, Client(member.transport), JOINING)
+        await unjoin_cluster(client, "member1", VirtualClock(), force=False, wait_seconds=10)
+        await forget_cluster(Client(member.transport), "member1")
+        for name in ("member1", "member1-impersonator"):
+            with pytest.raises(NotFound):
+                await client.get(SECRETS, name, "karmada-cluster")
+        assert [(await member.get(path)).names for path in (ACCOUNTS, ROLES, ROLE_BINDINGS)] == before
+        assert (await member.get(MEMBER_SECRETS)).names == []
+
+    tell(story)
+
+
+def test_a_member_that_gives_no_token_is_asked_about_its_controller_manager() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        with pytest.raises(FleetError, match="does its kube-controller-manager run"):
+            await join_cluster(Client(plane.transport), Client(member.transport), JOINING)
+
+    tell(story, tokens=False)
