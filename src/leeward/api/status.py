@@ -71,12 +71,20 @@ class Problem:
         return f"{self.field}: {self.message}" if self.field else self.message
 
 
+def quoted(text: str) -> str:
+    """As Go writes a string between quotes."""
+    return '"' + "".join(_ESCAPED.get(letter, letter) for letter in text) + '"'
+
+
+_ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\x00"}
+
+
 def _quote(value: object) -> str:
     match value:
         case bool():
             return str(value).lower()
         case str():
-            return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+            return quoted(value)
         case None:
             return "null"
         case int() | float():

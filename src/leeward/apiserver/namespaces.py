@@ -18,7 +18,8 @@ from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import Refused
 from leeward.apiserver.registry.deleting import Deleter
-from leeward.apiserver.registry.writing import NAMESPACE_PREFIX, Writer
+from leeward.apiserver.registry.ending import NAMESPACE_PREFIX
+from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.store import Record, Store, StoreFailed
 from leeward.apiserver.values import section
 

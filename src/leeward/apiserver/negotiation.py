@@ -10,6 +10,8 @@ YAML = "application/yaml"
 _SPOKEN = (JSON, YAML)
 _SAID = (JSON, YAML, "application/vnd.kubernetes.protobuf")
 _ANY = ("", "*/*")
+_LOOSE = ("*", "application/*")
+"""Understood where objects of custom kinds are asked for; for the others, kube-apiserver's router does not."""
 
 Shape = Literal["object", "table", "partial"]
 _SHAPES: dict[str, Shape] = {
@@ -21,11 +23,12 @@ _SHAPES: dict[str, Shape] = {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`version` is that of meta.k8s.io, for tables and metadata."""
+    """`version` is that of meta.k8s.io, for tables and metadata. `of_list`: only a list can be shown like this."""
 
     shape: Shape = "object"
     version: str = "v1"
     media_type: str = JSON
+    of_list: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ def negotiate(header: str, *, custom: bool = False) -> Form:
     """The first acceptable form that can be made. Raises: Refused (406)."""
     elements = parse_accept(header)
     for element in elements:
-        form = _form_of(element)
+        form = Form() if custom and element.name in _LOOSE else _form_of(element)
         if form is not None:
             return form
     raise not_acceptable(_SAID, known=custom or any(element.name in _SAID for element in elements))
@@ -64,7 +67,7 @@ def _form_of(element: MediaType) -> Form | None:
     shape = _SHAPES.get(wanted)
     if shape is None or element.parameters.get("g") != "meta.k8s.io" or version not in ("v1", "v1beta1"):
         return None
-    return Form(shape, version, element.name)
+    return Form(shape, version, element.name, wanted.endswith("List"))
 
 
 def _parse_element(text: str) -> MediaType:

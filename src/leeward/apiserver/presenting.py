@@ -10,7 +10,7 @@ from leeward.api import codec
 from leeward.apiserver import table
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.negotiation import YAML, Form
-from leeward.apiserver.refusals import warning_header
+from leeward.apiserver.refusals import not_shown, plain_error, warning_header
 from leeward.apiserver.registry.objects import body_of, decode_stored, item_of
 from leeward.apiserver.registry.reading import Page
 from leeward.apiserver.registry.watching import Render
@@ -33,6 +33,11 @@ class Presenter:
             table.check_include(self.include)
 
     def one(self, value: bytes, code: int = 200) -> Response:
+        if self.form.of_list:
+            if self.kind.custom:
+                raise plain_error("content is not a list")
+            said = f"not a list (*{self._go_type})"
+            raise not_shown(f"you requested PartialObjectMetadataList, but the requested object is {said}")
         return self.respond(self._one_body(value), code)
 
     def page(self, page: Page) -> Response:
@@ -45,6 +50,9 @@ class Presenter:
                 metadata = _list_metadata(page)
                 return self.respond(codec.encode(table.render_table(rows, metadata, self.form.version, columns)))
             case "partial":
+                if not self.form.of_list:
+                    said = f"a list (*{self._go_type}List)"
+                    raise not_shown(f"you requested PartialObjectMetadata, but the requested object is {said}")
                 return self.respond(self._partial_list_body(page))
 
     def frames(self) -> Render:
@@ -60,6 +68,12 @@ class Presenter:
             return body
 
         return render
+
+    @property
+    def _go_type(self) -> str:
+        """What Kubernetes' own source calls an object of the kind."""
+        package = self.kind.group.partition(".")[0] or "core"
+        return "unstructured.Unstructured" if self.kind.custom else f"{package}.{self.kind.kind}"
 
     def respond(self, body: bytes, code: int = 200) -> Response:
         if self.form.media_type == YAML:

@@ -99,6 +99,11 @@ def not_acceptable(accepted: Iterable[str], *, known: bool = True) -> Refused:
     return _refused(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
 
 
+def not_shown(message: str) -> Refused:
+    """One object cannot be shown as a list of them, nor a list as one."""
+    return _refused(406, "NotAcceptable", message)
+
+
 def already_exists(group: str, plural: str, name: str) -> Refused:
     message = f'{_group_resource(group, plural)} "{name}" already exists'
     return _refused(409, "AlreadyExists", message, StatusDetails(name=name, group=group, kind=plural))
@@ -136,10 +141,9 @@ def invalid(group: str, kind: str, name: str, problems: Sequence[Problem]) -> Re
     return _refused(422, "Invalid", f'{_group_resource(group, kind)} "{name}" is invalid: {said}', details)
 
 
-def rejected_patch(why: str) -> Refused:
-    """kube-apiserver leaves out why; kubectl shows it where it is told."""
-    details = StatusDetails(causes=(StatusCause("FieldValueInvalid", why, "patch"),))
-    return _refused(422, "Invalid", "the server rejected our request due to an error in our request", details)
+def rejected_patch() -> Refused:
+    """The answer to a JSON patch that cannot be applied. Like kube-apiserver, it does not say why."""
+    return _refused(422, "Invalid", "the server rejected our request due to an error in our request", _GENERIC)
 
 
 def internal_error(message: str) -> Refused:

@@ -9,6 +9,7 @@ from leeward.api.status import Status, StatusDetails
 from leeward.apiserver import refusals, reviews
 from leeward.apiserver.access import Access
 from leeward.apiserver.call import Call
+from leeward.apiserver.discovery import verbs_of
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.negotiation import negotiate
@@ -74,7 +75,7 @@ class Verbs:
             return _nowhere(target.kind)
         if method == "POST":
             return await self._writes.create(call)
-        if method == "DELETE":
+        if method == "DELETE" and "deletecollection" in verbs_of(target.kind):
             return await self._delete_collection(call)
         raise refusals.method_not_allowed()
 

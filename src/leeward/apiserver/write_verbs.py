@@ -24,7 +24,7 @@ from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_ya
 from leeward.apiserver.registry.managing import applied
 from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.registry.options import WriteOptions, write_options
-from leeward.apiserver.registry.patching import is_apply, parse_applied, parse_patch, unfit_patch
+from leeward.apiserver.registry.patching import Patch, is_apply, parse_applied, parse_patch, unfit_patch
 from leeward.apiserver.registry.scaling import SCALE, applied_scale, render_scale, scaled
 from leeward.apiserver.registry.writing import Writer, Written
 from leeward.apiserver.remarks import warn
@@ -74,11 +74,11 @@ class WriteVerbs:
             return await self._apply(call)
         kind = call.kind
         options = write_options(call.query, "PatchOptions")
-        apply = parse_patch(kind, call.request.body, call.content_type)
+        patch = parse_patch(kind, call.request.body, call.content_type, options.field_validation)
         warnings: list[str] = []
 
         def change(current: Manifest) -> Manifest:
-            decoded = _fit_patched(kind, apply(current), options.field_validation)
+            decoded = _fit_patched(kind, patch.apply(current), options.field_validation, patch)
             _check_name(call.target, decoded.manifest)
             warnings[:] = decoded.warnings
             return decoded.manifest
@@ -136,7 +136,7 @@ class WriteVerbs:
             wanted = parse_body(kind, call.request.body, call.content_type)
             apply: Callable[[Manifest], Manifest] = lambda current: wanted  # noqa: E731
         else:
-            apply = parse_patch(kind, call.request.body, call.content_type)
+            apply = parse_patch(kind, call.request.body, call.content_type).apply
         dry_run = write_options(call.query, "UpdateOptions").dry_run
         return await self.writer.change(
             kind,
@@ -157,8 +157,9 @@ def _is_apply(call: Call) -> bool:
 def _fit(call: Call, manifest: Manifest, field_validation: str) -> Decoded:
     read = duplicate_yaml_fields if "yaml" in call.content_type else duplicate_fields
     repeated = () if field_validation == "Ignore" else read(call.request.body)
+    remarks = [f'duplicate field "{path}"' for path in repeated]
     try:
-        return decode_object(call.kind, manifest, field_validation, repeated)
+        return decode_object(call.kind, manifest, field_validation, remarks)
     except Unfit as unfit:
         raise cannot_handle(call.kind, unfit) from unfit
 
@@ -193,12 +194,12 @@ def _replaced_by(kind: Kind, wanted: Manifest) -> Callable[[Manifest], Manifest]
     return change
 
 
-def _fit_patched(kind: Kind, manifest: Manifest, field_validation: str) -> Decoded:
+def _fit_patched(kind: Kind, manifest: Manifest, field_validation: str, patch: Patch | None = None) -> Decoded:
     _check_patched_type(kind, manifest)
     try:
-        return decode_object(kind, manifest, field_validation)
+        return decode_object(kind, manifest, field_validation, patch.remarks if patch is not None else ())
     except Unfit as unfit:
-        raise unfit_patch(str(unfit)) from unfit
+        raise (patch.unfit(unfit) if patch is not None else unfit_patch(str(unfit))) from unfit
 
 
 def _check_patched_type(kind: Kind, manifest: Manifest) -> None:

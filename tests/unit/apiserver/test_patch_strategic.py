@@ -204,7 +204,6 @@ def test_the_selector_of_a_disruption_budget_is_replaced() -> None:
 REFUSED: list[tuple[Any, str]] = [
     ([], "patch: is not a mapping"),
     ({"$patch": "bogus"}, r"unknown patch type: bogus in map: map\[\$patch:bogus\]"),
-    ({"spec": {"containers": {}}}, r"spec\.containers: is not a list"),
     ({"spec": {"containers": ["x"]}}, r"spec\.containers\[0\]: is not a mapping"),
     ({"spec": {"containers": [{"image": "x"}]}}, r"map: map\[image:x\] does not contain declared merge key: name"),
     (
@@ -212,7 +211,7 @@ REFUSED: list[tuple[Any, str]] = [
         r"map: map\[name:p\] does not contain declared merge key: containerPort",
     ),
     ({"spec": {"containers": [{"$patch": "merge"}]}}, r"unknown patch type: merge in map"),
-    ({"metadata": {"labels": {"$retainKeys": ["m"], "n": "2"}}}, r"metadata\.labels\.n: is in the patch and not"),
+    ({"metadata": {"labels": {"$retainKeys": ["m"], "n": "2"}}}, "invalid patch format of retainKeys"),
     ({"metadata": {"finalizers": [{}]}}, r"metadata\.finalizers: is not a list of plain values"),
     (
         {"spec": {"$setElementOrder/containers": [{"name": "b"}], "containers": [{"name": "a"}]}},

@@ -366,18 +366,6 @@ def test_what_cannot_be_accepted_is_406():
     tell(story)
 
 
-def test_a_json_patch_that_fails_says_which_operation_and_where():
-    async def story(world: ApiWorld) -> None:
-        await world.create(CONFIG_MAPS, config_map("cm", key="value"))
-        operations = [{"op": "remove", "path": "/data/other"}]
-        refused = await world.patch(f"{CONFIG_MAPS}/cm", operations, JSON_PATCH)
-        assert refused.code == 422
-        [cause] = refused.body["details"]["causes"]
-        assert cause["message"] == "operation 0 (remove /data/other): /data/other does not exist"
-
-    tell(story)
-
-
 @pytest.mark.parametrize(("validation", "code"), [("Strict", 400), ("Warn", 200), ("Ignore", 200)])
 def test_fields_that_are_written_twice_in_yaml_are_refused_or_warned_of(validation: str, code: int):
     text = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm}\ndata: {a: one}\ndata: {a: two}\n"

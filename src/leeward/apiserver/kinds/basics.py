@@ -1,6 +1,5 @@
-"""Defaults and rules of the core kinds without pods: namespaces, services, configuration, volumes, nodes."""
+"""Defaults and rules of the core kinds without pods and configuration: namespaces, services, volumes, nodes."""
 
-import base64
 import ipaddress
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,23 +7,14 @@ from typing import Any
 
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
-from leeward.apiserver.kinds.metadata import too_long
 from leeward.apiserver.kinds.names import dns_label, label_value, qualified_name
 from leeward.apiserver.kinds.pods import PROTOCOLS, default_pod_spec, duplicate, port_number
 from leeward.apiserver.values import entries, grown, section
 
-MAX_DATA_BYTES = 1024 * 1024
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 AFFINITIES = ("ClientIP", "None")
-_DATA_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
-_REQUIRED_SECRET_KEYS: Mapping[str, Sequence[str]] = {
-    "kubernetes.io/tls": ("tls.crt", "tls.key"),
-    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
-    "kubernetes.io/dockercfg": (".dockercfg",),
-    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
-}
 
 
 def default_namespace(manifest: Manifest) -> None:
@@ -74,27 +64,6 @@ def _default_traffic(spec: dict[str, Any], kind: str) -> None:
         spec.pop("externalTrafficPolicy", None)
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
-
-
-def default_config_map(manifest: Manifest) -> None:
-    _drop_empty(manifest, ("data", "binaryData"))
-
-
-def _drop_empty(manifest: Manifest, fields: Sequence[str]) -> None:
-    for field in fields:
-        if field in manifest and not manifest[field]:
-            del manifest[field]
-
-
-def default_secret(manifest: Manifest) -> None:
-    """`stringData` is for writing only: it becomes `data`."""
-    texts: Mapping[str, str] = manifest.pop("stringData", None) or {}
-    if texts:
-        encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-        manifest["data"] = {**section(manifest, "data"), **encoded}
-    _drop_empty(manifest, ("data",))
-    if not manifest.get("type"):
-        manifest["type"] = "Opaque"
 
 
 def default_node(manifest: Manifest) -> None:
@@ -190,55 +159,3 @@ def validate_service_status(manifest: Manifest, old: Manifest | None) -> list[Pr
         said = "may only be used when `spec.type` is 'LoadBalancer'"
         return [Problem.forbidden("status.loadBalancer.ingress", said)]
     return []
-
-
-def validate_config_map(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    data: Mapping[str, str] = manifest.get("data") or {}
-    binary: Mapping[str, str] = manifest.get("binaryData") or {}
-    problems = [*_key_problems(data, "data"), *_key_problems(binary, "binaryData")]
-    problems += [
-        Problem.invalid(f"data[{key}]", key, "duplicate of key present in binaryData") for key in data if key in binary
-    ]
-    if _size(data) + _size(binary) > MAX_DATA_BYTES:
-        problems.append(too_long("[]", MAX_DATA_BYTES))
-    return [*problems, *_immutable_problems(manifest, old, ("data", "binaryData"))]
-
-
-def validate_secret(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    data: Mapping[str, str] = manifest.get("data") or {}
-    problems = list(_key_problems(data, "data"))
-    if _size(data) * 3 // 4 > MAX_DATA_BYTES:
-        problems.append(too_long("data", MAX_DATA_BYTES))
-    required = _REQUIRED_SECRET_KEYS.get(manifest["type"], ())
-    problems += [Problem.required(f"data[{key}]") for key in required if key not in data]
-    if old is not None and manifest["type"] != old.get("type"):
-        problems.append(Problem.invalid("type", manifest["type"], "field is immutable"))
-    return [*problems, *_immutable_problems(manifest, old, ("data",))]
-
-
-def _immutable_problems(manifest: Manifest, old: Manifest | None, fields: Sequence[str]) -> Iterator[Problem]:
-    if old is None or not old.get("immutable"):
-        return
-    said = "field is immutable when `immutable` is set"
-    if not manifest.get("immutable"):
-        yield Problem.forbidden("immutable", said)
-    yield from (Problem.forbidden(f, said) for f in fields if section(manifest, f) != section(old, f))
-
-
-def _key_problems(data: Mapping[str, str], field: str) -> Iterator[Problem]:
-    for key in data:
-        if len(key) > 253:
-            yield Problem.invalid(f"{field}[{key}]", key, "must be no more than 253 characters")
-        elif not _DATA_KEY.fullmatch(key):
-            said = (
-                "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
-                "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-            )
-            yield Problem.invalid(f"{field}[{key}]", key, said)
-        elif key in (".", "..") or key.startswith(".."):
-            said = "must not be '..'" if key == ".." else "must not be '.', nor start with '..'"
-            yield Problem.invalid(f"{field}[{key}]", key, said)
-
-
-def _size(data: Mapping[str, str]) -> int:
-    return sum(len(value.encode()) for value in data.values())

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
-from leeward.apiserver.kinds import administrative, basics, others, pods, printing, workloads
+from leeward.apiserver.kinds import administrative, basics, configuration, others, pods, printing, workloads
 from leeward.apiserver.kinds import webhook_configurations as webhooks
 from leeward.apiserver.kinds.columns import CREATED_AT, at
 from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, spec_changed
@@ -58,9 +58,9 @@ CORE = (
          validate_status=basics.validate_service_status,
          fields=_fields("spec.type", "spec.clusterIP"), returns_deleted=True),
     Kind("", "v1", "ConfigMap", "configmaps", True, ("cm",), columns=printing.CONFIG_MAPS,
-         default=basics.default_config_map, validate=basics.validate_config_map),
+         default=configuration.default_config_map, validate=configuration.validate_config_map),
     Kind("", "v1", "Secret", "secrets", True, columns=printing.SECRETS,
-         default=basics.default_secret, validate=basics.validate_secret, fields=_fields("type")),
+         default=configuration.default_secret, validate=configuration.validate_secret, fields=_fields("type")),
     Kind("", "v1", "Node", "nodes", False, ("no",), columns=printing.NODES, status=True, creates_status=True,
          default=basics.default_node, fields=_fields("spec.unschedulable")),
     Kind("", "v1", "Event", "events", True, ("ev",), columns=printing.EVENTS,

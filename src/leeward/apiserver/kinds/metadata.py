@@ -12,17 +12,55 @@ from leeward.apiserver.values import entries, section, texts
 MAX_ANNOTATION_BYTES = 256 * 1024
 _IMMUTABLE_FIELDS = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+_PLAIN_FINALIZERS = ("admissionregistration.k8s.io", "apiextensions.k8s.io", "coordination.k8s.io", "policy")
+"""Groups whose objects may have finalizers without a domain, as custom ones may."""
+_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+_ASKED_USUALLY = 4
+_ASKED_ON_UPDATE = {
+    ("apiextensions.k8s.io", "customresourcedefinitions"): 3,
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): 3,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): 3,
+    ("apps", "deployments"): 3,
+    ("autoscaling", "horizontalpodautoscalers"): 3,
+    ("batch", "cronjobs"): 3,
+    ("coordination.k8s.io", "leases"): 3,
+    ("discovery.k8s.io", "endpointslices"): 3,
+    ("events.k8s.io", "events"): 3,
+    ("scheduling.k8s.io", "priorityclasses"): 3,
+    ("", "limitranges"): 3,
+    ("", "podtemplates"): 3,
+    ("", "events"): 2,
+    ("policy", "poddisruptionbudgets"): 2,
+    ("", "persistentvolumeclaims"): 5,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): 5,
+    ("rbac.authorization.k8s.io", "clusterroles"): 5,
+    ("rbac.authorization.k8s.io", "rolebindings"): 5,
+    ("rbac.authorization.k8s.io", "roles"): 5,
+}
+"""How often kube-apiserver asks whether the labels, annotations and owners of an updated object are valid: twice for
+all kinds, and once or twice more in the rules of each. It names a fault as often, and clients count causes."""
 
 
-def validate_metadata(kind: Kind, manifest: ReadOnlyManifest) -> list[Problem]:
+def validate_metadata(kind: Kind, manifest: ReadOnlyManifest, *, update: bool = False) -> list[Problem]:
     metadata: Mapping[str, Any] = manifest["metadata"]
-    return [
-        *_name_problems(kind, metadata),
+    asked = _asked_on_update(kind) if update else 1
+    finalizers = texts(metadata, "finalizers")
+    always = [
         *_label_problems(section(metadata, "labels")),
         *_annotation_problems(section(metadata, "annotations")),
-        *_finalizer_problems(texts(metadata, "finalizers"), qualified=not kind.custom),
         *_owner_problems(entries(metadata, "ownerReferences")),
     ]
+    return [
+        *_name_problems(kind, metadata),
+        *_generation_problems(metadata),
+        *always * asked,
+        *_finalizer_problems(finalizers) * max(asked - 2, 1),
+        *_standard_problems(kind, finalizers) * max(asked - 2, 1),
+    ]
+
+
+def _asked_on_update(kind: Kind) -> int:
+    return 3 if kind.custom else _ASKED_ON_UPDATE.get((kind.group, kind.plural), _ASKED_USUALLY)
 
 
 def validate_metadata_update(old: ReadOnlyManifest, new: ReadOnlyManifest) -> list[Problem]:
@@ -41,7 +79,7 @@ def validate_metadata_update(old: ReadOnlyManifest, new: ReadOnlyManifest) -> li
         added = sorted(set(texts(after, "finalizers")) - set(texts(before, "finalizers")))
         if added:
             said = "no new finalizers can be added if the object is being deleted, found new finalizers "
-            problems.append(Problem.forbidden("metadata.finalizers", said + _go_strings(added)))
+            problems += [Problem.forbidden("metadata.finalizers", said + _go_strings(added))] * 2
     return problems
 
 
@@ -79,18 +117,34 @@ def _annotation_problems(annotations: Mapping[str, str]) -> list[Problem]:
     return problems
 
 
-def _finalizer_problems(finalizers: Sequence[str], *, qualified: bool) -> list[Problem]:
-    problems: list[Problem] = []
-    for index, finalizer in enumerate(finalizers):
-        said = names.qualified_name(finalizer)
-        problems += [Problem.invalid("metadata.finalizers", finalizer, message) for message in said]
-        if qualified and not said and "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
-            message = "name is neither a standard finalizer name nor is it fully qualified"
-            problems.append(Problem.invalid(f"metadata.finalizers[{index}]", finalizer, message))
+def _generation_problems(metadata: Mapping[str, Any]) -> list[Problem]:
+    generation = metadata.get("generation", 0)
+    said = "must be greater than or equal to 0"
+    return [Problem.invalid("metadata.generation", generation, said)] if generation < 0 else []
+
+
+def _finalizer_problems(finalizers: Sequence[str]) -> list[Problem]:
+    problems = [
+        Problem.invalid("metadata.finalizers", finalizer, message)
+        for finalizer in finalizers
+        for message in names.qualified_name(finalizer)
+    ]
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         message = "finalizer orphan and foregroundDeletion cannot be both set"
         problems.append(Problem.invalid("metadata.finalizers", list(finalizers), message))
     return problems
+
+
+def _standard_problems(kind: Kind, finalizers: Sequence[str]) -> list[Problem]:
+    """Kinds of Kubernetes itself have finalizers with a domain, or well-known ones."""
+    if kind.custom or kind.group in _PLAIN_FINALIZERS:
+        return []
+    said = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        Problem.invalid(f"metadata.finalizers[{index}]", finalizer, said)
+        for index, finalizer in enumerate(finalizers)
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
+    ]
 
 
 def finalizer_warnings(kind: Kind, manifest: ReadOnlyManifest) -> list[str]:
@@ -105,15 +159,35 @@ def finalizer_warnings(kind: Kind, manifest: ReadOnlyManifest) -> list[str]:
 
 def _owner_problems(owners: Sequence[Mapping[str, Any]]) -> list[Problem]:
     problems: list[Problem] = []
-    for index, owner in enumerate(owners):
-        for field in ("apiVersion", "kind", "name", "uid"):
-            if not owner.get(field):
-                path = f"metadata.ownerReferences[{index}].{field}"
-                problems.append(Problem.invalid(path, "", f"{field} must not be empty"))
-    if sum(1 for owner in owners if owner.get("controller")) > 1:
-        message = "Only one reference can have Controller set to true"
-        problems.append(Problem.invalid("metadata.ownerReferences", list(owners), message))
+    controller = ""
+    for owner in owners:
+        problems += _fields_of_owner(owner)
+        if owner.get("controller"):
+            called = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                said = "Only one reference can have Controller set to true."
+                both = f'Found "true" in references for {controller} and {called}'
+                everyone = [_written(one) for one in owners]
+                problems.append(Problem.invalid("metadata.ownerReferences", everyone, f"{said} {both}"))
+            controller = controller or called
     return problems
+
+
+def _fields_of_owner(owner: Mapping[str, Any]) -> list[Problem]:
+    empty = {"apiVersion": "version must not be empty"}
+    problems = [
+        Problem.invalid(f"metadata.ownerReferences.{field}", "", empty.get(field, "must not be empty"))
+        for field in ("apiVersion", "kind", "name", "uid")
+        if not owner.get(field)
+    ]
+    if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
+        said = "/v1, Kind=Event is disallowed from being an owner"
+        problems.append(Problem.invalid("metadata.ownerReferences", _written(owner), said))
+    return problems
+
+
+def _written(owner: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: owner[field] for field in _OWNER_FIELDS if field in owner}
 
 
 def too_long(field: str, limit: int) -> Problem:

@@ -60,19 +60,24 @@ def _merge_field(merged: Object, field: str, value: Any, rule: Rule | None, orde
 
 def _merge_value(old: Any, new: Any, rule: Rule | None, order: list[Any], path: str) -> Any:
     match rule:
-        case Keyed():
-            return _merge_keyed(_list_or_empty(old), _list(new, path), rule, order, path)
-        case ValueSet():
-            return _merge_values(_list_or_empty(old), _list(new, path), order, path)
+        case Keyed() if isinstance(new, list):
+            return _merge_keyed(_list_or_empty(old), cast(list[Any], new), rule, order, path)
+        case ValueSet() if isinstance(new, list):
+            return _merge_values(_list_or_empty(old), cast(list[Any], new), order, path)
         case Replaced():
             return new
         case _ if isinstance(new, dict):
             base = cast(Object, old) if isinstance(old, dict) else {}
-            return _merge_mapping(base, cast(Object, new), rule or {}, path)
+            return _merge_mapping(base, cast(Object, new), _schema_in(rule), path)
         case _ if isinstance(new, list):
             return [item for item in cast(list[Any], new) if not _is_directive(item)]
         case _:
             return new
+
+
+def _schema_in(rule: Rule | None) -> Schema:
+    """Of a mapping that the rule is about; nothing is known of one that stands where a list belongs."""
+    return {} if rule is None or isinstance(rule, Keyed | ValueSet | Replaced) else rule
 
 
 def _merge_keyed(old: list[Any], new: list[Any], rule: Keyed, order: list[Any], path: str) -> list[Any]:
@@ -154,7 +159,7 @@ def _retained(target: Mapping[str, Any], patch: Object, path: str) -> Object:
     retained = _list(patch[RETAIN_KEYS], _at(path, RETAIN_KEYS))
     for field in patch:
         if not field.startswith("$") and patch[field] is not None and field not in retained:
-            raise ValueError(f"{_at(path, field)}: is in the patch and not in its {RETAIN_KEYS} list")
+            raise ValueError("invalid patch format of retainKeys")
     return {field: value for field, value in target.items() if field in retained}
 
 
@@ -186,14 +191,14 @@ def _itself(value: Any) -> Any:
 def _key_of(item: Object, rule: Keyed, path: str) -> Any:
     key = item.get(rule.key)
     if key is None or isinstance(key, (dict, list)):
-        raise Unmergeable(f"map: {_go(item)} does not contain declared merge key: {rule.key}")
+        raise Unmergeable(f"map: {go_text(item)} does not contain declared merge key: {rule.key}")
     return key
 
 
 def _directive(item: Object, path: str) -> str:
     directive = item[DIRECTIVE]
     if directive not in ("replace", "delete"):
-        raise Unmergeable(f"unknown patch type: {directive} in map: {_go(item)}")
+        raise Unmergeable(f"unknown patch type: {directive} in map: {go_text(item)}")
     return directive
 
 
@@ -221,14 +226,14 @@ def _at(path: str, field: str) -> str:
     return f"{path}.{field}" if path else field
 
 
-def _go(value: Any) -> str:
+def go_text(value: Any) -> str:
     """A value as Go prints it."""
     match value:
         case dict():
             fields = cast(Object, value)
-            return "map[" + " ".join(f"{key}:{_go(fields[key])}" for key in sorted(fields)) + "]"
+            return "map[" + " ".join(f"{key}:{go_text(fields[key])}" for key in sorted(fields)) + "]"
         case list():
-            return "[" + " ".join(_go(item) for item in cast(list[Any], value)) + "]"
+            return "[" + " ".join(go_text(item) for item in cast(list[Any], value)) + "]"
         case bool():
             return str(value).lower()
         case _:

@@ -15,12 +15,13 @@ __all__ = ("MEDIA_TYPE", "UnknownMessage", "parse_protobuf")
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\x00"
+_FOREIGN = "provided data does not appear to be a protobuf message"
 
 
 def parse_protobuf(body: bytes) -> Manifest:
     """Raises: ValueError for bytes that are no envelope; UnknownMessage for what only JSON can say here."""
     if not body.startswith(_MAGIC):
-        raise ValueError("the body does not begin as a Kubernetes protobuf message does")
+        raise ValueError(f"{_FOREIGN}, expected prefix [107 56 115 0]")
     envelope = dict(fields(body[len(_MAGIC) :]))
     type_meta = {number: text_of(value) for number, value in fields(message_of(envelope.get(1, b"")))}
     api_version, kind = type_meta.get(1, ""), type_meta.get(2, "")

@@ -3,7 +3,6 @@
 Unknown fields of custom kinds are pruned here, and reported as `fieldValidation` asks for.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -13,6 +12,7 @@ import msgspec
 from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
+from leeward.apiserver.json_text import json_fault, json_name
 from leeward.apiserver.kinds.builtin import is_served
 from leeward.apiserver.kinds.kind import Kind, Schema
 from leeward.apiserver.kinds.structures import structure_of, structure_of_kind
@@ -24,7 +24,7 @@ from leeward.apiserver.refusals import (
     refused_with_warnings,
     unsupported_media_type,
 )
-from leeward.apiserver.registry.fitting import Misfit, fit, json_name
+from leeward.apiserver.registry.fitting import Misfit, fit
 from leeward.apiserver.structure import complete
 from leeward.apiserver.values import section
 from leeward.apiserver.yaml import load_yaml
@@ -39,7 +39,11 @@ _READ = ("application/json", "application/yaml")
 
 
 class Unfit(Exception):
-    """The object cannot be read as its kind; the message names the field."""
+    """The object cannot be read as its kind; the message names the field. `conversion` is that of the misfit."""
+
+    def __init__(self, message: str, conversion: str = "") -> None:
+        super().__init__(message)
+        self.conversion = conversion or message
 
 
 @dataclass(slots=True)
@@ -51,7 +55,8 @@ class Decoded:
 
 
 def parse_body(kind: Kind, body: bytes, content_type: str) -> Manifest:
-    """The body as a mapping; JSON unless the client says YAML. Raises: Refused (400, 415)."""
+    """The body as a mapping; JSON where the client says nothing. Raises: Refused (400, 415)."""
+    check_media_type(content_type)
     try:
         parsed: Any = _load(body, content_type)
     except UnknownMessage as error:
@@ -66,6 +71,13 @@ def parse_body(kind: Kind, body: bytes, content_type: str) -> Manifest:
     return cast(Manifest, parsed)
 
 
+def check_media_type(content_type: str) -> None:
+    """Raises: Refused (415) for a body that is said to be neither JSON nor YAML nor protobuf."""
+    named = content_type.partition(";")[0].strip().lower()
+    if named not in ("", *_READ, MEDIA_TYPE):
+        raise unsupported_media_type((*_READ, MEDIA_TYPE))
+
+
 def _unrecognized(kind: Kind, why: str, body: bytes) -> Refused:
     said = f"the object provided is unrecognized (must be of type {kind.kind})"
     return bad_request(f"{said}: {why} ({summary(body)})")
@@ -74,18 +86,10 @@ def _unrecognized(kind: Kind, why: str, body: bytes) -> Refused:
 def _why_unreadable(error: Exception, body: bytes) -> str:
     said = str(error)
     return (
-        said if said.startswith("yaml: ") else f"couldn't get version/kind; json parse error: {json_fault(error, body)}"
+        said
+        if said.startswith(("yaml: ", "provided data"))
+        else f"couldn't get version/kind; json parse error: {json_fault(error, body)}"
     )
-
-
-def json_fault(error: Exception, body: bytes) -> str:
-    """What is wrong with a JSON text, in the words of Go's parser."""
-    if "truncated" in str(error):
-        return "unexpected end of JSON input"
-    found = re.search(r"\(byte (\d+)\)", str(error))
-    text = body.decode(errors="replace")
-    place = int(found[1]) if found else 0
-    return f"invalid character {text[place : place + 1]!r} looking for beginning of value"
 
 
 def summary(body: bytes) -> str:
@@ -128,17 +132,17 @@ def _why_not(group: str, version: str, said_version: str, said_kind: str, kind: 
     return f"converting (v1.{said_kind}) to (core.{kind.kind}): unknown conversion"
 
 
-def decode_object(kind: Kind, manifest: Manifest, field_validation: str, repeated: Sequence[str] = ()) -> Decoded:
+def decode_object(kind: Kind, manifest: Manifest, field_validation: str, remarks: Sequence[str] = ()) -> Decoded:
     """Checks types, prunes what is unknown, and cleans the metadata. Changes `manifest`. Raises: Unfit.
 
-    `repeated` are the fields that the text of the object had twice.
+    `remarks` are what is to be said about the text of the object, such as fields that it had twice.
     """
     manifest["apiVersion"], manifest["kind"] = kind.api_version, kind.kind
     try:
         unknown = _fit_custom(kind.schema, manifest) if kind.schema is not None else _fit_builtin(kind, manifest)
     except Misfit as misfit:
-        raise Unfit(str(misfit)) from misfit
-    said = [f'duplicate field "{path}"' for path in repeated] + [f'unknown field "{path}"' for path in unknown]
+        raise Unfit(str(misfit), misfit.conversion) from misfit
+    said = [*remarks, *(f'unknown field "{path}"' for path in unknown)]
     if said and field_validation == "Strict":
         raise Unfit(f"strict decoding error: {', '.join(said)}")
     return Decoded(manifest, said if field_validation == "Warn" else [])

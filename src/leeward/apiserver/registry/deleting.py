@@ -18,11 +18,12 @@ from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.custom.definitions import ending_status
 from leeward.apiserver.handler import User
+from leeward.apiserver.json_text import json_fault
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.protobuf import MEDIA_TYPE as PROTOBUF
 from leeward.apiserver.protobuf import parse_protobuf
 from leeward.apiserver.registry import lifecycle
-from leeward.apiserver.registry.decoding import json_fault
+from leeward.apiserver.registry.decoding import check_media_type
 from leeward.apiserver.registry.objects import decode_stored
 from leeward.apiserver.registry.writing import MAX_RACES, Writer, Written
 from leeward.apiserver.store import Raced, Record
@@ -81,6 +82,7 @@ def delete_options(body: bytes, query: dict[str, str], content_type: str) -> Del
 
 
 def _read_body(body: bytes, content_type: str) -> _Body:
+    check_media_type(content_type)
     try:
         read = msgspec.convert(_parse(body, content_type), _Body)
     except (codec.DecodeError, ValueError) as error:
@@ -104,7 +106,7 @@ def _parse(body: bytes, content_type: str) -> Manifest:
 def _of_query(query: dict[str, str]) -> _Body:
     grace = query.get("gracePeriodSeconds", "")
     if grace and not grace.removeprefix("-").isdigit():
-        raise refusals.bad_request(f'invalid gracePeriodSeconds: "{grace}" is not a number')
+        raise refusals.bad_request(f'strconv.ParseInt: parsing "{grace}": invalid syntax')
     return _Body(
         grace_period_seconds=int(grace) if grace else None,
         propagation_policy=query.get("propagationPolicy") or None,

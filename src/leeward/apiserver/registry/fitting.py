@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from leeward.api import codec
 from leeward.api.meta import format_time, parse_time
+from leeward.apiserver.json_text import json_name
 from leeward.apiserver.structure import Structure
 
 _SECONDS = "2006-01-02T15:04:05Z07:00"
@@ -28,10 +29,19 @@ _QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _INT_BITS = {"int32": 31, "int64": 63}
 _GO_NAMES = {"double": "float64", "bytes": "[]uint8", "quantity": "resource.Quantity", "time": "v1.Time"}
 _PACKAGES = "v1"
+_CONVERTIBLE = (("string", "int64"), ("int32", "float64"), ("int64", "float64"))
+"""Types that Go can convert, but its converter does not; of others it knows nothing."""
 
 
 class Misfit(Exception):
-    """A value has the wrong type; the message says where."""
+    """A value has the wrong type; the message says where.
+
+    `conversion` is what the same is called where no text is read: a strategic merge patch is applied to the object.
+    """
+
+    def __init__(self, message: str, conversion: str = "") -> None:
+        super().__init__(message)
+        self.conversion = conversion or message
 
 
 def fit(structure: Structure, value: Any) -> list[str]:
@@ -59,9 +69,10 @@ class _Place:
     def item(self, index: int) -> "_Place":
         return _Place(self.owner, self.fields, f"{self.path}[{index}]")
 
-    def wrong(self, got: str, structure: Structure) -> Misfit:
+    def wrong(self, value: Any, structure: Structure, got: str = "") -> Misfit:
         into = f"Go struct field {self.owner}.{self.fields}" if self.fields else "Go value"
-        return Misfit(f"json: cannot unmarshal {got} into {into} of type {go_type(structure)}")
+        said = f"json: cannot unmarshal {got or json_name(value)} into {into} of type {go_type(structure)}"
+        return Misfit(said, _conversion(structure, value))
 
 
 def go_type(structure: Structure) -> str:
@@ -92,7 +103,7 @@ def _fit(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
 
 def _fit_list(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
     if not isinstance(value, list):
-        raise place.wrong(json_name(value), structure)
+        raise place.wrong(value, structure)
     items = cast(list[Any], value)
     for index, item in enumerate(items):
         if item is not None:
@@ -101,7 +112,7 @@ def _fit_list(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
 
 def _fit_map(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
     if not isinstance(value, dict):
-        raise place.wrong(json_name(value), structure)
+        raise place.wrong(value, structure)
     mapping = cast(dict[str, Any], value)
     for name in list(mapping):
         child = structure.child(name)
@@ -164,8 +175,8 @@ def _read_scalar(structure: Structure, value: Any, place: _Place) -> Any:
 def _of_type(fits: bool, structure: Structure, value: Any, place: _Place) -> Any:
     if not fits:
         is_number = structure.type in _INT_BITS and isinstance(value, int | float) and not isinstance(value, bool)
-        got = f"number {codec.encode(value).decode()}" if is_number else json_name(value)
-        raise place.wrong(got, structure)
+        got = f"number {codec.encode(value).decode()}" if is_number else ""
+        raise place.wrong(value, structure, got)
     return value
 
 
@@ -177,7 +188,8 @@ def _read_bytes(text: str) -> str:
     try:
         base64.b64decode(text, validate=True)
     except binascii.Error:
-        raise Misfit(f"illegal base64 data at input byte {_first_illegal(text)}") from None
+        said = f"illegal base64 data at input byte {_first_illegal(text)}"
+        raise Misfit(said, f"error decoding from json: {said}") from None
     return text
 
 
@@ -216,19 +228,33 @@ def _read_time(kind: str, value: Any) -> str:
         raise Misfit(f'parsing time "{value}": day out of range') from None
 
 
-def json_name(value: Any) -> str:
-    """What Go's decoder calls the value."""
+def _conversion(structure: Structure, value: Any) -> str:
+    """What Go's converter says when it is to make this type of that value."""
+    kind = _go_kind(value)
+    match structure.form:
+        case "struct":
+            return f"cannot restore struct from: {kind}"
+        case "map" | "list":
+            return f"cannot restore {'map' if structure.form == 'map' else 'slice'} from {kind}"
+        case _:
+            convertible = (structure.type, kind) in _CONVERTIBLE
+            return (
+                f"cannot convert {kind} to {structure.type}" if convertible else f"unrecognized type: {structure.type}"
+            )
+
+
+def _go_kind(value: Any) -> str:
     match value:
-        case str():
-            return "string"
         case bool():
             return "bool"
-        case int() | float():
-            return "number"
-        case dict():
-            return "object"
+        case int():
+            return "int64"
+        case float():
+            return "float64"
+        case str():
+            return "string"
         case _:
-            return "null" if value is None else "array"
+            return "map" if isinstance(value, dict) else "slice"
 
 
 def _joined(path: str, name: str) -> str:

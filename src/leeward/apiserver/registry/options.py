@@ -149,7 +149,7 @@ def _number(query: Mapping[str, str], name: str) -> int:
     if not text:
         return 0
     if not (text.isascii() and text.removeprefix("-").isdigit()):
-        raise bad_request(f'invalid {name}: "{text}" is not a number')
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     return max(int(text), 0)
 
 

@@ -1,13 +1,15 @@
 """PATCH: JSON, merge and strategic merge patches, and what they make of a stored object."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from leeward.api.status import Problem, quoted
+from leeward.apiserver.json_text import json_fault, json_name
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.patch import jsonpatch, merge, strategic
 from leeward.apiserver.refusals import (
@@ -16,9 +18,11 @@ from leeward.apiserver.refusals import (
     invalid,
     plain_error,
     rejected_patch,
+    too_large,
     unsupported_media_type,
 )
-from leeward.apiserver.registry.fitting import json_name
+from leeward.apiserver.registry.decoding import Unfit
+from leeward.apiserver.registry.duplicates import duplicate_fields
 from leeward.apiserver.values import section
 from leeward.apiserver.yaml import load_yaml
 
@@ -28,22 +32,48 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 _GO_MAP = "map[string]interface {}"
 
+_OPERATION = "jsonPatchOp"
+_TEXTS = ("op", "path", "from")
+
 Apply = Callable[[Manifest], Manifest]
 
 
-def parse_patch(kind: Kind, body: bytes, content_type: str) -> Apply:
-    """What the patch does to an object. The result raises: Refused, as this does."""
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """What a patch does to an object; `apply` raises: Refused.
+
+    `remarks` are what fieldValidation says about its own text. `strategic`: it is merged into the object, not into the
+    text of it, which shows where the result does not fit.
+    """
+
+    apply: Apply
+    remarks: tuple[str, ...] = ()
+    strategic: str = ""
+
+    def unfit(self, unfit: Unfit) -> Refused:
+        """The answer when its result cannot be read as its kind."""
+        if self.strategic:
+            return unfit_patch(unfit.conversion, self.strategic)
+        return unfit_patch(str(unfit))
+
+
+def parse_patch(kind: Kind, body: bytes, content_type: str, field_validation: str = "Warn") -> Patch:
+    """Raises: Refused (400, 413, 415)."""
     media_type = content_type.partition(";")[0].strip().lower()
     strategic_patch = () if kind.custom else (STRATEGIC_PATCH,)
     if media_type not in (JSON_PATCH, MERGE_PATCH, *strategic_patch):
         raise unsupported_media_type((JSON_PATCH, MERGE_PATCH, APPLY_PATCH) if kind.custom else ())
-    patch = _decode(body)
     if media_type == JSON_PATCH:
-        return lambda target: _json_patched(target, _operations(patch))
-    fields = _fields(patch)
+        return _json_patch(body, field_validation)
+    repeated = () if field_validation == "Ignore" else duplicate_fields(body)
+    remarks = tuple(f'duplicate field "{path}"' for path in repeated)
     if media_type == MERGE_PATCH:
-        return lambda target: cast(Manifest, merge.apply(target, fields))
-    return lambda target: _strategically_patched(kind, target, fields)
+        fields = _fields(_decode(body, "error decoding patch: "), "error decoding patch: ")
+        if fields is None:
+            raise bad_request("Invalid JSON Patch")
+        return Patch(lambda target: cast(Manifest, merge.apply(target, fields)), remarks)
+    changes = _fields(_decode(body, ""), "") or {}
+    return Patch(lambda target: _strategically_patched(kind, target, changes), remarks, strategic.go_text(changes))
 
 
 def is_apply(content_type: str) -> bool:
@@ -75,45 +105,76 @@ def parse_applied(expected: tuple[str, str, str], body: bytes, name: str) -> Man
     return {**manifest, "metadata": {**metadata, "name": name}}
 
 
-def unfit_patch(why: str) -> Refused:
+def unfit_patch(why: str, shown: str = "the patched object") -> Refused:
     """The answer to a patch whose result cannot be read as its kind."""
-    return invalid("", "", "", [Problem("patch", "FieldValueInvalid", f'Invalid value: "the patched object": {why}')])
+    return invalid("", "", "", [Problem("patch", "FieldValueInvalid", f"Invalid value: {quoted(shown)}: {why}")])
 
 
-def _decode(body: bytes) -> Any:
+def _json_patch(body: bytes, field_validation: str) -> Patch:
+    where = "" if field_validation == "Ignore" else "error decoding patch: "
+    operations = _operations(
+        _decode(body, where), where, "jsonpatch.Patch" if not where else f"[]handlers.{_OPERATION}"
+    )
+    remarks = () if field_validation == "Ignore" else tuple(_remarks(body, operations))
+    if len(operations) > jsonpatch.MAX_OPERATIONS:
+        said = f"The allowed maximum operations in a JSON patch is {jsonpatch.MAX_OPERATIONS}, got {len(operations)}"
+        raise too_large(f"Request entity too large: {said}")
+    return Patch(lambda target: _json_patched(target, operations), remarks)
+
+
+def _remarks(body: bytes, operations: list[Any]) -> Iterator[str]:
+    yield from (f'json patch duplicate field "{path}"' for path in duplicate_fields(body))
+    for index, operation in enumerate(operations):
+        unknown = [name for name in operation or () if name not in (*_TEXTS, "value")]
+        yield from (f'json patch unknown field "[{index}].{name}"' for name in unknown)
+
+
+def _decode(body: bytes, where: str) -> Any:
     try:
         return msgspec.json.decode(body)
     except codec.DecodeError as error:
-        cut = "truncated" in str(error)
-        raise bad_request(f"error decoding patch: {'unexpected end of JSON input' if cut else error}") from error
+        raise bad_request(where + json_fault(error, body)) from error
 
 
-def _fields(patch: Any) -> dict[str, Any]:
-    if not isinstance(patch, dict):
-        raise bad_request(
-            f"error decoding patch: json: cannot unmarshal {json_name(patch)} into Go value of type {_GO_MAP}"
-        )
-    return cast(dict[str, Any], patch)
+def _fields(patch: Any, where: str) -> dict[str, Any] | None:
+    if patch is not None and not isinstance(patch, dict):
+        raise bad_request(f"{where}json: cannot unmarshal {json_name(patch)} into Go value of type {_GO_MAP}")
+    return cast(dict[str, Any] | None, patch)
 
 
-def _operations(patch: Any) -> list[Any]:
+def _operations(patch: Any, where: str, go_type: str) -> list[Any]:
+    """The operations, each of which is a mapping or null. Raises: Refused."""
+    if patch is None:
+        return []
     if not isinstance(patch, list):
-        raise bad_request(
-            f"error decoding patch: json: cannot unmarshal {json_name(patch)} into Go value of type jsonpatch.Patch"
-        )
-    return cast(list[Any], patch)
+        raise bad_request(f"{where}json: cannot unmarshal {json_name(patch)} into Go value of type {go_type}")
+    operations = cast(list[Any], patch)
+    for operation in operations:
+        _check_operation(operation, where)
+    return operations
+
+
+def _check_operation(operation: Any, where: str) -> None:
+    if operation is not None and not isinstance(operation, dict):
+        into = f"Go value of type handlers.{_OPERATION}"
+        raise bad_request(f"{where}json: cannot unmarshal {json_name(operation)} into {into}")
+    for name in _TEXTS:
+        value = cast(dict[str, Any], operation or {}).get(name)
+        if value is not None and not isinstance(value, str):
+            into = f"Go struct field {_OPERATION}.{name} of type string"
+            raise bad_request(f"{where}json: cannot unmarshal {json_name(value)} into {into}")
 
 
 def _json_patched(target: Manifest, operations: list[Any]) -> Manifest:
     try:
         return jsonpatch.apply(target, operations)
-    except ValueError as error:
-        raise rejected_patch(str(error)) from error
+    except ValueError:
+        raise rejected_patch() from None
 
 
-def _strategically_patched(kind: Kind, target: Manifest, fields: dict[str, Any]) -> Manifest:
+def _strategically_patched(kind: Kind, target: Manifest, changes: dict[str, Any]) -> Manifest:
     try:
-        return strategic.apply(target, fields, kind.api_version, kind.kind)
+        return strategic.apply(target, changes, kind.api_version, kind.kind)
     except strategic.Unmergeable as error:
         raise plain_error(str(error)) from error
     except ValueError as error:

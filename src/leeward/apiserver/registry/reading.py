@@ -5,6 +5,7 @@ Holds: D4 (a list is from one revision), D5 (what is compacted is 410, never sil
 
 import base64
 import binascii
+import re
 from dataclasses import dataclass
 
 import msgspec
@@ -22,11 +23,15 @@ _TOO_OLD_PAGE = (
 )
 
 
-class _Token(msgspec.Struct, gc=False):
-    """Where the next page begins, and of which revision it is."""
+_TOKEN_VERSION = "meta.k8s.io/v1"
 
-    revision: int
-    start_after: str
+
+class _Token(msgspec.Struct, gc=False):
+    """After which key (`start`) the next page begins, and of which revision (`rv`) it is; named as in Kubernetes."""
+
+    v: str = ""
+    rv: int = 0
+    start: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ def _start(store: Store, prefix: str, options: ListOptions) -> tuple[int | None,
     """The revision to read (None: the newest) and the key to read from."""
     if options.continue_token:
         token = _read_token(options.continue_token)
-        return token.revision, prefix + token.start_after
+        return token.rv, prefix + token.start
     check_not_future(store, options.resource_version)
     exact = options.match == "Exact" or (not options.match and options.limit > 0)
     return (options.resource_version or None) if exact else None, ""
@@ -106,12 +111,32 @@ def _may_match(selection: Selection, record: Record) -> bool:
 
 
 def _render_token(prefix: str, revision: int, last: Record) -> str:
-    token = codec.encode(_Token(revision, last.key.removeprefix(prefix)))
+    token = codec.encode(_Token(_TOKEN_VERSION, revision, last.key.removeprefix(prefix)))
     return base64.urlsafe_b64encode(token).decode().rstrip("=")
 
 
 def _read_token(text: str) -> _Token:
+    """Raises: Refused for one that this server cannot have given out."""
     try:
-        return codec.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), _Token)
-    except (codec.DecodeError, binascii.Error, ValueError):
-        raise refusals.bad_request("continue key is not valid: it is not one that this server gave out") from None
+        token = codec.decode(base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True), _Token)
+    except binascii.Error:
+        raise _invalid_token(f": illegal base64 data at input byte {_first_illegal(text)}") from None
+    except codec.DecodeError as error:
+        raise _invalid_token(f": {error}") from None
+    if token.v != _TOKEN_VERSION:
+        raise _invalid_token(f": server does not recognize this encoded version {token.v}")
+    if not token.rv:
+        raise _invalid_token(f": incorrect encoded start resourceVersion (version {_TOKEN_VERSION})")
+    if not token.start:
+        raise _invalid_token(f": encoded start key empty (version {_TOKEN_VERSION})")
+    return token
+
+
+def _invalid_token(why: str) -> refusals.Refused:
+    return refusals.bad_request(f"continue key is not valid{why}")
+
+
+def _first_illegal(text: str) -> int:
+    """Where the text stops to be base64: at a foreign letter, or at its last, incomplete part."""
+    found = re.search("[^A-Za-z0-9_-]", text)
+    return found.start() if found is not None else len(text) - len(text) % 4

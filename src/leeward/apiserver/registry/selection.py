@@ -4,15 +4,18 @@ Only as much is decoded as the selectors ask for: nothing without selectors, the
 whole object for fields of its spec or status.
 """
 
+import re
 from dataclasses import dataclass
 
 import msgspec
 
 from leeward.api import codec, selectors
+from leeward.api.status import quoted
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import bad_request
 from leeward.apiserver.registry.labels import parse_labels
 
+_OPERATOR = re.compile("!=|==|=")
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 
 
@@ -91,7 +94,7 @@ def _check_field(kind: Kind, field: str) -> None:
         return
     if kind.custom or kind.fields:
         raise bad_request(f"field label not supported: {field}")
-    raise bad_request(f'"{field}" is not a known field selector: only "{_NAME}", "{_NAMESPACE}"')
+    raise bad_request(f'{quoted(field)} is not a known field selector: only "{_NAME}", "{_NAMESPACE}"')
 
 
 def _parse_fields(text: str) -> tuple[FieldTest, ...]:
@@ -99,10 +102,9 @@ def _parse_fields(text: str) -> tuple[FieldTest, ...]:
 
 
 def _parse_test(text: str, part: str) -> FieldTest:
-    for operator, equal in (("!=", False), ("==", True), ("=", True)):
-        field, found, value = part.partition(operator)
-        if found:
-            return FieldTest(field, _unescape(value), equal)
+    found = _OPERATOR.search(part)
+    if found is not None:
+        return FieldTest(part[: found.start()], _unescape(part[found.end() :]), found[0] != "!=")
     raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
 
 
@@ -126,6 +128,8 @@ def _unescape(value: str) -> str:
             position += 1
             if position == len(value) or value[position] not in "\\,=":
                 raise bad_request(f"invalid field selector: invalid escape sequence: {value[position - 1 :]}")
+        elif value[position] in ",=":
+            raise bad_request(f"invalid field selector: unescaped character in value: {ord(value[position])}")
         result += value[position]
         position += 1
     return result

@@ -13,11 +13,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-import msgspec
-
-from leeward.api import codec
 from leeward.api.meta import Manifest, format_time
-from leeward.api.status import Problem, StatusCause
+from leeward.api.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.handler import User
@@ -26,6 +23,7 @@ from leeward.apiserver.kinds.metadata import validate_metadata, validate_metadat
 from leeward.apiserver.limits import check_stored
 from leeward.apiserver.registry import lifecycle, managing
 from leeward.apiserver.registry.admitting import Admitter
+from leeward.apiserver.registry.ending import already_there, check_namespace
 from leeward.apiserver.registry.hooks import Hook, NoHook
 from leeward.apiserver.registry.objects import decode_stored, encode_stored, metadata_of
 from leeward.apiserver.registry.options import parse_version
@@ -34,7 +32,6 @@ from leeward.apiserver.values import section
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
 
-NAMESPACE_PREFIX = "//namespaces//"
 MAX_RACES = 10
 DURABLE_TIMEOUT_SECONDS = 10.0
 
@@ -42,14 +39,6 @@ Change = Callable[[Manifest], Manifest]
 """From a private copy of the stored object to the wanted one. Raises: Refused."""
 
 _NO_HOOK = NoHook()
-
-
-class _NamespaceMeta(msgspec.Struct, rename="camel", gc=False):
-    deletion_timestamp: str = ""
-
-
-class _Namespace(msgspec.Struct, gc=False):
-    metadata: _NamespaceMeta
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +66,7 @@ class Writer:
         """Stores a new object, owned by `manager`. Raises: Refused."""
         if metadata_of(manifest).get("resourceVersion"):
             raise refusals.version_at_birth()
-        self._check_namespace(kind, namespace, manifest)
+        check_namespace(self.store, kind, namespace, manifest)
         now, uid, suffix = self.clock.now(), self.randomness.uid(), self.randomness.suffix()
         lifecycle.stamp_new(kind, namespace, manifest, now, uid, suffix)
         kind.default(manifest)
@@ -88,14 +77,14 @@ class Writer:
         manifest = await self.admission.admit(review)
         name = metadata_of(manifest).get("name", "")
         key = kind.key(namespace if kind.namespaced else "", name)
-        if self.store.head(key) is not None:
-            raise refusals.already_exists(kind.group, kind.plural, name)
+        if (there := self.store.head(key)) is not None:
+            raise already_there(kind, name, there)
         self._prepare(kind, manifest, None, dry_run)
         await self._approve(replace(review, object=manifest))
         try:
             return await self._put(kind, key, None, manifest, None, dry_run)
         except Raced:
-            raise refusals.already_exists(kind.group, kind.plural, name) from None
+            raise already_there(kind, name, self.store.head(key)) from None
 
     async def change(
         self,
@@ -186,7 +175,7 @@ class Writer:
         try:
             await self.admission.approve(review)
             if review.operation == "CREATE":
-                self._check_namespace(review.kind, review.namespace, review.object)
+                check_namespace(self.store, review.kind, review.namespace, review.object)
         except BaseException:
             self.hook_of(review.kind).not_written(review.object, review.old_object)
             raise
@@ -195,7 +184,8 @@ class Writer:
         """Lets the hook complete the object, then checks all of it. Raises: Refused."""
         hook = self.hook_of(kind)
         hook.before_write(new, old)
-        problems = [*validate_metadata(kind, new), *self._content_problems(kind, new, old, subresource)]
+        found = validate_metadata(kind, new, update=old is not None)
+        problems = [*found, *self._content_problems(kind, new, old, subresource)]
         if kind.schema is not None:
             problems += kind.schema.judge(new, old, problems)
         if problems or dry_run:
@@ -256,30 +246,9 @@ class Writer:
         finally:
             watcher.close()
 
-    def _check_namespace(self, kind: Kind, namespace: str, manifest: Manifest) -> None:
-        """A namespaced object needs a namespace that is there to stay. Raises: Refused."""
-        if not kind.namespaced:
-            return
-        record = self.store.head(NAMESPACE_PREFIX + namespace)
-        if record is None:
-            raise refusals.not_found("", "namespaces", namespace)
-        if codec.decode(record.value, _Namespace).metadata.deletion_timestamp:
-            metadata = metadata_of(manifest)
-            name = metadata.get("name") or metadata.get("generateName", "")
-            raise _terminating(kind, namespace, name)
-
 
 def _limited(kind: Kind, manifest: Manifest, revision: int) -> bytes:
     """The value to store. Raises: Refused when it is too large or too deep."""
     value = encode_stored(kind, manifest, revision)
     check_stored(value, leaving="deletionTimestamp" in manifest["metadata"])
     return value
-
-
-def _terminating(kind: Kind, namespace: str, name: str) -> refusals.Refused:
-    why = f"unable to create new content in namespace {namespace} because it is being terminated"
-    refusal = refusals.forbidden(kind.group, kind.plural, name, why)
-    assert refusal.status.details is not None
-    cause = StatusCause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
-    details = msgspec.structs.replace(refusal.status.details, causes=(cause,))
-    return refusals.Refused(msgspec.structs.replace(refusal.status, details=details))
