@@ -36,6 +36,7 @@ from leeward.apiserver.remarks import collected_warnings
 from leeward.apiserver.routing import GroupPath, Target, Unknown, route
 from leeward.apiserver.services import ServiceAddresses
 from leeward.apiserver.store import Overloaded, Store, StoreFailed
+from leeward.apiserver.template_generations import DAEMON_SETS, TemplateGenerations
 from leeward.apiserver.tokens import SigningKey
 from leeward.apiserver.tokens.certificates import CertificateSigner
 from leeward.apiserver.verbs import Verbs
@@ -90,7 +91,7 @@ class ApiServer:
         namespaces, definition = _kind(catalog, "", "namespaces"), _kind(catalog, *_DEFINITION)
         definitions = Definitions(store, catalog, definition)
         services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
-        hooks = {DEFINITIONS: definitions, "//services/": services}
+        hooks = {DEFINITIONS: definitions, "//services/": services, DAEMON_SETS: TemplateGenerations()}
         access = Access(store, clock, randomness, tokens, signing_key)
         inside = (*admission, *access.admission)
         webhooks = AdmissionWebhooks(store, catalog, webhook_client or NoCalls(), randomness)

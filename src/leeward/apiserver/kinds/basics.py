@@ -1,20 +1,21 @@
 """Defaults and rules of the core kinds without pods and configuration: namespaces, services, volumes, nodes."""
 
-import ipaddress
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
-from leeward.apiserver.kinds.names import dns_label, label_value, qualified_name
-from leeward.apiserver.kinds.pods import PROTOCOLS, default_pod_spec, duplicate, port_number
+from leeward.apiserver.kinds.label_selectors import label_problems
+from leeward.apiserver.kinds.names import dns_label
+from leeward.apiserver.kinds.pod_rules.containers import PROTOCOLS
+from leeward.apiserver.kinds.pod_rules.texts import address, duplicate, port_number
+from leeward.apiserver.kinds.pod_rules.texts import port as port_or_name
+from leeward.apiserver.kinds.pods import default_pod_spec
 from leeward.apiserver.values import entries, grown, section
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 AFFINITIES = ("ClientIP", "None")
-_PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
 def default_namespace(manifest: Manifest) -> None:
@@ -110,21 +111,9 @@ def validate_service(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 
 
 def _address_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
-    for key, value in section(spec, "selector").items():
-        yield from (Problem.invalid("spec.selector", key, said) for said in qualified_name(key))
-        yield from (Problem.invalid("spec.selector", value, said) for said in label_value(value))
-    for index, address in enumerate(spec.get("externalIPs") or ()):
-        if not is_address(address):
-            said = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-            yield Problem.invalid(f"spec.externalIPs[{index}]", address, said)
-
-
-def is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
+    yield from label_problems(section(spec, "selector"), "spec.selector")
+    for index, text in enumerate(spec.get("externalIPs") or ()):
+        yield from address(text, f"spec.externalIPs[{index}]")
 
 
 def _ports_problems(ports: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
@@ -141,15 +130,7 @@ def _ports_problems(ports: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
         yield from port_number(port.get("port", 0), f"{path}.port")
         if port["protocol"] not in PROTOCOLS:
             yield Problem.not_supported(f"{path}.protocol", port["protocol"], PROTOCOLS)
-        yield from _target_problems(port["targetPort"], f"{path}.targetPort")
-
-
-def _target_problems(target: int | str, path: str) -> Iterator[Problem]:
-    if isinstance(target, int):
-        yield from port_number(target, path)
-    elif not _PORT_NAME.fullmatch(target):
-        said = "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
-        yield Problem.invalid(path, target, said)
+        yield from port_or_name(port["targetPort"], f"{path}.targetPort")
 
 
 def validate_service_status(manifest: Manifest, old: Manifest | None) -> list[Problem]:

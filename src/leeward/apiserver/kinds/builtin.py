@@ -4,7 +4,16 @@ from collections.abc import Callable, Mapping
 
 from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
-from leeward.apiserver.kinds import administrative, basics, configuration, others, pods, printing, workloads
+from leeward.apiserver.kinds import (
+    administrative,
+    basics,
+    configuration,
+    others,
+    pods,
+    printing,
+    workload_rules,
+    workloads,
+)
 from leeward.apiserver.kinds import webhook_configurations as webhooks
 from leeward.apiserver.kinds.columns import CREATED_AT, at
 from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, spec_changed
@@ -74,7 +83,7 @@ CORE = (
     Kind("", "v1", "Endpoints", "endpoints", True, ("ep",), columns=printing.ENDPOINTS),
     Kind("", "v1", "ReplicationController", "replicationcontrollers", True, ("rc",), _ALL,
          columns=printing.REPLICA_SETS, status=True, scale=_REPLICAS,
-         default=workloads.default_replication_controller, validate=workloads.validate_replication_controller,
+         default=workloads.default_replication_controller, validate=workload_rules.validate_replication_controller,
          generation=spec_changed, fields=_fields("status.replicas")),
     Kind("", "v1", "ResourceQuota", "resourcequotas", True, ("quota",), columns=administrative.QUOTAS, status=True,
          default=others.default_with_status, returns_deleted=True),
@@ -86,27 +95,27 @@ CORE = (
 APPS = (
     Kind("apps", "v1", "Deployment", "deployments", True, ("deploy",), _ALL, columns=printing.DEPLOYMENTS, status=True,
          scale=_REPLICAS, default=workloads.default_deployment,
-         validate=workloads.validator("deployment"), validate_status=workloads.validate_deployment_status,
+         validate=workload_rules.validate_deployment, validate_status=workload_rules.validate_deployment_status,
          generation=workload_changed),
     Kind("apps", "v1", "ReplicaSet", "replicasets", True, ("rs",), _ALL, columns=printing.REPLICA_SETS, status=True,
          scale=_REPLICAS, default=workloads.default_replica_set,
-         validate=workloads.validator("replicaset"), generation=spec_changed, fields=_fields("status.replicas")),
+         validate=workload_rules.validate_replica_set, generation=spec_changed, fields=_fields("status.replicas")),
     Kind("apps", "v1", "StatefulSet", "statefulsets", True, ("sts",), _ALL, columns=printing.STATEFUL_SETS, status=True,
          scale=_REPLICAS, default=workloads.default_stateful_set,
-         validate=workloads.validator("statefulset"), generation=spec_changed),
+         validate=workload_rules.validate_stateful_set, generation=spec_changed),
     Kind("apps", "v1", "DaemonSet", "daemonsets", True, ("ds",), _ALL, columns=printing.DAEMON_SETS, status=True,
-         default=workloads.default_daemon_set, validate=workloads.validator("daemonset"),
+         default=workloads.default_daemon_set, validate=workload_rules.validate_daemon_set,
          generation=spec_changed),
     Kind("apps", "v1", "ControllerRevision", "controllerrevisions", True, columns=administrative.REVISIONS),
 )  # fmt: skip
 
 BATCH = (
     Kind("batch", "v1", "Job", "jobs", True, (), _ALL, columns=printing.JOBS, status=True,
-         default=workloads.default_job, complete=workloads.complete_job, validate=workloads.validate_job,
+         default=workloads.default_job, complete=workloads.complete_job, validate=workload_rules.validate_job,
          generation=spec_changed,
          fields=_fields("status.successful")),
     Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), _ALL, columns=printing.CRON_JOBS, status=True,
-         default=workloads.default_cron_job, validate=workloads.validate_cron_job,
+         default=workloads.default_cron_job, validate=workload_rules.validate_cron_job,
          generation=spec_changed),
 )  # fmt: skip
 

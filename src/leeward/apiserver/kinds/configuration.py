@@ -1,7 +1,6 @@
 """ConfigMaps and Secrets: defaults, and which keys and contents they may have."""
 
 import base64
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,11 +10,11 @@ from leeward.api.meta import Manifest
 from leeward.api.status import Problem
 from leeward.apiserver.json_text import json_fault, json_name
 from leeward.apiserver.kinds.metadata import too_long
+from leeward.apiserver.kinds.pod_rules.texts import config_key, named
 from leeward.apiserver.values import section
 
 MAX_DATA_BYTES = 1024 * 1024
 ACCOUNT_ANNOTATION = "kubernetes.io/service-account.name"
-_DATA_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _HIDDEN = "<secret contents redacted>"
 _REQUIRED_KEYS: Mapping[str, Sequence[str]] = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
@@ -53,10 +52,10 @@ def validate_config_map(manifest: Manifest, old: Manifest | None) -> list[Proble
     binary: Mapping[str, str] = manifest.get("binaryData") or {}
     problems: list[Problem] = []
     for key in data:
-        problems += _key_problems(key, "data")
+        problems += named(config_key, key, f"data[{key}]")
         if key in binary:
             problems.append(Problem.invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
-    problems += [problem for key in binary for problem in _key_problems(key, "binaryData")]
+    problems += [problem for key in binary for problem in named(config_key, key, f"binaryData[{key}]")]
     if _size(data) + _size(binary) > MAX_DATA_BYTES:
         problems.append(too_long("[]", MAX_DATA_BYTES))
     return [*problems, *_immutable_problems(manifest, old, ("data", "binaryData"))]
@@ -64,7 +63,7 @@ def validate_config_map(manifest: Manifest, old: Manifest | None) -> list[Proble
 
 def validate_secret(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     data: Mapping[str, str] = manifest.get("data") or {}
-    problems = [problem for key in data for problem in _key_problems(key, "data")]
+    problems = [problem for key in data for problem in named(config_key, key, f"data[{key}]")]
     if _size(data) * 3 // 4 > MAX_DATA_BYTES:
         problems.append(too_long("data", MAX_DATA_BYTES))
     problems += _type_problems(manifest, data)
@@ -111,21 +110,6 @@ def _immutable_problems(manifest: Manifest, old: Manifest | None, fields: Sequen
     if not manifest.get("immutable"):
         yield Problem.forbidden("immutable", said)
     yield from (Problem.forbidden(f, said) for f in fields if section(manifest, f) != section(old, f))
-
-
-def _key_problems(key: str, field: str) -> Iterator[Problem]:
-    if len(key) > 253:
-        yield Problem.invalid(f"{field}[{key}]", key, "must be no more than 253 characters")
-    elif not _DATA_KEY.fullmatch(key):
-        said = (
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
-            "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-        )
-        yield Problem.invalid(f"{field}[{key}]", key, said)
-    elif key in (".", ".."):
-        yield Problem.invalid(f"{field}[{key}]", key, f"must not be '{key}'")
-    elif key.startswith(".."):
-        yield Problem.invalid(f"{field}[{key}]", key, "must not start with '..'")
 
 
 def _size(data: Mapping[str, str]) -> int:

@@ -7,6 +7,7 @@ from leeward.api.meta import ReadOnlyManifest
 from leeward.api.status import Problem
 from leeward.apiserver.kinds import names
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.kinds.label_selectors import label_problems
 from leeward.apiserver.values import entries, section, texts
 
 MAX_ANNOTATION_BYTES = 256 * 1024
@@ -46,8 +47,8 @@ def validate_metadata(kind: Kind, manifest: ReadOnlyManifest, *, update: bool = 
     asked = _asked_on_update(kind) if update else 1
     finalizers = texts(metadata, "finalizers")
     always = [
-        *_label_problems(section(metadata, "labels")),
-        *_annotation_problems(section(metadata, "annotations")),
+        *label_problems(section(metadata, "labels"), "metadata.labels"),
+        *annotation_problems(section(metadata, "annotations"), "metadata.annotations"),
         *_owner_problems(entries(metadata, "ownerReferences")),
     ]
     return [
@@ -99,21 +100,13 @@ def _of(kind: Kind, name: str) -> Iterable[str]:
     return kind.name_rule(name) if name else ()
 
 
-def _label_problems(labels: Mapping[str, str]) -> list[Problem]:
-    problems: list[Problem] = []
-    for key, value in labels.items():
-        problems += [Problem.invalid("metadata.labels", key, said) for said in names.qualified_name(key)]
-        problems += [Problem.invalid("metadata.labels", value, said) for said in names.label_value(value)]
-    return problems
-
-
-def _annotation_problems(annotations: Mapping[str, str]) -> list[Problem]:
+def annotation_problems(annotations: Mapping[str, str], path: str) -> list[Problem]:
     problems: list[Problem] = []
     for key in annotations:
         lowered = names.qualified_name(key.lower())
-        problems += [Problem.invalid("metadata.annotations", key, said) for said in lowered]
+        problems += [Problem.invalid(path, key, said) for said in lowered]
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > MAX_ANNOTATION_BYTES:
-        problems.append(too_long("metadata.annotations", MAX_ANNOTATION_BYTES))
+        problems.append(too_long(path, MAX_ANNOTATION_BYTES))
     return problems
 
 

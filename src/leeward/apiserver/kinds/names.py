@@ -44,9 +44,8 @@ def dns_subdomain(name: str) -> list[str]:
 
 
 def dns_label(name: str) -> list[str]:
-    if "." in name:
-        return ["must not contain dots"]
-    return [*_too_long(name, 63), *_unless(_LABEL.fullmatch(name), _LABEL_MESSAGE)]
+    said = "must not contain dots" if _SUBDOMAIN.fullmatch(name) else _LABEL_MESSAGE
+    return [*_too_long(name, 63), *_unless(_LABEL.fullmatch(name), said)]
 
 
 def dns_1035_label(name: str) -> list[str]:

@@ -1,23 +1,16 @@
-"""Pods and pod templates: defaults, and the rules that catch what people get wrong."""
+"""Pods and pod templates: defaults, and what may be changed of a Pod. What they may say is in `pod_rules`."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leeward.api.meta import Manifest
 from leeward.api.quantity import format_quantity, is_binary, parse_quantity
 from leeward.api.status import Problem
-from leeward.apiserver.kinds.names import dns_label
+from leeward.apiserver.kinds.pod_rules import validate_whole_pod
+from leeward.apiserver.kinds.pod_rules.probes import PROBES
 from leeward.apiserver.values import entries, grown, section
 
-PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-PROTOCOLS = ("SCTP", "TCP", "UDP")
-RESTART_POLICIES = ("Always", "OnFailure", "Never")
-DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-_VARIABLE = re.compile(r"[ -<>-~]+")
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE_DEFAULTS = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-_PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _MODE_VOLUMES = ("configMap", "secret", "downwardAPI", "projected")
 
 
@@ -26,13 +19,19 @@ def default_pod_spec(spec: dict[str, Any]) -> None:
         _default_container(container)
     for volume in entries(spec, "volumes"):
         _default_volume(volume)
-    spec.setdefault("restartPolicy", "Always")
+    _fill(spec, "restartPolicy", "Always")
     spec.setdefault("terminationGracePeriodSeconds", 30)
-    spec.setdefault("dnsPolicy", "ClusterFirst")
+    _fill(spec, "dnsPolicy", "ClusterFirst")
     spec.setdefault("securityContext", {})
-    spec.setdefault("schedulerName", "default-scheduler")
+    _fill(spec, "schedulerName", "default-scheduler")
     if spec.get("serviceAccountName"):
         spec["serviceAccount"] = spec["serviceAccountName"]
+
+
+def _fill(mapping: dict[str, Any], field: str, text: str) -> None:
+    """For fields whose empty text says as little as their absence."""
+    if not mapping.get(field):
+        mapping[field] = text
 
 
 def default_pod(manifest: Manifest) -> None:
@@ -41,6 +40,8 @@ def default_pod(manifest: Manifest) -> None:
         _requests_from_limits(container)
     default_pod_spec(spec)
     spec.setdefault("enableServiceLinks", True)
+    if spec.get("hostNetwork"):
+        _open_on_node(spec)
     status = grown(manifest, "status")
     status.setdefault("phase", "Pending")
     status.setdefault("qosClass", quality_of_service(spec))
@@ -58,10 +59,6 @@ def quality_of_service(spec: Mapping[str, Any]) -> str:
     return "Guaranteed" if all(limit and request == limit for request, limit in wanted) else "Burstable"
 
 
-def validate_pod_spec(spec: Mapping[str, Any], path: str, restart: Sequence[str] = RESTART_POLICIES) -> list[Problem]:
-    return list(_pod_problems(spec, path, restart))
-
-
 def complete_pod(manifest: Manifest) -> None:
     """Its priority, and the addresses that begin with its address."""
     spec = grown(manifest, "spec")
@@ -74,7 +71,7 @@ def complete_pod(manifest: Manifest) -> None:
 
 
 def validate_pod(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    problems = validate_pod_spec(manifest.get("spec") or {}, "spec")
+    problems = validate_whole_pod(manifest.get("spec") or {}, "spec")
     if old is not None and not problems:
         problems += _pod_update_problems(manifest["spec"], old["spec"])
     return problems
@@ -109,7 +106,7 @@ def _containers(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _default_container(container: dict[str, Any]) -> None:
     for port in entries(container, "ports"):
         port.setdefault("protocol", "TCP")
-    for probe in _PROBES:
+    for probe in PROBES:
         if probe in container:
             _default_probe(container[probe])
     for variable in entries(container, "env"):
@@ -120,9 +117,17 @@ def _default_container(container: dict[str, Any]) -> None:
     for key in ("limits", "requests"):
         if key in resources:
             resources[key] = {name: _canonical(quantity) for name, quantity in resources[key].items()}
-    container.setdefault("terminationMessagePath", "/dev/termination-log")
-    container.setdefault("terminationMessagePolicy", "File")
-    container.setdefault("imagePullPolicy", _pull_policy(container.get("image", "")))
+    _fill(container, "terminationMessagePath", "/dev/termination-log")
+    _fill(container, "terminationMessagePolicy", "File")
+    _fill(container, "imagePullPolicy", _pull_policy(container.get("image", "")))
+
+
+def _open_on_node(spec: Mapping[str, Any]) -> None:
+    """In the network of the node, ports are those of the node."""
+    for container in _containers(spec):
+        for port in entries(container, "ports"):
+            if not port.get("hostPort"):
+                port["hostPort"] = port.get("containerPort", 0)
 
 
 def _requests_from_limits(container: dict[str, Any]) -> None:
@@ -163,121 +168,3 @@ def _pull_policy(image: str) -> str:
     name = image.rpartition("/")[2]
     tag = name.partition(":")[2]
     return "IfNotPresent" if "@" in name or tag not in ("", "latest") else "Always"
-
-
-def _pod_problems(spec: Mapping[str, Any], path: str, restart: Sequence[str]) -> Iterator[Problem]:
-    if not spec.get("containers"):
-        yield Problem.required(f"{path}.containers")
-    seen: set[str] = set()
-    for key in ("initContainers", "containers"):
-        for index, container in enumerate(entries(spec, key)):
-            where = f"{path}.{key}[{index}]"
-            yield from _container_problems(container, where)
-            if container.get("name") in seen:
-                yield duplicate(f"{where}.name", container["name"])
-            seen.add(container.get("name", ""))
-    yield from _volume_problems(spec, path)
-    if spec.get("restartPolicy") not in restart:
-        yield Problem.not_supported(f"{path}.restartPolicy", spec.get("restartPolicy"), restart)
-    if spec.get("dnsPolicy") not in DNS_POLICIES:
-        yield Problem.not_supported(f"{path}.dnsPolicy", spec.get("dnsPolicy"), DNS_POLICIES)
-
-
-def _volume_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    volumes: set[str] = set()
-    for index, volume in enumerate(entries(spec, "volumes")):
-        name = str(volume.get("name") or "")
-        yield from _label_problems(name, f"{path}.volumes[{index}].name")
-        if name in volumes:
-            yield duplicate(f"{path}.volumes[{index}].name", name)
-        volumes.add(name)
-    for index, container in enumerate(entries(spec, "containers")):
-        for at, mount in enumerate(entries(container, "volumeMounts")):
-            where = f"{path}.containers[{index}].volumeMounts[{at}]"
-            if mount.get("name") not in volumes:
-                yield Problem(f"{where}.name", "FieldValueNotFound", f'Not found: "{mount.get("name", "")}"')
-            if not mount.get("mountPath"):
-                yield Problem.required(f"{where}.mountPath")
-
-
-def _container_problems(container: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    yield from _label_problems(container.get("name", ""), f"{path}.name")
-    if not container.get("image"):
-        yield Problem.required(f"{path}.image")
-    if container.get("imagePullPolicy") not in PULL_POLICIES:
-        yield Problem.not_supported(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), PULL_POLICIES)
-    names: set[str] = set()
-    for index, port in enumerate(entries(container, "ports")):
-        yield from _port_problems(port, f"{path}.ports[{index}]")
-        if port.get("name") in names:
-            yield duplicate(f"{path}.ports[{index}].name", port["name"])
-        names.add(port.get("name") or f"#{index}")
-    for index, variable in enumerate(entries(container, "env")):
-        yield from _variable_problems(variable, f"{path}.env[{index}]")
-    yield from _resource_problems(container.get("resources") or {}, f"{path}.resources")
-
-
-def _variable_problems(variable: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    name = variable.get("name", "")
-    if not name:
-        yield Problem.required(f"{path}.name")
-    elif not _VARIABLE.fullmatch(name):
-        said = "a valid environment variable name must consist only of printable ASCII characters other than '='"
-        yield Problem.invalid(f"{path}.name", name, said)
-    if variable.get("value") and variable.get("valueFrom"):
-        yield Problem.invalid(f"{path}.valueFrom", "", "may not be specified when `value` is not empty")
-
-
-def _label_problems(name: str, path: str) -> Iterator[Problem]:
-    if not name:
-        yield Problem.required(path)
-    else:
-        yield from (Problem.invalid(path, name, said) for said in dns_label(name))
-
-
-def _port_problems(port: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    number = port.get("containerPort", 0)
-    if not number:
-        yield Problem.required(f"{path}.containerPort")
-    else:
-        yield from port_number(number, f"{path}.containerPort")
-    name = port.get("name", "")
-    if len(name) > 15:
-        yield Problem.invalid(f"{path}.name", name, "must be no more than 15 characters")
-    elif name and not _PORT_NAME.fullmatch(name):
-        said = "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
-        yield Problem.invalid(f"{path}.name", name, said)
-    if port.get("protocol") not in PROTOCOLS:
-        yield Problem.not_supported(f"{path}.protocol", port.get("protocol"), PROTOCOLS)
-
-
-def _resource_problems(resources: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    limits = section(resources, "limits")
-    for key in ("limits", "requests"):
-        for name, quantity in section(resources, key).items():
-            try:
-                amount = parse_quantity(quantity)
-            except ValueError as error:
-                yield Problem.invalid(f"{path}.{key}[{name}]", quantity, str(error))
-                continue
-            if amount < 0:
-                yield Problem.invalid(f"{path}.{key}[{name}]", quantity, "must be greater than or equal to 0")
-            elif key == "requests" and name in limits and _exceeds(quantity, limits[name]):
-                said = f"must be less than or equal to {name} limit of {limits[name]}"
-                yield Problem.invalid(f"{path}.requests", quantity, said)
-
-
-def _exceeds(request: Any, limit: Any) -> bool:
-    try:
-        return parse_quantity(request) > parse_quantity(limit)
-    except ValueError:
-        return False
-
-
-def port_number(number: Any, path: str) -> Iterator[Problem]:
-    if not 1 <= number <= 65535:
-        yield Problem.invalid(path, number, "must be between 1 and 65535, inclusive")
-
-
-def duplicate(path: str, value: str) -> Problem:
-    return Problem(path, "FieldValueDuplicate", f'Duplicate value: "{value}"')

@@ -1,0 +1,109 @@
+"""Rules that several parts of a Pod share: ports, modes, ranges, addresses, paths."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from leeward.api.status import Problem
+
+MAX_INT32 = 2**31 - 1
+_PORT_LETTERS = re.compile(r"[-a-z0-9]+")
+_CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
+
+
+def named(rule: Callable[[str], list[str]], name: str, path: str) -> Iterator[Problem]:
+    """What `rule` has against a name that is there."""
+    yield from (Problem.invalid(path, name, said) for said in rule(name))
+
+
+def one_of(value: Any, supported: Sequence[str], path: str) -> Iterator[Problem]:
+    if value not in supported:
+        yield Problem.not_supported(path, value, supported)
+
+
+def not_negative(number: int, path: str) -> Iterator[Problem]:
+    if number < 0:
+        yield Problem.invalid(path, number, "must be greater than or equal to 0")
+
+
+def within(number: int, low: int, high: int, path: str) -> Iterator[Problem]:
+    if not low <= number <= high:
+        yield Problem.invalid(path, number, f"must be between {low} and {high}, inclusive")
+
+
+def port_number(number: int, path: str) -> Iterator[Problem]:
+    yield from within(number, 1, 65535, path)
+
+
+def port_name(name: str) -> list[str]:
+    """A `NameRule`."""
+    said = ["must be no more than 15 characters"] if len(name) > 15 else []
+    if not _PORT_LETTERS.fullmatch(name):
+        said.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search("[a-z]", name):
+        said.append("must contain at least one letter (a-z)")
+    if "--" in name:
+        said.append("must not contain consecutive hyphens")
+    if name.startswith("-") or name.endswith("-"):
+        said.append("must not begin or end with a hyphen")
+    return said
+
+
+def port(value: int | str, path: str) -> Iterator[Problem]:
+    yield from port_number(value, path) if isinstance(value, int) else named(port_name, value, path)
+
+
+def config_key(key: str) -> list[str]:
+    """A `NameRule`: what a key in a ConfigMap or Secret may be."""
+    if len(key) > 253:
+        return ["must be no more than 253 characters"]
+    if not _CONFIG_KEY.fullmatch(key):
+        return [
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
+            "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+        ]
+    if key in (".", ".."):
+        return [f"must not be '{key}'"]
+    return ["must not start with '..'"] if key.startswith("..") else []
+
+
+def address(text: str, path: str) -> Iterator[Problem]:
+    if not is_address(text):
+        yield Problem.invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+
+
+def is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def mode(bits: int | None, path: str) -> Iterator[Problem]:
+    if bits is not None and not 0 <= bits <= 0o777:
+        yield Problem.invalid(path, bits, "must be a number between 0 and 0777 (octal), both inclusive")
+
+
+def descending_path(text: str, path: str) -> Iterator[Problem]:
+    """A path within a volume."""
+    if text.startswith("/"):
+        yield Problem.invalid(path, text, "must be a relative path")
+    if ".." in text.split("/"):
+        yield Problem.invalid(path, text, "must not contain '..'")
+
+
+def reserved_path(text: str, path: str) -> Iterator[Problem]:
+    """A path within a volume of files: those that begin with two dots belong to whoever writes them."""
+    yield from descending_path(text, path)
+    if text.startswith("..") and not text.startswith("../"):
+        yield Problem.invalid(path, text, "must not start with '..'")
+
+
+def duplicate(path: str, value: str) -> Problem:
+    return Problem(path, "FieldValueDuplicate", f'Duplicate value: "{value}"')
+
+
+def unknown(path: str, value: str) -> Problem:
+    return Problem(path, "FieldValueNotFound", f'Not found: "{value}"')

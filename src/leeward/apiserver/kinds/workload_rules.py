@@ -1,0 +1,221 @@
+"""The rules of Deployments and their like: a selector that fits the template, a strategy that can be carried out.
+
+Kubernetes: pkg/apis/apps/validation, pkg/apis/batch/validation; the same findings in the same order.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.api.selectors import matches
+from leeward.api.status import Problem
+from leeward.apiserver.kinds.label_selectors import label_problems, parsed, selector_problems
+from leeward.apiserver.kinds.metadata import annotation_problems
+from leeward.apiserver.kinds.pod_rules import validate_pod_spec
+from leeward.apiserver.kinds.pod_rules.texts import not_negative, one_of
+from leeward.apiserver.kinds.strategies import (
+    daemon_strategy_problems,
+    deployment_strategy_problems,
+    stateful_strategy_problems,
+)
+from leeward.apiserver.values import entries, section
+
+_ALWAYS = ("Always",)
+_FREE_OF_STATEFUL_SET = (
+    "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
+)  # fmt: skip
+
+
+def validate_deployment(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    spec = section(manifest, "spec")
+    return [
+        *_counts(spec, ("replicas",)),
+        *_selected_template(spec, "deployment"),
+        *deployment_strategy_problems(section(spec, "strategy"), "spec.strategy"),
+        *_counts(spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")),
+        *_deadline_problems(spec),
+        *_selector_changed(spec, old),
+    ]
+
+
+def validate_replica_set(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    spec = section(manifest, "spec")
+    counts = _counts(spec, ("replicas", "minReadySeconds"))
+    return [*counts, *_selected_template(spec, "replicaset"), *_selector_changed(spec, old)]
+
+
+def validate_stateful_set(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    spec = section(manifest, "spec")
+    problems = [
+        *_management_problems(spec),
+        *stateful_strategy_problems(section(spec, "updateStrategy"), "spec.updateStrategy"),
+        *_counts(spec, ("replicas", "minReadySeconds", "revisionHistoryLimit")),
+        *_selected_template(spec, "statefulset"),
+    ]
+    if old is not None and _frozen_part(spec) != _frozen_part(section(old, "spec")):
+        *most, last = (f"'{field}'" for field in _FREE_OF_STATEFUL_SET)
+        said = f"updates to statefulset spec for fields other than {', '.join(most)} and {last} are forbidden"
+        problems.append(Problem.forbidden("spec", said))
+    return problems
+
+
+def validate_daemon_set(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    spec = section(manifest, "spec")
+    return [
+        *_selected_template(spec, "daemonset"),
+        *_counts(spec, ("minReadySeconds",)),
+        *daemon_strategy_problems(section(spec, "updateStrategy"), "spec.updateStrategy"),
+        *_counts(spec, ("revisionHistoryLimit",)),
+        *_selector_changed(spec, old),
+    ]
+
+
+def validate_deployment_status(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    del old
+    status = section(manifest, "status")
+    counts = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
+    problems = list(_counts(status, counts, "status"))
+    replicas = status.get("replicas", 0)
+    for field in ("updatedReplicas", "readyReplicas", "availableReplicas"):
+        if status.get(field, 0) > replicas:
+            said = "cannot be greater than status.replicas"
+            problems.append(Problem.invalid(f"status.{field}", status.get(field, 0), said))
+    if status.get("availableReplicas", 0) > status.get("readyReplicas", 0):
+        said = "cannot be greater than readyReplicas"
+        problems.append(Problem.invalid("status.availableReplicas", status["availableReplicas"], said))
+    return problems
+
+
+def validate_replication_controller(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    del old
+    spec = section(manifest, "spec")
+    template = section(spec, "template")
+    labels, selector = section(section(template, "metadata"), "labels"), section(spec, "selector")
+    problems = list(_counts(spec, ("replicas", "minReadySeconds")))
+    if not selector:
+        problems.append(Problem.required("spec.selector"))
+    elif not selector.items() <= labels.items():
+        problems.append(_mismatch(labels))
+    return [*problems, *_template_problems(template, "spec.template"), *_restart_problems(template, "spec.template")]
+
+
+def validate_job(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    spec = section(manifest, "spec")
+    problems = list(_job_problems(spec, "spec"))
+    if old is not None:
+        for field in ("selector", "template", "completionMode"):
+            if spec.get(field) != old["spec"].get(field):
+                problems.append(Problem.invalid(f"spec.{field}", spec.get(field), "field is immutable"))
+    return problems
+
+
+def validate_cron_job(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    del old
+    spec = section(manifest, "spec")
+    problems: list[Problem] = []
+    if not spec.get("schedule"):
+        problems.append(Problem.required("spec.schedule"))
+    elif len(spec["schedule"].split()) != 5 and not spec["schedule"].startswith("@"):
+        said = "must have five fields (minute, hour, day of month, month, day of week), or be a macro such as @daily"
+        problems.append(Problem.invalid("spec.schedule", spec["schedule"], said))
+    policies = ("Allow", "Forbid", "Replace")
+    problems += one_of(spec["concurrencyPolicy"], policies, "spec.concurrencyPolicy")
+    problems += _counts(spec, ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
+    return [*problems, *_job_problems(section(section(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec")]
+
+
+def _job_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    fields = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
+    yield from _counts(spec, fields, path)
+    selector, template, where = spec.get("selector"), section(spec, "template"), f"{path}.template"
+    if selector is not None:
+        faults = list(selector_problems(selector, f"{path}.selector"))
+        yield from faults
+        labels = section(section(template, "metadata"), "labels")
+        if not faults and not matches(parsed(selector), labels):
+            yield Problem.invalid(f"{where}.metadata.labels", labels, "`selector` does not match template `labels`")
+    yield from _template_problems(template, where)
+    policy = section(template, "spec").get("restartPolicy")
+    if policy == "Always":
+        yield Problem.required(f"{where}.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
+    else:
+        yield from one_of(policy, ("OnFailure", "Never"), f"{where}.spec.restartPolicy")
+
+
+def _selected_template(spec: Mapping[str, Any], kind: str) -> Iterator[Problem]:
+    """The selector, and the template where the selector can be read."""
+    template, selector = section(spec, "template"), spec.get("selector")
+    labels = section(section(template, "metadata"), "labels")
+    if selector is None:
+        yield Problem.required("spec.selector")
+        yield _mismatch(labels)
+    else:
+        faults = list(selector_problems(selector, "spec.selector"))
+        yield from faults
+        if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+            yield Problem.invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
+        elif faults:
+            yield Problem.invalid("spec.selector", selector, "invalid label selector")
+            return
+        elif not matches(parsed(selector), labels):
+            yield _mismatch(labels)
+    yield from _template_problems(template, "spec.template", entries(spec, "volumeClaimTemplates"))
+    yield from _restart_problems(template, "spec.template")
+
+
+def _mismatch(labels: Mapping[str, str]) -> Problem:
+    said = "`selector` does not match template `labels`"
+    return Problem.invalid("spec.template.metadata.labels", dict(labels) or None, said)
+
+
+def _template_problems(
+    template: Mapping[str, Any], path: str, claims: Sequence[Mapping[str, Any]] = ()
+) -> Iterator[Problem]:
+    """`claims` are templates, too: each makes a volume of its name in every Pod."""
+    metadata, spec = section(template, "metadata"), section(template, "spec")
+    yield from label_problems(section(metadata, "labels"), f"{path}.labels")
+    yield from annotation_problems(section(metadata, "annotations"), f"{path}.annotations")
+    made = [
+        {"name": name, "persistentVolumeClaim": {"claimName": name}}
+        for name in (section(claim, "metadata").get("name", "") for claim in claims)
+    ]
+    own = entries(spec, "volumes")
+    named = {volume.get("name") for volume in own}
+    volumes = [*own, *(volume for volume in made if volume["name"] not in named)]
+    yield from validate_pod_spec({**spec, "volumes": volumes}, f"{path}.spec")
+
+
+def _restart_problems(template: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """What runs on and on starts again whenever it ends, and has no deadline."""
+    spec = section(template, "spec")
+    yield from one_of(spec.get("restartPolicy"), _ALWAYS, f"{path}.spec.restartPolicy")
+    if spec.get("activeDeadlineSeconds") is not None:
+        said = "activeDeadlineSeconds in ReplicaSet is not Supported"
+        yield Problem.forbidden(f"{path}.spec.activeDeadlineSeconds", said)
+
+
+def _selector_changed(spec: Mapping[str, Any], old: Manifest | None) -> Iterator[Problem]:
+    if old is not None and spec.get("selector") != old["spec"].get("selector"):
+        yield Problem.invalid("spec.selector", spec.get("selector"), "field is immutable")
+
+
+def _frozen_part(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in spec.items() if field not in _FREE_OF_STATEFUL_SET}
+
+
+def _deadline_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    deadline = spec.get("progressDeadlineSeconds")
+    if deadline is not None and deadline <= spec.get("minReadySeconds", 0):
+        yield Problem.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
+
+
+def _management_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    policy = spec.get("podManagementPolicy")
+    if policy not in ("OrderedReady", "Parallel"):
+        yield Problem.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
+
+
+def _counts(holder: Mapping[str, Any], fields: Sequence[str], path: str = "spec") -> Iterator[Problem]:
+    for field in fields:
+        yield from not_negative(holder.get(field, 0), f"{path}.{field}")
