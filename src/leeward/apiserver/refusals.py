@@ -31,6 +31,11 @@ def refused_with_warnings(refused: Refused, warnings: Sequence[str]) -> Refused:
     return Refused(refused.status, {**refused.headers, **warning_header(warnings)}) if warnings else refused
 
 
+def warnings(said: Sequence[str]) -> dict[str, str]:
+    """The header for what goes with an answer; none where there is nothing to say."""
+    return warning_header(said) if said else {}
+
+
 def warning_header(warnings: Sequence[str]) -> dict[str, str]:
     """One header of several values."""
     return {"warning": ", ".join(f"299 - {_quoted(warning)}" for warning in warnings)}
@@ -89,6 +94,19 @@ def verb_not_supported(group: str, plural: str, verb: str) -> Refused:
 def method_not_allowed() -> Refused:
     message = "the server does not allow this method on the requested resource"
     return _refused(405, "MethodNotAllowed", message, _GENERIC)
+
+
+def method_not_supported(message: str) -> Refused:
+    return _refused(405, "MethodNotAllowed", message, _GENERIC)
+
+
+def found_nowhere(message: str) -> Refused:
+    """Where it is not one place that does not have it."""
+    return _refused(404, "NotFound", message, _GENERIC)
+
+
+def ambiguous(message: str) -> Refused:
+    return _refused(409, "Conflict", message, _GENERIC)
 
 
 def not_acceptable(accepted: Iterable[str], *, known: bool = True) -> Refused:

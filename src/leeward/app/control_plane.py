@@ -54,10 +54,11 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 tokens=tokens,
                 signing_key=signing_key,
                 webhook_client=webhooks,
+                event_ttl_seconds=config.settings.timing.event_ttl,
             )
             client = Client(InProcessTransport(api_server), "leeward")
             await ensure_namespaces(client)
-            proxy = ClusterProxy(client, reach)
+            proxy = ClusterProxy(client, reach, api_server)
             api_server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
             server = Server.of(client, randomness, controlling)
             events = EventRecorder(client, clock, randomness)

@@ -5,6 +5,8 @@
 The member is told on whose behalf: the request goes on with the token of `spec.impersonatorSecretRef`, which may do
 nothing but impersonate, as the user who asked. So the member's own rules decide.
 
+All clusters together have the name `*`, see `all_clusters.py`.
+
 Karmada: pkg/util/proxy, the same objects and headers; for a member that cannot be reached, a 503 that names it.
 """
 
@@ -18,10 +20,11 @@ from leeward.api.names import CLUSTER_NAMESPACE, impersonator_of
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.apiserver import refusals
 from leeward.apiserver.connecting import ConnectRequest
-from leeward.apiserver.handler import StreamResponse, User, WayBack
+from leeward.apiserver.handler import Handler, StreamResponse, User, WayBack
 from leeward.client import Client, NotFound, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
-from leeward.client.transport import Request
+from leeward.client.transport import Request, Response
+from leeward.manager.all_clusters import EVERY_CLUSTER, AllClusters
 
 _IMPLIED_GROUPS = ("system:authenticated", "system:unauthenticated")
 """The member adds them by itself, and lets nobody claim them."""
@@ -49,20 +52,34 @@ class _Reached:
 
 
 class ClusterProxy:
-    """One way to each member that was asked for; made anew when its Cluster or a Secret of it changes."""
+    """One way to each member that was asked for; made anew when its Cluster or a Secret of it changes.
 
-    def __init__(self, client: Client, reach: Reach) -> None:
+    `own` is the control plane's API server, which answers for all clusters together what is no resource.
+    """
+
+    def __init__(self, client: Client, reach: Reach, own: Handler) -> None:
         self._client = client
         self._reach = reach
         self._reached: dict[str, _Reached] = {}
+        self._all = AllClusters(client, self.forward, own)
 
-    async def connect(self, asked: ConnectRequest) -> StreamResponse:
+    async def connect(self, asked: ConnectRequest) -> Response | StreamResponse:
         """Raises: Refused."""
+        if asked.name != EVERY_CLUSTER:
+            return await self._connect(asked)
+        where = await self._all.answer_or_find(asked)
+        return await self._connect(replace(asked, name=where)) if isinstance(where, str) else where
+
+    async def forward(self, asked: ConnectRequest) -> Forwarded | Conversation:
+        """What the member answers. Raises: Refused."""
         try:
             member = await self._member(asked.name)
-            forwarded = await member.forward(_on_behalf(asked))
+            return await member.forward(_on_behalf(asked))
         except (WorldError, ValueError) as error:
             raise refusals.unavailable(f"cluster {asked.name} cannot be reached: {error}") from error
+
+    async def _connect(self, asked: ConnectRequest) -> StreamResponse:
+        forwarded = await self.forward(asked)
         if isinstance(forwarded, Conversation):
             return StreamResponse(forwarded.messages, way_back=WayBack(forwarded.send, forwarded.protocol))
         content_type = forwarded.headers.get("content-type", "application/octet-stream")

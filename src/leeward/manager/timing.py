@@ -26,6 +26,8 @@ class Timing:
     """What a cluster that flaps is held down for, at first; ours."""
     hold_down_half_life: float = 6 * 3600
     scheduler_estimator_timeout: float = 3
+    event_ttl: float = 3600
+    """How long the embedded API server keeps events; the default is kube-apiserver's."""
     pod_startup_seconds: float = 2
 
     @staticmethod

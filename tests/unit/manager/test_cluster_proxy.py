@@ -107,7 +107,7 @@ def tell(story: Callable[[Scene], Awaitable[None]]) -> None:
         async with AsyncExitStack() as stack:
             plane = await stack.enter_async_context(api_world(crds=custom_resource_definitions()))
             scene = Scene(plane, await stack.enter_async_context(api_world()))
-            proxy = ClusterProxy(Client(plane.transport), scene.reach)
+            proxy = ClusterProxy(Client(plane.transport), scene.reach, plane.server)
             plane.server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
             await allow(scene.member, "speakers", "impersonate", "", "users,groups")
             await story(scene)

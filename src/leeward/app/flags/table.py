@@ -36,7 +36,7 @@ _PROBING = _MANAGER | _AGENT
 _LEADING = frozenset[Component]({"controller-manager", "scheduler", "serve"})
 _SERVING = _LEADING | _AGENT
 _BEATING = frozenset[Component]({"agent", "up"})
-_ADMITTING = frozenset[Component]({"up"})
+_ADMITTING = _EMBEDDING = frozenset[Component]({"up"})
 
 
 class FlagProblem(ValueError):
@@ -135,6 +135,8 @@ FLAGS: tuple[Flag, ...] = (
          _TIMING + "default_not_ready_toleration_seconds", "What a policy tolerates that does not say otherwise."),
     Flag("default-unreachable-toleration-seconds", _ADMITTING, "300", parse_toleration,
          _TIMING + "default_unreachable_toleration_seconds", "The same for clusters that are unreachable."),
+    Flag("event-ttl", _EMBEDDING, "1h0m0s", parse_positive_duration, _TIMING + "event_ttl",
+         "How long the API server of the control plane keeps events.", ours=True),
     Flag("skipped-propagating-apis", _MANAGER, "", parse_skipped_apis, "manager.skipped.apis",
          "Kinds that are never propagated: <group>, <group>/<version> or <group>/<version>/<kind>,... between ;"),
     Flag("skipped-propagating-namespaces", _MANAGER, "kube-.*", parse_patterns, "manager.skipped.namespaces",

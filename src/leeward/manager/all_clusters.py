@@ -1,0 +1,172 @@
+"""All clusters as one: what `clusters/*/proxy` answers.
+
+    kubectl get --raw '/apis/cluster.karmada.io/v1alpha1/clusters/*/proxy/api/v1/namespaces/default/pods'
+
+    a list              the lists of all clusters in one; a table has a column more, which names the cluster
+    one object          whatever is asked of it goes to the one cluster that has it
+    no resource         the control plane answers: /version, /apis, /openapi/v3, ...
+
+Who cannot be reached in time is not taken for empty: a warning names it. Names say nothing here about whose they are,
+so nothing can be created, watched, or deleted in the plural.
+
+Karmada: pkg/registry/cluster/storage/aggregate.go; the same, but that it leaves out silently whom it cannot reach, and
+has no tables.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from leeward.api import codec
+from leeward.api.meta import Manifest
+from leeward.api.resource import CLUSTERS
+from leeward.apiserver import refusals
+from leeward.apiserver.authorization.attributes import attributes_of
+from leeward.apiserver.connecting import ConnectRequest
+from leeward.apiserver.handler import Handler, StreamResponse
+from leeward.client import Client, WorldError
+from leeward.client.forwarding import Conversation, Forwarded
+from leeward.client.transport import Request, Response
+
+EVERY_CLUSTER = "*"
+ANSWER_SECONDS = 15.0
+MAX_LIST_BYTES = 32 * 1024 * 1024
+"""Of one cluster."""
+_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+_PAGES = ("limit", "continue", "resourceVersion", "resourceVersionMatch")
+_COLUMN = {"name": "Cluster", "type": "string", "format": "", "description": "The cluster it is in.", "priority": 0}
+
+Forward = Callable[[ConnectRequest], Awaitable[Forwarded | Conversation]]
+"""Asks one cluster. Raises: Refused where it cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """`missing` is why there is none; `code` is 0 then."""
+
+    cluster: str
+    code: int
+    body: bytes
+    missing: str = ""
+
+
+class AllClusters:
+    def __init__(self, client: Client, forward: Forward, own: Handler) -> None:
+        self._client = client
+        self._forward = forward
+        self._own = own
+
+    async def answer_or_find(self, asked: ConnectRequest) -> Response | StreamResponse | str:
+        """An answer, or the name of the one cluster that it is for. Raises: Refused."""
+        headers = {name: value for name, value in asked.request.headers.items() if not name.startswith("impersonate-")}
+        inner = replace(asked.request, path=asked.path, headers=headers)
+        attributes = attributes_of(inner)
+        if not attributes.resource:
+            return await self._own.handle(inner, asked.user)
+        if _names_one(asked.path):
+            return await self._find(asked)
+        if attributes.verb != "list":
+            said = f"{attributes.verb} is not supported for all clusters at once: name one instead of {EVERY_CLUSTER}"
+            raise refusals.method_not_supported(said)
+        return await self._list(asked)
+
+    async def _find(self, asked: ConnectRequest) -> str:
+        """The one cluster that has the object."""
+        path = _object_path(asked.path)
+        request = Request("GET", path, {}, {"accept": "application/json"})
+        answers = await self._ask_all(replace(asked, path=path, request=request))
+        having = [answer.cluster for answer in answers if answer.code == 200]
+        if len(having) == 1:
+            return having[0]
+        if having:
+            raise refusals.ambiguous(f"it exists in more than one cluster: {', '.join(having)}: name one of them")
+        missing = "".join(f"; {answer.missing}" for answer in answers if answer.missing)
+        said = f"no cluster has {path}, or none that you may see{missing}"
+        raise refusals.unavailable(said) if missing else refusals.found_nowhere(said)
+
+    async def _list(self, asked: ConnectRequest) -> Response:
+        table = "as=Table" in asked.request.headers.get("accept", "")
+        query = {key: value for key, value in asked.request.query.items() if key not in _PAGES}
+        headers = {"accept": _TABLE if table else "application/json"}
+        request = Request("GET", asked.path, query, headers)
+        answers = await self._ask_all(replace(asked, request=request))
+        listed = [answer for answer in answers if answer.code == 200]
+        said = [answer.missing or _refusal(answer) for answer in answers if answer.code not in (200, 404)]
+        if not listed:
+            why = "; ".join(said) or "no cluster serves it"
+            raise refusals.unavailable(why) if said else refusals.found_nowhere(why)
+        merged = _merged_tables(listed) if table else _merged(listed)
+        return Response(200, codec.encode(merged), {"content-type": "application/json", **refusals.warnings(said)})
+
+    async def _ask_all(self, asked: ConnectRequest) -> list[_Answer]:
+        clusters = (await self._client.list(CLUSTERS)).items
+        names = sorted(cluster.name for cluster in clusters)
+        return await asyncio.gather(*(self._ask(replace(asked, name=name)) for name in names))
+
+    async def _ask(self, asked: ConnectRequest) -> _Answer:
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                answer = await self._forward(asked)
+                assert isinstance(answer, Forwarded), "no list is a conversation"
+                return _Answer(asked.name, answer.code, await _read(answer.chunks))
+        except TimeoutError:
+            return _Answer(asked.name, 0, b"", f"cluster {asked.name} does not answer within {ANSWER_SECONDS:g} s")
+        except (refusals.Refused, WorldError, _TooMuch) as error:
+            return _Answer(asked.name, 0, b"", str(error))
+
+
+class _TooMuch(Exception):
+    """A list that is larger than what is kept of one cluster."""
+
+
+async def _read(chunks: AsyncGenerator[bytes, None]) -> bytes:
+    body = bytearray()
+    async with aclosing(chunks) as stream:
+        async for chunk in stream:
+            body += chunk
+            if len(body) > MAX_LIST_BYTES:
+                raise _TooMuch(f"a list of more than {MAX_LIST_BYTES} bytes: narrow it down with a selector")
+    return bytes(body)
+
+
+def _names_one(path: str) -> bool:
+    return bool(attributes_of(Request("DELETE", path)).name)
+
+
+def _object_path(path: str) -> str:
+    """That of the object itself, where a subresource of it is asked for."""
+    asked = attributes_of(Request("DELETE", path))
+    own = f"/{asked.resource}/{asked.name}"
+    return path.partition(f"{own}/{asked.subresource}")[0] + own if asked.subresource else path
+
+
+def _refusal(answer: _Answer) -> str:
+    return f"cluster {answer.cluster} has answered {answer.code}: {_decoded(answer.body).get('message', '')}"
+
+
+def _decoded(body: bytes) -> Manifest:
+    try:
+        return codec.decode_manifest(body)
+    except codec.DecodeError:
+        return {}
+
+
+def _merged(answers: Sequence[_Answer]) -> Manifest:
+    lists = [_decoded(answer.body) for answer in answers]
+    items = [item for one in lists for item in one.get("items") or ()]
+    return {**lists[0], "metadata": {"resourceVersion": ""}, "items": items}
+
+
+def _merged_tables(answers: Sequence[_Answer]) -> Manifest:
+    tables = [(answer.cluster, _decoded(answer.body)) for answer in answers]
+    columns: list[Any] = list(tables[0][1].get("columnDefinitions") or ())
+    rows = [
+        {**row, "cells": [*row["cells"][:1], cluster, *row["cells"][1:]]}
+        for cluster, table in tables
+        for row in table.get("rows") or ()
+    ]
+    metadata = {"resourceVersion": ""}
+    columns = [*columns[:1], _COLUMN, *columns[1:]]
+    return {**tables[0][1], "metadata": metadata, "columnDefinitions": columns, "rows": rows}
