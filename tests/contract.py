@@ -20,6 +20,7 @@ from leeward.apiserver.authentication import BadCredential
 from leeward.apiserver.handler import StreamResponse
 from leeward.apiserver.http import MAX_BODY_BYTES
 from leeward.apiserver.server import ApiServer
+from leeward.client.http import split_lines
 from leeward.client.transport import Request, Response
 from leeward.loop.supervisor import Supervisor
 from tests.contract_differences import is_on_purpose
@@ -150,7 +151,7 @@ class Player:
 
 async def _collect(lines: AsyncGenerator[bytes, None], frames: list[Any], ended: asyncio.Event) -> None:
     async with aclosing(lines):
-        async for line in lines:
+        async for line in split_lines(lines):
             frames.append(json.loads(line))
     ended.set()
 

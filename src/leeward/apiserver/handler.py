@@ -39,7 +39,8 @@ class WayBack:
 class StreamResponse:
     """An answer that goes on until `lines` ends. Close it with `lines.aclose()`.
 
-    `line_end` follows each of them; it is empty where pieces of another server's answer are passed on as they come.
+    `line_end` follows each of them. It is empty where they are pieces: of several lines with their ends, as a watch has
+    them, or of another server's answer, as they come.
     With a way back, each of them is a message, and the client speaks, too.
     """
 

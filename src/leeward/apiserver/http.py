@@ -1,7 +1,7 @@
 """The way in over HTTP(S): bytes of the network to a `Request`, and the handler's answer back.
 
-Every path goes to the one handler. A watch has a task that reads its lines into a bounded buffer, and the connection
-writes whatever is ready in one piece; a client that goes away ends both. Stopping ends the open watches cleanly.
+Every path goes to the one handler. A watch is asked for its next piece when its connection has taken the last one, so
+nothing piles up here; a client that goes away ends it. Stopping ends the open watches cleanly.
 
 Never looks into a body, and decides nothing but who asks.
 """
@@ -35,7 +35,6 @@ WRITE_TIMEOUT_SECONDS = 60.0
 STOP_TIMEOUT_SECONDS = 0.5
 PING_SECONDS = 30.0
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-STREAM_BUFFER_BYTES = 1024 * 1024
 GZIP_FROM_BYTES = 128 * 1024
 _WARNINGS = re.compile(r", (?=299 - )")
 """Between the values of one `Warning` header; over HTTP each is a header of its own."""
@@ -59,7 +58,8 @@ class HttpFront:
         self._host = host
         self._port = port
         self._delay = delay
-        self._streams = Supervisor("watches of the API server")
+        self._conversations = Supervisor("conversations of the API server")
+        self._open: set[asyncio.Timeout] = set()
         self._runner: web.ServerRunner | None = None
 
     async def start(self) -> int:
@@ -78,7 +78,9 @@ class HttpFront:
     async def stop(self) -> None:
         """Ends the watches, lets running requests finish for a moment, and closes all connections."""
         runner, self._runner = self._runner, None
-        await self._streams.close()
+        while self._open:
+            self._open.pop().reschedule(0)
+        await self._conversations.close()
         if runner is not None:
             await runner.cleanup()
 
@@ -113,25 +115,35 @@ class HttpFront:
             return await self._handler.handle(request, user)
 
     async def _stream(self, incoming: web.BaseRequest, answer: StreamResponse) -> web.StreamResponse:
-        """Writes lines as they come; a stream that breaks off ends without the mark of its end, so that it shows."""
+        """Writes what comes; a stream that breaks off ends without the mark of its end, so that it shows."""
         headers = {**answer.headers, "content-type": answer.content_type}
         outgoing = web.StreamResponse(status=answer.code, headers=headers)
         outgoing.enable_chunked_encoding()
         await outgoing.prepare(incoming)
-        lines = _LineBuffer(answer.line_end)
-        reader = self._streams.start(lines.fill(answer), "watch")
         try:
-            while data := await lines.take():
-                async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
-                    await outgoing.write(data)
-            if lines.broken:
-                _abort(incoming)
+            await self._pass_on(answer, outgoing)
             await outgoing.write_eof()
         except (TimeoutError, ConnectionError):
             _abort(incoming)
-        finally:
-            reader.cancel()
+        except Exception:
+            log.exception("a watch broke off")
+            _abort(incoming)
         return outgoing
+
+    async def _pass_on(self, answer: StreamResponse, outgoing: web.StreamResponse) -> None:
+        """Returns when the stream has ended, or when the server stops. Raises: TimeoutError for a client that hangs."""
+        until_stop = asyncio.timeout(None)
+        try:
+            async with until_stop, aclosing(cast(AsyncGenerator[bytes, None], answer.lines)) as lines:
+                self._open.add(until_stop)
+                async for line in lines:
+                    async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
+                        await outgoing.write(line + answer.line_end)
+        except TimeoutError:
+            if not until_stop.expired():
+                raise
+        finally:
+            self._open.discard(until_stop)
 
     async def _converse(
         self, incoming: web.BaseRequest, answer: StreamResponse, way_back: WayBack
@@ -140,7 +152,7 @@ class HttpFront:
         protocols = (way_back.protocol,) if way_back.protocol else ()
         outgoing = web.WebSocketResponse(protocols=protocols, max_msg_size=MAX_MESSAGE_BYTES, heartbeat=PING_SECONDS)
         await outgoing.prepare(incoming)
-        telling = self._streams.start(_tell(outgoing, answer), "websocket")
+        telling = self._conversations.start(_tell(outgoing, answer), "websocket")
         try:
             async for message in outgoing:
                 if message.type is WSMsgType.BINARY:
@@ -164,50 +176,6 @@ async def _tell(outgoing: web.WebSocketResponse, answer: StreamResponse) -> None
         log.info("a conversation broke off: %s", error)
     finally:
         await outgoing.close()
-
-
-class _LineBuffer:
-    """Lines between a watch and its connection: filled by one task, taken by another in one piece."""
-
-    def __init__(self, line_end: bytes) -> None:
-        self.broken = False
-        self._line_end = line_end
-        self._lines: list[bytes] = []
-        self._bytes = 0
-        self._ended = False
-        self._ready = asyncio.Event()
-        self._room = asyncio.Event()
-
-    async def fill(self, answer: StreamResponse) -> None:
-        try:
-            async with aclosing(cast(AsyncGenerator[bytes, None], answer.lines)) as lines:
-                async for line in lines:
-                    await self._put(line)
-        except Exception:
-            log.exception("a watch broke off")
-            self.broken = True
-        finally:
-            self._ended = True
-            self._ready.set()
-
-    async def take(self) -> bytes:
-        """All that is ready, once there is something; nothing at the end."""
-        if not self._lines and not self._ended:
-            self._ready.clear()
-            await self._ready.wait()
-        data = b"".join(self._lines)
-        self._lines.clear()
-        self._bytes = 0
-        self._room.set()
-        return data
-
-    async def _put(self, line: bytes) -> None:
-        self._lines += (line, self._line_end)
-        self._bytes += len(line) + len(self._line_end)
-        self._ready.set()
-        while self._bytes > STREAM_BUFFER_BYTES:
-            self._room.clear()
-            await self._room.wait()
 
 
 def _bounded_request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from leeward.apiserver.handler import ADMIN_GROUP, Handler, StreamResponse, User
 from leeward.client.errors import Unreachable, error_of
+from leeward.client.http import split_lines
 from leeward.client.transport import Request, Response
 
 ADMIN = User("admin", (ADMIN_GROUP, "system:authenticated"))
@@ -41,11 +42,12 @@ class InProcessTransport:
                 raise error_of(answer.code, answer.body)
             yield _lines(answer.body)
             return
-        lines = answer.lines
+        lines = answer.lines if answer.line_end else split_lines(answer.lines)
         try:
             yield lines
         finally:
             await _close(lines)
+            await _close(answer.lines)
 
     async def close(self) -> None:
         """There is nothing to let go of."""

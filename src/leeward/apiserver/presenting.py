@@ -12,7 +12,10 @@ from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.negotiation import YAML, Form
 from leeward.apiserver.refusals import not_shown, plain_error, warning_header
 from leeward.apiserver.registry.objects import body_of, decode_stored, item_of
+from leeward.apiserver.registry.options import ListOptions
 from leeward.apiserver.registry.reading import Page
+from leeward.apiserver.registry.selection import Selection
+from leeward.apiserver.registry.sharing import View
 from leeward.apiserver.registry.watching import Render
 from leeward.apiserver.yaml import dump_yaml
 from leeward.client.transport import Response
@@ -68,6 +71,16 @@ class Presenter:
             return body
 
         return render
+
+    def view(self, namespace: str, options: ListOptions, selection: Selection) -> View | None:
+        """What a watch has in common with others; a table has its own columns and ages.
+
+        Fields below the metadata are chosen as the kind says at the moment, so they are nothing to share either.
+        """
+        if self.form.shape == "table" or selection.body_fields:
+            return None
+        kind, labels, fields = self.kind, options.label_selector, options.field_selector
+        return View(kind.prefix, kind.api_version, kind.kind, namespace, self.form, labels, fields)
 
     @property
     def _go_type(self) -> str:

@@ -1,6 +1,6 @@
 """The verbs on a target: which method means what, and from a request to the registry and back to an answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from leeward.api import codec
@@ -29,6 +29,7 @@ from leeward.apiserver.registry.options import (
 )
 from leeward.apiserver.registry.reading import read_one, read_page
 from leeward.apiserver.registry.selection import parse_selection
+from leeward.apiserver.registry.sharing import SharedPieces
 from leeward.apiserver.registry.watching import WatchRequest, open_watch
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.routing import Target
@@ -49,6 +50,7 @@ class Verbs:
     deleter: Deleter
     clock: Clock
     access: Access
+    shared: SharedPieces = field(default_factory=SharedPieces)
 
     async def answer(self, request: Request, user: User, target: Target) -> Answer:
         """Raises: Refused."""
@@ -169,8 +171,10 @@ class Verbs:
         selection = parse_selection(call.kind, options.label_selector, options.field_selector)
         store, namespace = self.writer.store, call.target.namespace
         if options.watch:
-            request = WatchRequest(call.kind, namespace, selection, options, call.presenter.frames())
-            return StreamResponse(open_watch(store, self.clock, request), call.presenter.form.media_type)
+            view = call.presenter.view(namespace, options, selection)
+            request = WatchRequest(call.kind, namespace, selection, options, call.presenter.frames(), view)
+            pieces = open_watch(store, self.clock, request, self.shared)
+            return StreamResponse(pieces, call.presenter.form.media_type, line_end=b"")
         return call.presenter.page(read_page(store, call.kind, namespace, selection, options))
 
     async def _delete(self, call: Call) -> Response:

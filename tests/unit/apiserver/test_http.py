@@ -7,7 +7,6 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, cast
 
-import aiohttp
 import pytest
 
 from leeward.apiserver.authentication import Authenticator
@@ -317,17 +316,16 @@ def test_a_handshake_that_is_cut_off_is_unreachable_and_not_untrusted() -> None:
     asyncio.run(main())
 
 
-def test_a_ready_batch_of_lines_is_written_in_one_piece() -> None:
+def test_a_stream_is_not_asked_for_more_than_its_client_takes() -> None:
     echo = Echo()
 
-    async def main() -> None:
-        front = HttpFront(echo, Authenticator(), None)
-        port = await front.start()
-        for number in range(50):
-            echo.lines.put_nowait(b"%d" % number)
-        async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}/watch") as answer:
-            first = await answer.content.readany()
-            assert len(first.splitlines()) == 50
-        await front.stop()
+    async def story(transport: HttpTransport) -> None:
+        for _ in range(100):
+            echo.lines.put_nowait(b"x" * 1_000_000)
+        async with transport.stream(Request("GET", "/watch")) as lines:
+            await anext(lines)
+            for _ in range(10):
+                await ask(transport)
+            assert echo.lines.qsize() > 50
 
-    asyncio.run(main())
+    serve(story, echo)

@@ -1,8 +1,18 @@
 """Lists and watches: pages, selectors, resource versions, and streams of changes."""
 
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import cast
+
 import pytest
 
-from tests.api_world import CONFIG_MAPS, PODS, ApiWorld, config_map, pod, tell
+from leeward.apiserver.handler import StreamResponse
+from leeward.apiserver.inprocess import ADMIN
+from leeward.apiserver.negotiation import Form
+from leeward.apiserver.registry.sharing import SharedPieces, View
+from leeward.client.transport import Request
+from tests.api_world import CONFIG_MAPS, PODS, TABLE, ApiWorld, config_map, pod, tell
 
 
 async def _make(world: ApiWorld, *names: str) -> None:
@@ -186,6 +196,71 @@ def test_a_watch_from_a_forgotten_revision_says_that_it_is_gone():
         assert (kind, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
 
     tell(story)
+
+
+def test_what_is_ready_together_is_one_piece_and_the_same_one_for_all_who_watch_alike():
+    async def story(world: ApiWorld) -> None:
+        first = await world.create(CONFIG_MAPS, config_map("a"))
+        opened = [await _pieces(world, first.version) for _ in range(2)]
+        waiting = [asyncio.ensure_future(anext(pieces)) for pieces in opened]
+        await asyncio.gather(*(world.create(CONFIG_MAPS, config_map(name)) for name in ("b", "c", "d")))
+        one, other = [await piece for piece in waiting]
+        assert _names(one) == ["b", "c", "d"]
+        assert one is other
+        for pieces in opened:
+            await pieces.aclose()
+
+    tell(story)
+
+
+def test_those_who_watch_in_another_way_get_pieces_of_their_own():
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a", "b")
+        everything = await _pieces(world, "1")
+        selecting = await _pieces(world, "1", labelSelector="even=true")
+        elsewhere = await _pieces(world, "1", path="/api/v1/configmaps", fieldSelector="metadata.name=a")
+        table = await _pieces(world, "1", accept=TABLE)
+        assert _names(await anext(everything)) == ["a", "b"]
+        assert _names(await anext(selecting)) == ["b"]
+        assert _names(await anext(elsewhere)) == ["a"]
+        assert b'"columnDefinitions":[' in await anext(table)
+        for pieces in (everything, selecting, elsewhere, table):
+            await pieces.aclose()
+
+    tell(story)
+
+
+def test_a_large_state_comes_in_pieces():
+    async def story(world: ApiWorld) -> None:
+        for number in range(5):
+            await world.create(CONFIG_MAPS, {**config_map(f"a{number}"), "data": {"text": "x" * 100_000}})
+        pieces = await _pieces(world, "")
+        assert [_names(await anext(pieces)) for _ in range(2)] == [["a0", "a1", "a2"], ["a3", "a4"]]
+        await pieces.aclose()
+
+    tell(story)
+
+
+def test_only_the_newest_pieces_are_kept_for_others():
+    shared = SharedPieces(limit_bytes=25)
+    view = View("//pods/", "v1", "Pod", "", Form(), "", "")
+    made = [shared.get((view, number, number), lambda: b"x" * 10) for number in range(3)]
+    assert shared.get((view, 2, 2), lambda: b"anew") is made[2]
+    assert shared.get((view, 1, 1), lambda: b"anew") is made[1]
+    assert shared.get((view, 0, 0), lambda: b"anew") == b"anew"
+
+
+async def _pieces(
+    world: ApiWorld, version: str, path: str = CONFIG_MAPS, accept: str = "application/json", **query: str
+) -> AsyncGenerator[bytes, None]:
+    asked = {"watch": "true", "resourceVersion": version, **query}
+    answer = await world.server.handle(Request("GET", path, asked, {"accept": accept}), ADMIN)
+    assert isinstance(answer, StreamResponse)
+    return cast(AsyncGenerator[bytes, None], answer.lines)
+
+
+def _names(piece: bytes) -> list[str]:
+    return [json.loads(line)["object"]["metadata"]["name"] for line in piece.splitlines()]
 
 
 def test_built_in_list_items_leave_out_what_the_list_says():

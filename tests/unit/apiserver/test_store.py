@@ -21,6 +21,7 @@ from leeward.apiserver.store import (
 from leeward.apiserver.store import store as store_module
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.apiserver.store.watch import BREATH, BREATH_BYTES
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
 
@@ -313,6 +314,36 @@ def test_a_reader_that_stops_waiting_loses_nothing(machine: Machine) -> None:
         if waiting.cancelled():
             assert await take(watcher, 1) == [(POD, 2, False)]
         assert watcher.progress == 2
+
+    machine.tell(story)
+
+
+def test_all_that_is_ready_is_taken_at_once_a_breath_at_most(machine: Machine) -> None:
+    async def story(store: Store) -> None:
+        watcher = store.watch("//pods/", after=1)
+        for number in range(BREATH + 2):
+            await put(store, f"//pods/default/{number:03}")
+        await put(store, "//pods/default/large", "x" * BREATH_BYTES)
+        await put(store, "//pods/default/last")
+        until = asyncio.get_running_loop().time() + 5
+        assert [len(await watcher.take(until)) for _ in range(3)] == [BREATH, 3, 1]
+        assert watcher.progress == store.revision
+
+    machine.tell(story)
+
+
+def test_whoever_takes_waits_until_something_comes_or_the_time_is_over(machine: Machine) -> None:
+    async def story(store: Store) -> None:
+        watcher, loop = store.watch("//pods/", after=1), asyncio.get_running_loop()
+        assert await watcher.take(loop.time() + 0.01) == []
+        assert not watcher.ended
+        async with Supervisor("reader") as readers:
+            waiting = readers.start(watcher.take(loop.time() + 5), "reader")
+            await asyncio.sleep(0)
+            await put(store, POD)
+            assert [record.key for record in await waiting] == [POD]
+        watcher.close()
+        assert (await watcher.take(loop.time() + 5), watcher.ended) == ([], True)
 
     machine.tell(story)
 

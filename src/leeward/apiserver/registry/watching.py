@@ -1,14 +1,15 @@
-"""Watch: the store's records as a stream of events.
+"""Watch: the store's records as a stream of events, in pieces of as many frames as are ready together.
 
 An event is what a change means for the selection: an object that comes into it is ADDED, one that leaves it is
 DELETED, whatever happened to it in truth. The stream begins with the present state where the client asks for that,
-and ends with its time-out, when its reader is too slow, or when the server closes.
+and ends with its time-out, when its reader is too slow, or when the server closes. What several watch in the same way
+is made once for all of them (`sharing.py`).
 
 Holds: D5.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 
 from leeward.api import codec
@@ -17,7 +18,8 @@ from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.options import ListOptions
 from leeward.apiserver.registry.reading import check_not_future, prefix_of
 from leeward.apiserver.registry.selection import Selection
-from leeward.apiserver.store import Compacted, Record, Store, Watcher
+from leeward.apiserver.registry.sharing import SharedPieces, View
+from leeward.apiserver.store import BREATH_BYTES, Compacted, Record, Store, Watcher
 from leeward.loop.clock import Clock
 
 BOOKMARK_SECONDS = 60.0
@@ -36,6 +38,8 @@ class WatchRequest:
     selection: Selection
     options: ListOptions
     render: Render
+    view: View | None = None
+    """Who has the same one sees the same; None for a watch that is like no other."""
 
     @property
     def starts_with_state(self) -> bool:
@@ -44,8 +48,8 @@ class WatchRequest:
         return not self.options.resource_version
 
 
-def open_watch(store: Store, clock: Clock, request: WatchRequest) -> AsyncGenerator[bytes, None]:
-    """The frames, one JSON object each. Raises: Refused, at once."""
+def open_watch(store: Store, clock: Clock, request: WatchRequest, shared: SharedPieces) -> AsyncGenerator[bytes, None]:
+    """The frames: pieces of whole lines, one JSON object each. Raises: Refused, at once."""
     check_not_future(store, request.options.resource_version)
     prefix = prefix_of(request.kind, request.namespace)
     present: list[Record] = []
@@ -57,7 +61,7 @@ def open_watch(store: Store, clock: Clock, request: WatchRequest) -> AsyncGenera
         watcher = store.watch(prefix, after)
     except Compacted:
         return _expired(after, store)
-    return _frames(clock, request, watcher, present)
+    return _Watch(clock, request, watcher, shared).pieces(present)
 
 
 async def _expired(asked: int, store: Store) -> AsyncGenerator[bytes, None]:
@@ -65,50 +69,76 @@ async def _expired(asked: int, store: Store) -> AsyncGenerator[bytes, None]:
     yield frame("ERROR", codec.encode(refusals.render_status(refusal.status)))
 
 
-async def _frames(
-    clock: Clock, request: WatchRequest, watcher: Watcher, present: list[Record]
-) -> AsyncGenerator[bytes, None]:
-    options = request.options
-    deadline = clock.monotonic() + (options.timeout_seconds or DEFAULT_TIMEOUT_SECONDS)
-    try:
-        for record in present:
-            if request.selection.matches(record.value):
-                yield frame("ADDED", request.render(record.value))
-        if options.send_initial_events and options.bookmarks:
-            yield _bookmark(request.kind, watcher.progress, initial=True)
-        async for event in _live(clock, request, watcher, deadline):
-            yield event
-        if options.bookmarks:
-            yield _bookmark(request.kind, watcher.progress)
-    finally:
-        watcher.close()
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """One stream that goes on."""
 
+    clock: Clock
+    request: WatchRequest
+    watcher: Watcher
+    shared: SharedPieces
 
-async def _live(clock: Clock, request: WatchRequest, watcher: Watcher, deadline: float) -> AsyncGenerator[bytes, None]:
-    bookmark_at = clock.monotonic() + BOOKMARK_SECONDS
-    while True:
-        wait_until = min(bookmark_at, deadline)
+    async def pieces(self, present: Sequence[Record]) -> AsyncGenerator[bytes, None]:
+        options = self.request.options
+        deadline = self.clock.monotonic() + (options.timeout_seconds or DEFAULT_TIMEOUT_SECONDS)
         try:
-            record = watcher.next_ready()
-            if record is None:
-                async with asyncio.timeout_at(wait_until):
-                    record = await watcher.next()
-        except TimeoutError:
-            if wait_until == deadline:
+            async for piece in self._state(present):
+                yield piece
+            if options.send_initial_events and options.bookmarks:
+                yield self._bookmark(initial=True)
+            async for piece in self._live(deadline):
+                yield piece
+            if options.bookmarks:
+                yield self._bookmark()
+        finally:
+            self.watcher.close()
+
+    async def _state(self, present: Sequence[Record]) -> AsyncGenerator[bytes, None]:
+        """What is there, a breath at a time."""
+        frames, size = list[bytes](), 0
+        for record in present:
+            if self.request.selection.matches(record.value):
+                frames.append(frame("ADDED", self.request.render(record.value)))
+                size += len(frames[-1])
+            if size >= BREATH_BYTES:
+                yield b"".join(frames)
+                frames, size = [], 0
+                await asyncio.sleep(0)
+        if frames:
+            yield b"".join(frames)
+
+    async def _live(self, deadline: float) -> AsyncGenerator[bytes, None]:
+        bookmark_at = self.clock.monotonic() + BOOKMARK_SECONDS
+        while self.clock.monotonic() < deadline:
+            records = await self.watcher.take(min(bookmark_at, deadline))
+            if records:
+                if piece := self._piece(records):
+                    yield piece
+            elif self.watcher.ended:
                 return
-            bookmark_at += BOOKMARK_SECONDS
-            if request.options.bookmarks:
-                yield _bookmark(request.kind, watcher.progress)
-            continue
-        if record is None:
-            return
-        event = _event_of(request, record)
-        if event is not None:
-            yield event
+            if bookmark_at <= self.clock.monotonic() < deadline:
+                bookmark_at += BOOKMARK_SECONDS
+                if self.request.options.bookmarks:
+                    yield self._bookmark()
+
+    def _piece(self, records: Sequence[Record]) -> bytes:
+        """What the records, which follow each other, mean for the selection; empty when they mean nothing."""
+        request = self.request
+        if request.view is None:
+            return _events_of(request, records)
+        key = (request.view, records[0].revision, records[-1].revision)
+        return self.shared.get(key, lambda: _events_of(request, records))
+
+    def _bookmark(self, *, initial: bool = False) -> bytes:
+        return _bookmark(self.request.kind, self.watcher.progress, initial=initial)
 
 
-def _event_of(request: WatchRequest, record: Record) -> bytes | None:
-    """What the record means for the selection, or nothing."""
+def _events_of(request: WatchRequest, records: Sequence[Record]) -> bytes:
+    return b"".join([_event_of(request, record) for record in records])
+
+
+def _event_of(request: WatchRequest, record: Record) -> bytes:
+    """What the record means for the selection; empty when it means nothing."""
     previous = record.previous
     before = previous is not None and request.selection.matches(previous.value)
     after = not record.deleted and request.selection.matches(record.value)
@@ -116,7 +146,7 @@ def _event_of(request: WatchRequest, record: Record) -> bytes | None:
         return frame("MODIFIED" if before else "ADDED", request.render(record.value))
     if before or (record.deleted and previous is None and request.selection.matches(record.value)):
         return frame("DELETED", request.render(_last_seen(record)))
-    return None
+    return b""
 
 
 def _last_seen(record: Record) -> bytes:
@@ -136,4 +166,5 @@ def _bookmark(kind: Kind, revision: int, *, initial: bool = False) -> bytes:
 
 
 def frame(event_type: str, body: bytes) -> bytes:
-    return b'{"type":"%s","object":%s}' % (event_type.encode(), body)
+    """One line, with its end."""
+    return b'{"type":"%s","object":%s}\n' % (event_type.encode(), body)

@@ -23,9 +23,10 @@ from leeward.apiserver.store.record import (
     StoreFailed,
 )
 from leeward.apiserver.store.store import Store
-from leeward.apiserver.store.watch import Watcher
+from leeward.apiserver.store.watch import BREATH_BYTES, Watcher
 
 __all__ = [
+    "BREATH_BYTES",
     "Batch",
     "Compacted",
     "FutureRevision",

@@ -2,10 +2,12 @@
 
 `History` keeps the records since the compacted revision, in a `Log` per resource and in one of everything. A `Watcher`
 is a position in one log: it buffers nothing, so a slow one costs nothing but its own end. One that waits is woken by
-the first record under its prefix; a record wakes nobody who watches another resource.
+the first record under its prefix, once for all that became durable together; a record wakes nobody who watches another
+resource.
 """
 
 import asyncio
+import math
 from bisect import bisect_right
 from operator import attrgetter
 
@@ -13,6 +15,8 @@ from leeward.apiserver.store.record import Record, resource_prefix
 
 BREATH = 64
 """Records that a reader gets at once before it lets others run."""
+BREATH_BYTES = 256 * 1024
+"""So much of values is enough at once, however few records that are."""
 
 _revision = attrgetter("revision")
 
@@ -85,7 +89,7 @@ class History:
 
 
 class Watcher:
-    """Hands out the records under `prefix`, one by one.
+    """Hands out the records under `prefix`, one by one or all that are ready.
 
     Holds: D5. It ends by itself when its reader is more than `limit` records of the resource behind (what was there
     before the watch began not counted), or when what it has to read next is compacted.
@@ -98,7 +102,7 @@ class Watcher:
         self._position = after
         self._began = history.revision
         self._limit = limit
-        self._handed_out = 0
+        self._since_breath = BREATH
         self._ended = False
         self._woken: asyncio.Future[None] | None = None
 
@@ -107,25 +111,27 @@ class Watcher:
         """Every record up to this revision has been handed out, or is not under the prefix."""
         return self._history.revision if self in self._log.waiting else self._position
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will be handed out."""
+        seen = max(self._position, self._began)
+        behind = len(self._log.records) - self._log.index_after(seen)
+        too_old = self._position < self._history.compacted
+        self._ended = self._ended or self._history.closed or too_old or behind > self._limit
+        return self._ended
+
     async def next(self) -> Record | None:
         """The next record in revision order; None when the watch has ended. Cancelling it loses nothing."""
-        if self._handed_out % BREATH == 0:
-            await asyncio.sleep(0)
-        while not self._is_over():
-            record = self._advance()
-            if record is not None:
-                self._handed_out += 1
-                return record
-            await self._wait()
-        return None
+        records = await self._take(1, math.inf)
+        return records[0] if records else None
 
-    def next_ready(self) -> Record | None:
-        """The next record if it is there already, and it is not time to let others run: spares the waiting."""
-        if self._handed_out % BREATH == 0 or self._is_over():
-            return None
-        record = self._advance()
-        self._handed_out += record is not None
-        return record
+    async def take(self, until: float) -> list[Record]:
+        """The next records that are ready, in revision order: a breath at most, at least one.
+
+        Empty when the watch has `ended`, or when nothing came until the loop's time `until`. Cancelling it loses
+        nothing.
+        """
+        return await self._take(BREATH, until)
 
     def wake(self, position: int) -> None:
         """Ends the waiting: up to `position` there was nothing to hand out."""
@@ -138,28 +144,43 @@ class Watcher:
         self._ended = True
         self.wake(self.progress)
 
-    def _is_over(self) -> bool:
-        seen = max(self._position, self._began)
-        behind = len(self._log.records) - self._log.index_after(seen)
-        too_old = self._position < self._history.compacted
-        self._ended = self._ended or self._history.closed or too_old or behind > self._limit
-        return self._ended
+    async def _take(self, limit: int, until: float) -> list[Record]:
+        if self._since_breath >= BREATH:
+            self._since_breath = 0
+            await asyncio.sleep(0)
+        while not self.ended:
+            records = self._advance(limit)
+            if records or asyncio.get_running_loop().time() >= until:
+                self._since_breath += len(records)
+                return records
+            await self._wait(until)
+        return []
 
-    def _advance(self) -> Record | None:
-        records = self._log.records
+    def _advance(self, limit: int) -> list[Record]:
+        records, found, size = self._log.records, list[Record](), 0
         for index in range(self._log.index_after(self._position), len(records)):
             record = records[index]
             if record.key.startswith(self.prefix):
-                self._position = record.revision
-                return record
+                found.append(record)
+                size += len(record.value)
+                if len(found) == limit or size >= BREATH_BYTES:
+                    self._position = record.revision
+                    return found
         self._position = self._history.revision
-        return None
+        return found
 
-    async def _wait(self) -> None:
-        self._woken = asyncio.get_running_loop().create_future()
+    async def _wait(self, until: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._woken = loop.create_future()
         self._log.waiting[self] = None
+        alarm = loop.call_at(until, self._end_waiting) if until < math.inf else None
         try:
             await self._woken
         finally:
-            if self in self._log.waiting:
-                self.wake(self.progress)
+            if alarm is not None:
+                alarm.cancel()
+            self._end_waiting()
+
+    def _end_waiting(self) -> None:
+        if self in self._log.waiting:
+            self.wake(self.progress)

@@ -1,0 +1,52 @@
+"""What many watch in the same way, made once: pieces of frames, kept for as long as others may still ask for them.
+
+A thousand watchers that wait for the same kind are woken by the same records. The first one makes the piece, and the
+others send the same bytes. Records between two revisions are always the same, so a piece never gets stale; it only
+goes when newer ones need its room.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from leeward.apiserver.negotiation import Form
+
+SHARED_BYTES = 8 * 1024 * 1024
+
+
+class View(NamedTuple):
+    """All that decides how a record looks in a watch."""
+
+    prefix: str
+    api_version: str
+    kind: str
+    namespace: str
+    form: Form
+    label_selector: str
+    field_selector: str
+
+
+PieceKey = tuple[View, int, int]
+"""A view, with the revisions of the first and of the last record."""
+
+
+class SharedPieces:
+    """The newest pieces, up to `limit_bytes` together."""
+
+    def __init__(self, limit_bytes: int = SHARED_BYTES) -> None:
+        self._limit_bytes = limit_bytes
+        self._bytes = 0
+        self._pieces: dict[PieceKey, bytes] = {}
+
+    def get(self, key: PieceKey, make: Callable[[], bytes]) -> bytes:
+        piece = self._pieces.get(key)
+        if piece is None:
+            piece = self._pieces[key] = make()
+            self._bytes += len(piece)
+            self._make_room()
+        return piece
+
+    def _make_room(self) -> None:
+        """The oldest ones go first."""
+        while self._bytes > self._limit_bytes:
+            oldest = next(iter(self._pieces))
+            self._bytes -= len(self._pieces.pop(oldest))
