@@ -44,6 +44,11 @@ class Target:
         pages = (int(Path(f"/proc/{process.pid}/statm").read_text().split()[1]) for process in self.processes)
         return sum(pages) * os.sysconf("SC_PAGE_SIZE")
 
+    def processor_seconds(self) -> float:
+        """What its processes have used of the processors so far."""
+        stats = (Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split() for process in self.processes)
+        return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
+
     async def wait_ready(self) -> None:
         client = self.client()
         try:

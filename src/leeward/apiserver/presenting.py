@@ -79,8 +79,9 @@ class Presenter:
         """
         if self.form.shape == "table" or selection.body_fields:
             return None
-        kind, labels, fields = self.kind, options.label_selector, options.field_selector
-        return View(kind.prefix, kind.api_version, kind.kind, namespace, self.form, labels, fields)
+        kind, form = self.kind, self.form
+        chosen = options.label_selector, options.field_selector
+        return View(kind.prefix, kind.api_version, kind.kind, namespace, form.shape, form.version, *chosen)
 
     @property
     def _go_type(self) -> str:

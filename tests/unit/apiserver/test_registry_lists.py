@@ -9,7 +9,6 @@ import pytest
 
 from leeward.apiserver.handler import StreamResponse
 from leeward.apiserver.inprocess import ADMIN
-from leeward.apiserver.negotiation import Form
 from leeward.apiserver.registry.sharing import SharedPieces, View
 from leeward.client.transport import Request
 from tests.api_world import CONFIG_MAPS, PODS, TABLE, ApiWorld, config_map, pod, tell
@@ -243,7 +242,7 @@ def test_a_large_state_comes_in_pieces():
 
 def test_only_the_newest_pieces_are_kept_for_others():
     shared = SharedPieces(limit_bytes=25)
-    view = View("//pods/", "v1", "Pod", "", Form(), "", "")
+    view = View("//pods/", "v1", "Pod", "", "object", "v1", "", "")
     made = [shared.get((view, number, number), lambda: b"x" * 10) for number in range(3)]
     assert shared.get((view, 2, 2), lambda: b"anew") is made[2]
     assert shared.get((view, 1, 1), lambda: b"anew") is made[1]

@@ -8,8 +8,6 @@ goes when newer ones need its room.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from leeward.apiserver.negotiation import Form
-
 SHARED_BYTES = 8 * 1024 * 1024
 
 
@@ -20,7 +18,8 @@ class View(NamedTuple):
     api_version: str
     kind: str
     namespace: str
-    form: Form
+    shape: str
+    shape_version: str
     label_selector: str
     field_selector: str
 

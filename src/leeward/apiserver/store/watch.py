@@ -9,7 +9,9 @@ resource.
 import asyncio
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from operator import attrgetter
+from typing import NamedTuple
 
 from leeward.apiserver.store.record import Record, resource_prefix
 
@@ -21,24 +23,56 @@ BREATH_BYTES = 256 * 1024
 _revision = attrgetter("revision")
 
 
+class Ready(NamedTuple):
+    """What a reader gets at once. `all`: there is nothing behind the last record yet."""
+
+    records: Sequence[Record]
+    all: bool
+
+
 class Log:
     """Records of one resource (or of all) in ascending revision, and who waits for the next one."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.waiting: dict[Watcher, None] = {}
+        self._asked_last: tuple[str, int, int] | None = None
+        self._answered_last = Ready((), all=True)
 
     def append(self, record: Record) -> None:
         self.records.append(record)
+        self._asked_last = None
         for watcher in [w for w in self.waiting if record.key.startswith(w.prefix)]:
             watcher.wake(record.revision - 1)
 
     def index_after(self, revision: int) -> int:
         return bisect_right(self.records, revision, key=_revision)
 
+    def read(self, prefix: str, after: int, limit: int) -> Ready:
+        """What lies behind the revision `after`, up to `limit` records or so many bytes.
+
+        Watchers that wait at one place ask for the same one after the other: the answer is kept until it changes.
+        """
+        asked = (prefix, after, limit)
+        if self._asked_last != asked:
+            self._asked_last, self._answered_last = asked, self._read(prefix, after, limit)
+        return self._answered_last
+
     def drop(self, revision: int) -> None:
         """Forgets the records up to `revision`."""
         del self.records[: self.index_after(revision)]
+        self._asked_last = None
+
+    def _read(self, prefix: str, after: int, limit: int) -> Ready:
+        found, size = list[Record](), 0
+        for index in range(self.index_after(after), len(self.records)):
+            record = self.records[index]
+            if record.key.startswith(prefix):
+                found.append(record)
+                size += len(record.value)
+                if len(found) == limit or size >= BREATH_BYTES:
+                    return Ready(found, all=False)
+        return Ready(found, all=True)
 
 
 class History:
@@ -125,7 +159,7 @@ class Watcher:
         records = await self._take(1, math.inf)
         return records[0] if records else None
 
-    async def take(self, until: float) -> list[Record]:
+    async def take(self, until: float) -> Sequence[Record]:
         """The next records that are ready, in revision order: a breath at most, at least one.
 
         Empty when the watch has `ended`, or when nothing came until the loop's time `until`. Cancelling it loses
@@ -144,7 +178,7 @@ class Watcher:
         self._ended = True
         self.wake(self.progress)
 
-    async def _take(self, limit: int, until: float) -> list[Record]:
+    async def _take(self, limit: int, until: float) -> Sequence[Record]:
         if self._since_breath >= BREATH:
             self._since_breath = 0
             await asyncio.sleep(0)
@@ -154,20 +188,12 @@ class Watcher:
                 self._since_breath += len(records)
                 return records
             await self._wait(until)
-        return []
+        return ()
 
-    def _advance(self, limit: int) -> list[Record]:
-        records, found, size = self._log.records, list[Record](), 0
-        for index in range(self._log.index_after(self._position), len(records)):
-            record = records[index]
-            if record.key.startswith(self.prefix):
-                found.append(record)
-                size += len(record.value)
-                if len(found) == limit or size >= BREATH_BYTES:
-                    self._position = record.revision
-                    return found
-        self._position = self._history.revision
-        return found
+    def _advance(self, limit: int) -> Sequence[Record]:
+        records, has_all = self._log.read(self.prefix, self._position, limit)
+        self._position = self._history.revision if has_all else records[-1].revision
+        return records
 
     async def _wait(self, until: float) -> None:
         loop = asyncio.get_running_loop()
