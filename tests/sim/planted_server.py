@@ -50,9 +50,8 @@ def _swallow_an_event() -> Any:
     """A watch leaves out one record in seven."""
     advance = Watcher._advance  # pyright: ignore[reportPrivateUsage]
 
-    def swallowing(self: Watcher) -> Record | None:
-        record = advance(self)
-        return advance(self) if record is not None and record.revision % EVERY == 0 else record
+    def swallowing(self: Watcher, limit: int) -> Sequence[Record]:
+        return [record for record in advance(self, limit) if record.revision % EVERY]
 
     return mock.patch.object(Watcher, "_advance", swallowing)
 
@@ -60,14 +59,9 @@ def _swallow_an_event() -> Any:
 def _repeat_an_event() -> Any:
     """A watch tells one record in seven twice."""
     advance = Watcher._advance  # pyright: ignore[reportPrivateUsage]
-    told: set[tuple[Watcher, int]] = set()
 
-    def repeating(self: Watcher) -> Record | None:
-        record = advance(self)
-        if record is not None and record.revision % EVERY == 0 and (self, record.revision) not in told:
-            told.add((self, record.revision))
-            self._position = record.revision - 1  # pyright: ignore[reportPrivateUsage]
-        return record
+    def repeating(self: Watcher, limit: int) -> Sequence[Record]:
+        return [told for r in advance(self, limit) for told in ((r,) if r.revision % EVERY else (r, r))]
 
     return mock.patch.object(Watcher, "_advance", repeating)
 

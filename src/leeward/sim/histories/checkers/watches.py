@@ -26,26 +26,25 @@ class WatchesChecker:
         self._ledger = ledger
 
     def follow(
-        self, request: Request, lines: AsyncIterator[bytes], found: Callable[[Iterator[Violation]], None]
+        self, request: Request, pieces: AsyncIterator[bytes], found: Callable[[Iterator[Violation]], None]
     ) -> AsyncIterator[bytes]:
-        """The same lines, each looked at before it is handed on."""
+        """The same pieces of whole lines, each line looked at before it is handed on."""
         target, version = target_of(request.path), request.query.get("resourceVersion", "")
         if target is None or target.name or not version.isdigit() or int(version) == 0:
-            return lines
+            return pieces
         selects = any(request.query.get(name) for name in SELECTORS)
         watch = WatchChecker(target, int(version), self._ledger, selects=selects)
 
         async def followed() -> AsyncGenerator[bytes, None]:
             try:
-                async for line in lines:
-                    problem = watch.look(line)
-                    if problem:
+                async for piece in pieces:
+                    for problem in filter(None, map(watch.look, piece.splitlines())):
                         message = f"a watch of {target.prefix} from {version} {problem}"
                         found(iter((Violation("D5", self._scene.truth.now(), message),)))
-                    yield line
+                    yield piece
             finally:
-                if isinstance(lines, AsyncGenerator):
-                    await lines.aclose()
+                if isinstance(pieces, AsyncGenerator):
+                    await pieces.aclose()
 
         return followed()
 
