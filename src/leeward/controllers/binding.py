@@ -4,18 +4,19 @@ Karmada: pkg/controllers/binding, pkg/controllers/status/rb_status_controller.go
 their present generation is aggregated (BEHAVIOUR 8.11), and binding and statuses are kept by one controller.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
 from leeward.api.codec import to_wire
-from leeward.api.diff import merge_patch, status_patch
 from leeward.api.meta import Manifest, set_condition
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
-from leeward.api.resource import CLUSTERS, WORKS
-from leeward.api.work import AggregatedStatusItem, Binding, Work
-from leeward.client import AlreadyExists, Conflict, NotFound, WorldError
+from leeward.api.resource import CLUSTERS, WORKS, Resource
+from leeward.api.work import Binding, ResourceBindingStatus, Work
+from leeward.client import AlreadyExists, NotFound, WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.works import build_works, evicted_from
@@ -25,6 +26,9 @@ from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
+
+T = TypeVar("T")
 
 
 class BindingController:
@@ -46,10 +50,11 @@ class BindingController:
     async def reconcile(self, key: Key) -> datetime | None:
         for informer in (self._clusters, self._works, self._bindings):
             await informer.wait_synced()
-        binding: Binding | None = self._bindings.get(key.name, key.namespace)
-        if binding is None:
+        found: Binding | None = self._bindings.get(key.name, key.namespace)
+        if found is None:
             await self._remove_orphans(key)
             return None
+        binding = self._plane.statuses.of(self._kind.resource).expected(found)
         if binding.metadata.deletion_timestamp is not None:
             await self._dissolve(binding)
             return None
@@ -59,13 +64,7 @@ class BindingController:
         started = self._plane.clock.monotonic()
         works, failures = await self._sync_works(binding, template)
         self._plane.metrics.propagation.synced_works(self._plane.clock.monotonic() - started, failed=bool(failures))
-        try:
-            await self._report_status(self._latest(binding), template, works)
-        except Conflict:
-            raise
-        except WorldError as error:
-            self._events.not_aggregated(binding, error)
-            raise
+        await self._report(binding, template, works)
         if failures:
             self._events.not_synced(binding, failures)
             raise failures[0]
@@ -161,48 +160,46 @@ class BindingController:
         except NotFound:
             return
 
-    def _latest(self, binding: Binding) -> Binding:
-        """The same generation with the status that others have written meanwhile, so that ours does not conflict."""
-        latest: Binding | None = self._bindings.get(binding.name, binding.namespace)
-        if latest is None or latest.metadata.uid != binding.metadata.uid:
-            return binding
-        return latest if latest.metadata.generation == binding.metadata.generation else binding
+    async def _report(self, binding: Binding, template: Manifest, works: Mapping[str, Work]) -> None:
+        """What the Works report goes into the binding's status and the template's: when all have spoken, at once.
 
-    async def _report_status(self, binding: Binding, template: Manifest, works: Mapping[str, Work]) -> None:
+        Of a copy that is being evicted the template hears only when that takes long.
+        """
         items, applied = aggregate(binding, {cluster: trusted(work) for cluster, work in works.items()})
         applied = msgspec.structs.replace(applied, observed_generation=rendered_generation(binding, works))
-        conditions = set_condition(binding.status.conditions, applied, self._plane.clock.now())
-        status = msgspec.structs.replace(binding.status, aggregated_status=items, conditions=conditions)
-        patch = status_patch(binding.status, status)
-        if patch:
-            updated = await self._plane.client.patch(
-                self._kind.resource,
-                binding.name,
-                patch,
-                binding.namespace,
-                subresource="status",
-                resource_version=binding.metadata.resource_version,
-            )
-            self._bindings.remember(updated)
-            self._events.aggregated(binding, items)
-        await self._report_to_template(template, items)
+        now = self._plane.clock.now()
 
-    async def _report_to_template(self, template: Manifest, items: tuple[AggregatedStatusItem, ...]) -> None:
-        updated = aggregate_status(template, items)
-        patch = merge_patch(template.get("status", {}), updated.get("status", {})) if updated else {}
-        if not patch:
-            return
+        def report(status: ResourceBindingStatus) -> ResourceBindingStatus:
+            conditions = set_condition(status.conditions, applied, now)
+            return msgspec.structs.replace(status, aggregated_status=items, conditions=conditions)
+
+        def report_to_template(status: Manifest) -> Manifest:
+            return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
+
+        is_news = all(item.health != "Unknown" for item in items)
+        is_moving = bool(binding.spec.graceful_eviction_tasks)
+        told = partial(self._events.aggregated, binding)
+        self._post(self._kind.resource, binding, binding, report, is_news=is_news, on_written=told)
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
-        key = key_of(template)
-        answer = await self._plane.client.patch(
-            resource,
-            key.name,
-            {"status": patch},
-            key.namespace,
-            subresource="status",
-            resource_version=template["metadata"]["resourceVersion"],
-        )
-        self._plane.informers.of(resource).remember(answer)
+        self._post(resource, template, binding, report_to_template, is_news=is_news and not is_moving)
+
+    def _post(
+        self,
+        resource: Resource[T],
+        obj: T,
+        binding: Binding,
+        change: Change,
+        *,
+        is_news: bool,
+        on_written: Callable[[T, T], None] | None = None,
+    ) -> None:
+        def on_failure(error: WorldError) -> None:
+            self._events.not_aggregated(binding, error)
+            self._controller.failed(key_of(binding), error)
+
+        within = NEWS_SECONDS if is_news else PROGRESS_SECONDS
+        said = Said(change, on_failure, on_written)
+        self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within)
 
     async def _dissolve(self, binding: Binding) -> None:
         """Deletes the Works of a deleted binding, and lets the binding go when all are gone."""

@@ -6,7 +6,7 @@ its health. (Karmada tells every sync and every update of a status.) A failure i
 
 from collections.abc import Sequence
 
-from leeward.api.work import AggregatedStatusItem, Binding
+from leeward.api.work import Binding
 from leeward.client import Conflict, WorldError
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.events import NORMAL, WARNING
@@ -31,16 +31,17 @@ class BindingEvents:
             message = f"Sync work of {self._name(binding)}: {problems}"
             self._tell(self._works, binding, WARNING, "SyncWorkFailed", message)
 
-    def aggregated(self, binding: Binding, items: Sequence[AggregatedStatusItem]) -> None:
-        """`binding` as it was before `items` were written to it."""
-        if _what_counts(items) != _what_counts(binding.status.aggregated_status):
-            listed = ", ".join(map(_describe, items)) or "it is nowhere"
-            message = f"Update {self._name(binding)} with AggregatedStatus successfully: {listed}."
+    def aggregated(self, binding: Binding, before: Binding, after: Binding) -> None:
+        """What was written to `binding`."""
+        if _what_counts(before) != _what_counts(after):
+            message = f"Update {self._name(binding)} with AggregatedStatus successfully."
             self._tell(self._status, binding, NORMAL, "AggregateStatusSucceed", message)
 
     def not_aggregated(self, binding: Binding, error: WorldError) -> None:
-        message = f"Update {self._name(binding)} with AggregatedStatus: {error}"
-        self._tell(self._status, binding, WARNING, "AggregateStatusFailed", message)
+        """A conflict is no failure: it is tried again at once."""
+        if not isinstance(error, Conflict):
+            message = f"Update {self._name(binding)} with AggregatedStatus: {error}"
+            self._tell(self._status, binding, WARNING, "AggregateStatusFailed", message)
 
     def _name(self, binding: Binding) -> str:
         return f"{self._kind.resource.kind}({key_of(binding)})"
@@ -50,9 +51,5 @@ class BindingEvents:
             recorder.note(about, event_type, reason, message)
 
 
-def _what_counts(items: Sequence[AggregatedStatusItem]) -> list[tuple[str, bool | None, str]]:
-    return [(item.cluster_name, item.applied, item.health) for item in items]
-
-
-def _describe(item: AggregatedStatusItem) -> str:
-    return f"{item.cluster_name} {'not applied' if item.applied is False else item.health or 'Unknown'}"
+def _what_counts(binding: Binding) -> list[tuple[str, bool | None, str]]:
+    return [(item.cluster_name, item.applied, item.health) for item in binding.status.aggregated_status]

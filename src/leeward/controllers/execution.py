@@ -13,6 +13,7 @@ Karmada: pkg/controllers/execution, pkg/util/objectwatcher.
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 
 import msgspec
 
@@ -31,6 +32,7 @@ from leeward.runtime.identity import Key, key_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.propagation_metrics import Write
+from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
 
 RETRY_SECONDS = 1.0
 MAX_REMEMBERED = 10_000
@@ -64,7 +66,7 @@ class ExecutionController:
             return await self._remove(work)
         self._carried_out.pop(name, None)
         if work.spec.suspend_dispatching:
-            await self._set_conditions(work, _dispatching(suspended=True))
+            self._post(work, _dispatching(suspended=True))
             return None
         return await self._apply_all(work)
 
@@ -81,7 +83,7 @@ class ExecutionController:
         self._plane.metrics.propagation.synced_member(self._plane.clock.monotonic() - started, failed=bool(problems))
         applied = _applied(work, problems)
         is_news = work.applied is None or work.applied.message != applied.message
-        await self._set_conditions(work, _dispatching(suspended=False), applied)
+        self._post(work, _dispatching(suspended=False), applied)
         if problems and is_news:
             self._recorder.warning(WORKS, work, "SyncFailed", applied.message)
         if problems:
@@ -213,14 +215,20 @@ class ExecutionController:
         self._missing_kinds.add((api_version, kind))
         return not missed_before
 
-    async def _set_conditions(self, work: Work, *conditions: Condition) -> None:
+    def _post(self, work: Work, *conditions: Condition) -> None:
+        """That another generation is applied as well is no news: what comes of it is."""
+        now = self._plane.clock.now()
+
         def change(status: WorkStatus) -> WorkStatus:
             for condition in conditions:
-                merged = set_condition(status.conditions, condition, self._plane.clock.now())
-                status = msgspec.structs.replace(status, conditions=merged)
+                status = msgspec.structs.replace(status, conditions=set_condition(status.conditions, condition, now))
             return status
 
-        await self._works.change_status(work, change)
+        said = {condition.type: condition.status for condition in work.status.conditions}
+        is_news = any(said.get(condition.type) != condition.status for condition in conditions)
+        said = Said[Work](change, partial(self._controller.failed, work.name))
+        within = NEWS_SECONDS if is_news else PROGRESS_SECONDS
+        self._works.post(work, self._controller.name, said, within=within)
 
 
 class Foreign(Exception):

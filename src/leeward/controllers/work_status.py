@@ -8,6 +8,7 @@ the same objects.
 """
 
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -21,6 +22,7 @@ from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
 
 
 class WorkStatusController:
@@ -54,7 +56,7 @@ class WorkStatusController:
             )
             statuses.append(_manifest_status(ordinal, resource.plural, observed))
         if carried or anew or not _speaks_of_another_generation(work):
-            await self._write(work, tuple(statuses), carried, anew)
+            self._post(work, tuple(statuses), carried, anew)
         return None
 
     async def _resource(self, manifest: Manifest) -> Resource[Manifest] | None:
@@ -85,7 +87,8 @@ class WorkStatusController:
         except NotFound:
             return None
 
-    async def _write(self, work: Work, statuses: tuple[ManifestStatus, ...], carried: bool, anew: bool) -> None:
+    def _post(self, work: Work, statuses: tuple[ManifestStatus, ...], carried: bool, anew: bool) -> None:
+        now = self._plane.clock.now()
         reflected = Condition(
             type=REFLECTED_CONDITION,
             status="True" if carried else "False",
@@ -98,10 +101,24 @@ class WorkStatusController:
 
         def change(status: WorkStatus) -> WorkStatus:
             before = remove_condition(status.conditions, REFLECTED_CONDITION) if anew else status.conditions
-            conditions = set_condition(before, reflected, self._plane.clock.now())
-            return msgspec.structs.replace(status, manifest_statuses=statuses, conditions=conditions)
+            return msgspec.structs.replace(
+                status, manifest_statuses=statuses, conditions=set_condition(before, reflected, now)
+            )
 
-        await self._works.change_status(work, change)
+        said = Said[Work](change, partial(self._controller.failed, work.name))
+        within = NEWS_SECONDS if anew or _is_news(work, statuses) else PROGRESS_SECONDS
+        self._works.post(work, self._controller.name, said, within=within)
+
+
+def _is_news(work: Work, statuses: tuple[ManifestStatus, ...]) -> bool:
+    """Whether all is healthy, or something is as it was not in this generation of the Work; the rest is progress."""
+    if all(status.health == "Healthy" for status in statuses):
+        return True
+    return not _speaks_of_another_generation(work) and _health(statuses) != _health(work.status.manifest_statuses)
+
+
+def _health(statuses: tuple[ManifestStatus, ...]) -> list[str]:
+    return [status.health for status in statuses]
 
 
 def _is_reflected_since(work: Work, since: datetime) -> bool:

@@ -14,9 +14,10 @@ from leeward.core.decision import Decision
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
 
 
-def status_after(binding: Binding, decision: Decision, now: datetime) -> ResourceBindingStatus:
-    """The status of `binding`, to which the decision has been written."""
-    status = binding.status
+def status_after(
+    status: ResourceBindingStatus, binding: Binding, decision: Decision, now: datetime
+) -> ResourceBindingStatus:
+    """What follows `status` on `binding`, to which the decision has been written."""
     if decision.foreign_held:
         conditions = status.conditions
     elif decision.held is not None:

@@ -57,22 +57,26 @@ class Controller(Generic[K]):
         finally:
             self.queue.close()
 
+    def failed(self, key: K, error: WorldError) -> None:
+        """Has `key` reconciled again after a failure of the world, later with every failure in a row."""
+        match error:
+            case Conflict():
+                log.debug("%s %s: %s", self.name, key, error)
+                self.queue.retry(key)
+            case TooManyRequests():
+                log.info("%s %s: %s", self.name, key, error)
+                self.queue.retry(key, at_least=error.retry_after_seconds)
+            case _:
+                log.warning("%s %s: %s", self.name, key, error)
+                self.queue.retry(key)
+
     async def _reconcile_once(self, key: K) -> None:
         started = self._clock.monotonic()
         try:
             wake_at = await self._reconcile(key)
-        except Conflict as error:
-            log.debug("%s %s: %s", self.name, key, error)
-            self.queue.retry(key)
-            outcome = "conflict"
-        except TooManyRequests as error:
-            log.info("%s %s: %s", self.name, key, error)
-            self.queue.retry(key, at_least=error.retry_after_seconds)
-            outcome = "throttled"
         except WorldError as error:
-            log.warning("%s %s: %s", self.name, key, error)
-            self.queue.retry(key)
-            outcome = "error"
+            self.failed(key, error)
+            outcome = _outcome_of(error)
         except Exception:
             log.exception("%s %s: the reconciliation failed", self.name, key)
             self.queue.retry(key)
@@ -83,3 +87,13 @@ class Controller(Generic[K]):
                 self.queue.add_at(key, wake_at)
             outcome = "success"
         self._metrics.reconciled(self.name, outcome, self._clock.monotonic() - started)
+
+
+def _outcome_of(error: WorldError) -> str:
+    match error:
+        case Conflict():
+            return "conflict"
+        case TooManyRequests():
+            return "throttled"
+        case _:
+            return "error"

@@ -1,13 +1,14 @@
 """Kubernetes events: the story that `kubectl describe` tells.
 
-Equal events of one object are counted up instead of written again. Recording never waits and never fails its caller:
-the buffer is bounded, and what does not fit is dropped with a line in the log.
+Equal events of one object are counted up instead of written again, and the count is written once in a while. Recording
+never waits and never fails its caller: the buffer is bounded, and what does not fit is dropped with a line in the log.
 """
 
 import asyncio
 import logging
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import msgspec
 
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 BUFFER = 10_000
 REMEMBERED = 4_096
 NORMAL, WARNING = "Normal", "Warning"
+COUNT_SECONDS = {NORMAL: 300.0, WARNING: 10.0}
+"""What happens again and again is counted up in the server at most once in this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,14 @@ class Note:
 
 @dataclass(slots=True)
 class _Written:
+    """An event as the server has it, until when it is not counted up, and how often it has happened since."""
+
     name: str
     namespace: str
     count: int
+    rests_until: float
+    again: int = 0
+    last_at: datetime | None = None
 
 
 class EventRecorder:
@@ -50,51 +58,71 @@ class EventRecorder:
         self._client = client
         self._clock = clock
         self._randomness = randomness
-        self._notes: asyncio.Queue[Note] = asyncio.Queue(BUFFER)
-        self._written: OrderedDict[tuple[ObjectReference, str, str, str], _Written] = OrderedDict()
+        self._notes: asyncio.Queue[tuple[Note, datetime]] = asyncio.Queue(BUFFER)
+        self._written: OrderedDict[Note, _Written] = OrderedDict()
+        self._counting: OrderedDict[Note, _Written] = OrderedDict()
 
     def record(self, note: Note) -> None:
         name = f"{note.about.namespace}/{note.about.name}" if note.about.namespace else note.about.name
         log.info("%s %s: %s: %s", note.about.kind, name, note.reason, note.message)
         try:
-            self._notes.put_nowait(note)
+            self._notes.put_nowait((note, self._clock.now()))
         except asyncio.QueueFull:
             log.warning("dropped event %s of %s %s", note.reason, note.about.kind, note.about.name)
 
     async def run(self) -> None:
         """Writes what was recorded, until cancelled."""
         while True:
-            note = await self._notes.get()
+            recorded = await self._next()
             try:
-                await self._write(note)
+                await (self._count_up() if recorded is None else self._tell(*recorded))
             except WorldError as error:
-                log.warning("event %s of %s %s is lost: %s", note.reason, note.about.kind, note.about.name, error)
+                log.warning("an event%s is lost: %s", _title(recorded), error)
             except Exception:
-                log.exception("event %s of %s %s is lost", note.reason, note.about.kind, note.about.name)
+                log.exception("an event%s is lost", _title(recorded))
 
-    async def _write(self, note: Note) -> None:
-        key = msgspec.structs.replace(note.about, resource_version=""), note.component, note.reason, note.message
+    async def _next(self) -> tuple[Note, datetime] | None:
+        """None when the count of the event that has waited longest is to be written first."""
+        seconds = None
+        if self._counting:
+            seconds = next(iter(self._counting.values())).rests_until - self._clock.monotonic()
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._notes.get()
+        except TimeoutError:
+            return None
+
+    async def _tell(self, note: Note, at: datetime) -> None:
+        key = replace(note, about=msgspec.structs.replace(note.about, resource_version=""))
         known = self._written.get(key)
-        if known is not None and await self._count_up(known):
-            self._written.move_to_end(key)
+        if known is None:
+            await self._remember(key, note, at)
             return
-        self._written[key] = await self._create(note)
-        if len(self._written) > REMEMBERED:
-            self._written.popitem(last=False)
+        self._written.move_to_end(key)
+        known.again += 1
+        known.last_at = at
+        self._counting.setdefault(key, known)
 
-    async def _count_up(self, written: _Written) -> bool:
-        patch = {"count": written.count + 1, "lastTimestamp": format_time(self._clock.now())}
+    async def _count_up(self) -> None:
+        key, written = self._counting.popitem(last=False)
+        count, last_at = written.count + written.again, written.last_at or self._clock.now()
+        patch = {"count": count, "lastTimestamp": format_time(last_at)}
         try:
             await self._client.patch(EVENTS, written.name, patch, written.namespace)
         except NotFound:
-            return False
-        written.count += 1
-        return True
+            await self._remember(key, key, last_at)
+            return
+        written.count, written.again = count, 0
+        written.rests_until = self._clock.monotonic() + COUNT_SECONDS[key.type]
 
-    async def _create(self, note: Note) -> _Written:
+    async def _remember(self, key: Note, note: Note, at: datetime) -> None:
+        self._written[key] = await self._create(note, at)
+        if len(self._written) > REMEMBERED:
+            self._written.popitem(last=False)
+
+    async def _create(self, note: Note, at: datetime) -> _Written:
         namespace = note.about.namespace or "default"
         name = f"{note.about.name}.{self._randomness.token()[:16]}"
-        now = wire_time(self._clock.now())
         event = Event(
             metadata=ObjectMeta(name=name, namespace=namespace),
             involved_object=note.about,
@@ -103,9 +131,16 @@ class EventRecorder:
             message=note.message[:1024],
             source=EventSource(component=note.component),
             reporting_component=note.component,
-            first_timestamp=now,
-            last_timestamp=now,
+            first_timestamp=wire_time(at),
+            last_timestamp=wire_time(at),
             count=1,
         )
         await self._client.create(EVENTS, event, namespace)
-        return _Written(name, namespace, 1)
+        return _Written(name, namespace, 1, self._clock.monotonic() + COUNT_SECONDS[note.type])
+
+
+def _title(recorded: tuple[Note, datetime] | None) -> str:
+    if recorded is None:
+        return ""
+    note, _ = recorded
+    return f" {note.reason} of {note.about.kind} {note.about.name}"

@@ -32,20 +32,23 @@ def version_of(obj: object) -> int:
     return int(cast(Manifest, obj)["metadata"].get("resourceVersion", 0))
 
 
+def uid_of(obj: object) -> str:
+    return obj.metadata.uid if isinstance(obj, TypedObject) else cast(Manifest, obj)["metadata"].get("uid", "")
+
+
 def reference_of(resource: Resource[Any], obj: object) -> ObjectReference:
     """What an event is about."""
     if isinstance(obj, TypedObject):
-        uid, version = obj.metadata.uid, obj.metadata.resource_version
+        version = obj.metadata.resource_version
     else:
-        metadata = cast(Manifest, obj)["metadata"]
-        uid, version = metadata.get("uid", ""), metadata.get("resourceVersion", "")
+        version = cast(Manifest, obj)["metadata"].get("resourceVersion", "")
     key = key_of(obj)
     return ObjectReference(
         api_version=resource.api_version,
         kind=resource.kind,
         namespace=key.namespace,
         name=key.name,
-        uid=uid,
+        uid=uid_of(obj),
         resource_version=version,
     )
 

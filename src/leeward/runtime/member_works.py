@@ -15,21 +15,18 @@ from leeward.api.work import Work
 from leeward.core.execution.ownership import is_ours
 from leeward.runtime.backlinks import Backlinks
 from leeward.runtime.plane import ControlPlane, Member
-from leeward.runtime.work_statuses import Change, WorkStatuses
+from leeward.runtime.statuses import Said
 
 
 class MemberWorks:
     def __init__(self, plane: ControlPlane, member: Member, namespace: str = "") -> None:
-        """`namespace` narrows the watch to one execution space (the agent); empty shares one watch on all Works.
-
-        Make one for each member: what its controllers write of one Work is written together.
-        """
+        """`namespace` narrows the watch to one execution space (the agent); empty shares one watch on all Works."""
         self.space = execution_space(member.name)
         self._plane = plane
         self._member = member
         self._clusters = plane.informers.of(CLUSTERS)
         self._works = plane.informers.of(WORKS, namespace)
-        self._statuses = WorkStatuses(plane.client, self._works, member.supervisor)
+        self._statuses = plane.statuses.of(WORKS, namespace)
 
     def backlinks(self, add: Callable[[str], None]) -> Backlinks:
         return Backlinks(self._member, self.space, add)
@@ -52,10 +49,11 @@ class MemberWorks:
         self._member.supervisor.on_close(self._clusters.on_change(cluster_changed))
 
     async def get(self, name: str) -> Work | None:
-        """Raises: Unreachable while the control plane has not been seen."""
+        """With the status that is about to be written. Raises: Unreachable while the control plane was not seen."""
         await self._works.wait_synced()
         await self._clusters.wait_synced()
-        return self._works.get(name, self.space)
+        work = self._works.get(name, self.space)
+        return self._statuses.expected(work) if work is not None else None
 
     @property
     def cluster(self) -> Cluster | None:
@@ -72,6 +70,6 @@ class MemberWorks:
         """Whether an object of the member was made from this Work. Holds: S6."""
         return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""))
 
-    async def change_status(self, work: Work, change: Change) -> None:
-        """As `WorkStatuses.change`."""
-        await self._statuses.change(work, change)
+    def post(self, work: Work, writer: str, said: Said[Work], *, within: float) -> None:
+        """As `Statuses.post`."""
+        self._statuses.post(work, writer, said, within=within)

@@ -17,6 +17,7 @@ from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note
 from leeward.runtime.identity import reference_of
 from leeward.runtime.informers import Informers
 from leeward.runtime.metrics import Metrics
+from leeward.runtime.statuses import StatusWriters
 
 K = TypeVar("K", bound=Hashable)
 
@@ -28,10 +29,12 @@ class Server:
     client: Client
     informers: Informers
     discovery: Discovery
+    statuses: StatusWriters
 
     @staticmethod
     def of(client: Client, randomness: Randomness, supervisor: Supervisor) -> "Server":
-        return Server(client, Informers(client, randomness, supervisor), Discovery(client))
+        informers = Informers(client, randomness, supervisor)
+        return Server(client, informers, Discovery(client), StatusWriters(client, informers, supervisor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,10 @@ class ControlPlane:
     @property
     def informers(self) -> Informers:
         return self.server.informers
+
+    @property
+    def statuses(self) -> StatusWriters:
+        return self.server.statuses
 
     def recorder(self, component: str) -> "Recorder":
         return Recorder(self.events, component)

@@ -11,6 +11,7 @@ from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.statuses import Statuses
 
 KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
 
@@ -25,10 +26,13 @@ class Bindings:
         self.works = plane.informers.of(WORKS)
         self._informers = {kind.resource.plural: plane.informers.of(kind.resource) for kind in KINDS}
         self._resources: dict[str, Resource[Any]] = {kind.resource.plural: kind.resource for kind in KINDS}
+        self._statuses: dict[str, Statuses[Any]] = {k.resource.plural: plane.statuses.of(k.resource) for k in KINDS}
         self._works_of = {kind.resource.plural: Index(self.works, kind.key_of_work) for kind in KINDS}
 
     def get(self, key: BindingKey) -> Binding | None:
-        return self._informers[key.plural].get(key.key.name, key.key.namespace)
+        """With the status that is about to be written."""
+        binding = self._informers[key.plural].get(key.key.name, key.key.namespace)
+        return self.statuses(key).expected(binding) if binding is not None else None
 
     def all(self) -> Iterator[tuple[BindingKey, Binding]]:
         for plural, informer in self._informers.items():
@@ -40,6 +44,9 @@ class Bindings:
 
     def informer(self, key: BindingKey) -> Informer[Any]:
         return self._informers[key.plural]
+
+    def statuses(self, key: BindingKey) -> Statuses[Any]:
+        return self._statuses[key.plural]
 
     def works_by_cluster(self, key: BindingKey) -> dict[str, Work]:
         return {cluster_of_execution_space(w.namespace): w for w in self._works_of[key.plural].get(key.key)}

@@ -1,6 +1,7 @@
 """One binding at a time: decided (together with those that are taken with it), written, told."""
 
 from datetime import datetime
+from functools import partial
 
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
@@ -25,11 +26,11 @@ class Scheduler:
         self._clusters = plane.informers.of(CLUSTERS)
         self._bindings = Bindings(plane)
         self._deciding = Deciding(plane, self._bindings, settings, brake)
-        self._writing = Writing(plane, self._bindings)
         placement = settings.placement
         recorder = plane.recorder(placement.scheduler_name if placement.place else TAINT_MANAGER)
         self._telling = Telling(self._bindings, recorder, plane.metrics)
         name = "scheduler" if placement.place else TAINT_MANAGER
+        self._writing = Writing(plane, self._bindings, name)
         self._controller = plane.controller(name, self.reconcile, workers=STROKE, rank=self._deciding.rank)
         self._waking = Waking(plane, self._bindings, self._deciding, self._controller.queue)
 
@@ -50,12 +51,8 @@ class Scheduler:
         now = self._plane.clock.now()
         placed = await self._writing.write_placement(key, binding, decision)
         self._telling.measure(decision, self._plane.clock.monotonic() - started)
-        # What was placed is told before its status is written: should that fail, the next attempt has nothing to tell.
-        if placed is not binding:
-            self._telling.tell(key, binding, placed, decision)
-        await self._writing.write_status(key, placed, decision, now)
-        if placed is binding:
-            self._telling.tell(key, binding, placed, decision)
+        self._telling.tell(key, binding, placed, decision)
+        self._writing.post_status(key, placed, decision, now, partial(self._controller.failed, key))
         if isinstance(decision.result, Unplaceable) or decision.held is not None:
             return self._waking.failed(key, now, decision.wake_at)
         self._waking.settled(key)

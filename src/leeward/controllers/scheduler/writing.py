@@ -3,25 +3,29 @@
 Writes only what has changed, and with the resourceVersion that was decided on.
 """
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 from leeward.api.codec import encode, to_wire
-from leeward.api.diff import status_patch
 from leeward.api.meta import Manifest
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import Placement
-from leeward.api.work import Binding
+from leeward.api.work import Binding, ResourceBindingStatus
+from leeward.client import WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.binding_status import status_after
 from leeward.core.decision import Decision
 from leeward.core.scheduling import Placed
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
 
 
 class Writing:
-    def __init__(self, plane: ControlPlane, bindings: Bindings) -> None:
+    def __init__(self, plane: ControlPlane, bindings: Bindings, writer: str) -> None:
         self._plane = plane
         self._bindings = bindings
+        self._writer = writer
 
     async def write_placement(self, key: BindingKey, binding: Binding, decision: Decision) -> Binding:
         """The binding after it; the same object where there was nothing to write. Raises: WorldError."""
@@ -39,23 +43,37 @@ class Writing:
             body["metadata"] = {"annotations": annotations}
         return await self._patch(key, binding, body) if body else binding
 
-    async def write_status(self, key: BindingKey, binding: Binding, decision: Decision, now: datetime) -> None:
-        """Raises: WorldError."""
-        patch = status_patch(binding.status, status_after(binding, decision, now))
-        if patch:
-            await self._patch(key, binding, patch, subresource="status")
+    def post_status(
+        self,
+        key: BindingKey,
+        binding: Binding,
+        decision: Decision,
+        now: datetime,
+        on_failure: Callable[[WorldError], None],
+    ) -> None:
+        """That another generation was seen is no news where nothing else has changed."""
 
-    async def _patch(self, key: BindingKey, binding: Binding, body: Manifest, subresource: str = "") -> Binding:
+        def change(status: ResourceBindingStatus) -> ResourceBindingStatus:
+            return status_after(status, binding, decision, now)
+
+        is_news = _conditions(change(binding.status)) != _conditions(binding.status)
+        within = NEWS_SECONDS if is_news else PROGRESS_SECONDS
+        self._bindings.statuses(key).post(binding, self._writer, Said[Any](change, on_failure), within=within)
+
+    async def _patch(self, key: BindingKey, binding: Binding, body: Manifest) -> Binding:
         updated = await self._plane.client.patch(
             self._bindings.resource(key),
             binding.name,
             body,
             binding.namespace,
-            subresource=subresource,
             resource_version=binding.metadata.resource_version,
         )
         self._bindings.informer(key).remember(updated)
         return updated
+
+
+def _conditions(status: ResourceBindingStatus) -> list[tuple[str, str, str, str]]:
+    return [(c.type, c.status, c.reason, c.message) for c in status.conditions]
 
 
 def _is_settled(decision: Decision) -> bool:

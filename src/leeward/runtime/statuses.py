@@ -1,0 +1,161 @@
+"""Writes statuses: what several controllers have to say of one object, and soon say anew, is one write.
+
+A change is a function from status to status, so that it can be made to whatever is there when it is written. What a
+writer has said and is not written yet is replaced by what it says next. News is written within a moment; progress,
+which nobody acts upon, waits a little for what comes of it. Nothing is remembered beyond that: who is told of a failure
+reconciles again.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from leeward.api.diff import status_patch
+from leeward.api.meta import Manifest, TypedObject
+from leeward.api.resource import Resource
+from leeward.client import Client, NotFound, WorldError
+from leeward.loop.supervisor import Supervisor
+from leeward.runtime.identity import Key, key_of, uid_of, version_of
+from leeward.runtime.informer import Informer
+from leeward.runtime.informers import Informers
+
+T = TypeVar("T")
+
+NEWS_SECONDS = 0.1
+PROGRESS_SECONDS = 3.0
+"""Where images are there, a replacement is up sooner, and all that led to it is told in one write."""
+AT_ONCE = 8
+"""So many statuses of a kind are written at once. The others go on to collect what is said: a crowded server hears less
+of progress, and sooner of what has to be done.
+"""
+Change = Callable[[Any], Any]
+"""From status to status, of the kind's own type."""
+
+
+@dataclass(frozen=True)
+class Said(Generic[T]):
+    """A change, and who wants to know what became of it; `on_written` gets the object before and after."""
+
+    change: Change
+    on_failure: Callable[[WorldError], None]
+    on_written: Callable[[T, T], None] | None = None
+
+
+@dataclass(slots=True)
+class _Batch(Generic[T]):
+    """What waits to be written of one object until `due`, on the loop's clock; by writer."""
+
+    uid: str
+    due: float
+    sooner: asyncio.Event = field(default_factory=asyncio.Event)
+    said: dict[str, Said[T]] = field(default_factory=dict[str, Any])
+
+    @property
+    def changes(self) -> list[Change]:
+        return [said.change for said in self.said.values()]
+
+
+class Statuses(Generic[T]):
+    """Of one kind. It holds at most one batch for each object; writing ends with the supervisor."""
+
+    def __init__(self, client: Client, resource: Resource[T], informer: Informer[T], supervisor: Supervisor) -> None:
+        self._client = client
+        self._resource = resource
+        self._informer = informer
+        self._supervisor = supervisor
+        self._batches: dict[Key, _Batch[T]] = {}
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    def post(self, obj: T, writer: str, said: Said[T], *, within: float) -> None:
+        """Has the change made to the object's status `within` so many seconds, where it changes anything.
+
+        An object that is gone, or replaced by another, has no status to write any more.
+        """
+        key, due = key_of(obj), asyncio.get_running_loop().time() + within
+        batch = self._batches.get(key)
+        if batch is None or batch.uid != uid_of(obj):
+            if not _patch(obj, (said.change,)):
+                return
+            batch = self._batches[key] = _Batch[T](uid_of(obj), due)
+            self._supervisor.start(self._write_when_due(key, batch), f"status of {self._resource.kind} {key}")
+        batch.said[writer] = said
+        if due < batch.due:
+            batch.due = due
+            batch.sooner.set()
+
+    def expected(self, obj: T) -> T:
+        """`obj`, of a type of ours, with the status that it has when what was said of it is written."""
+        batch = self._batches.get(key_of(obj))
+        if batch is None or batch.uid != uid_of(obj):
+            return obj
+        return cast(T, msgspec.structs.replace(cast(Any, obj), status=_after(obj, batch.changes)))
+
+    async def _write_when_due(self, key: Key, batch: _Batch[T]) -> None:
+        with suppress(TimeoutError):
+            while True:
+                batch.sooner.clear()
+                async with asyncio.timeout_at(batch.due):
+                    await batch.sooner.wait()
+        async with self._turns:
+            if self._batches.get(key) is batch:
+                del self._batches[key]
+            try:
+                await self._write(key, batch)
+            except WorldError as error:
+                for said in batch.said.values():
+                    said.on_failure(error)
+
+    async def _write(self, key: Key, batch: _Batch[T]) -> None:
+        latest = self._informer.get(key.name, key.namespace)
+        patch = _patch(latest, batch.changes) if latest is not None and uid_of(latest) == batch.uid else {}
+        if latest is None or not patch:
+            return
+        version = str(version_of(latest))
+        try:
+            written = await self._client.patch(
+                self._resource, key.name, patch, key.namespace, subresource="status", resource_version=version
+            )
+        except NotFound:
+            return
+        self._informer.remember(written)
+        for said in batch.said.values():
+            if said.on_written is not None:
+                said.on_written(latest, written)
+
+
+def _patch(obj: object, changes: Iterable[Change]) -> Manifest:
+    before, after = _status_of(obj), _after(obj, changes)
+    return status_patch(before, after) if after != before else {}
+
+
+def _after(obj: object, changes: Iterable[Change]) -> Any:
+    status = _status_of(obj)
+    for change in changes:
+        status = change(status)
+    return status
+
+
+def _status_of(obj: object) -> Any:
+    return cast(Any, obj).status if isinstance(obj, TypedObject) else cast(Manifest, obj).get("status", {})
+
+
+class StatusWriters:
+    """One for each kind of one API server, shared by all controllers of a process."""
+
+    def __init__(self, client: Client, informers: Informers, supervisor: Supervisor) -> None:
+        self._client = client
+        self._informers = informers
+        self._supervisor = supervisor
+        self._writers: dict[tuple[str, str, str], Statuses[Any]] = {}
+
+    def of(self, resource: Resource[T], namespace: str = "") -> Statuses[T]:
+        """For a kind in all namespaces, or in one."""
+        key = (resource.api_version, resource.plural, namespace)
+        if key not in self._writers:
+            informer = self._informers.of(resource, namespace)
+            self._writers[key] = Statuses(self._client, resource, informer, self._supervisor)
+        return cast(Statuses[T], self._writers[key])

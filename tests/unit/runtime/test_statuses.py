@@ -1,0 +1,188 @@
+"""What is said of one object within a while is one write."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from leeward.api.meta import Condition, Manifest
+from leeward.api.resource import WORKS
+from leeward.api.schema import custom_resource_definitions
+from leeward.api.work import Work, WorkStatus
+from leeward.client import Client, Unreachable, WorldError
+from leeward.client.transport import Request, Response
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.runtime.informer import Informer
+from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
+from tests.api_world import ApiWorld, tell
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+MANIFEST: Manifest = {"metadata": {"name": "web"}, "spec": {"workload": {"manifests": []}}}
+
+
+class Counting:
+    """A transport that counts the writes that pass it, or lets none pass."""
+
+    def __init__(self, world: ApiWorld) -> None:
+        self._inner = world.transport
+        self.stream = world.transport.stream
+        self.close = world.transport.close
+        self.writes = 0
+        self.refuses = False
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        self.writes += request.method != "GET"
+        if self.refuses:
+            raise Unreachable("the cable is cut")
+        return await self._inner.send(request, timeout_seconds=timeout_seconds)
+
+
+class Desk:
+    """Where writers post what they have to say of the Work `web`."""
+
+    def __init__(self, client: Client, transport: Counting, informer: Informer[Work], supervisor: Supervisor) -> None:
+        self.statuses = Statuses(client, WORKS, informer, supervisor)
+        self.transport = transport
+        self.failures: list[WorldError] = []
+        self.written: list[tuple[Work, Work]] = []
+        self._informer = informer
+
+    @property
+    def work(self) -> Work:
+        work = self._informer.get("web", "default")
+        assert work is not None
+        return work
+
+    def post(self, writer: str, *conditions: str, within: float = NEWS_SECONDS, work: Work | None = None) -> None:
+        said = Said[Work](says(*conditions), self.failures.append, lambda old, new: self.written.append((old, new)))
+        self.statuses.post(work or self.work, writer, said, within=within)
+
+
+def says(*types: str) -> Callable[[WorkStatus], WorkStatus]:
+    def change(status: WorkStatus) -> WorkStatus:
+        present = {condition.type for condition in status.conditions}
+        added = tuple(Condition(t, "True", "Told", "", NOW) for t in types if t not in present)
+        return msgspec.structs.replace(status, conditions=(*status.conditions, *added))
+
+    return change
+
+
+def play(story: Callable[[Desk], Awaitable[None]]) -> None:
+    async def run(world: ApiWorld) -> None:
+        transport = Counting(world)
+        client = Client(transport)
+        async with Supervisor("works") as supervisor:
+            informer = Informer(client, WORKS, Randomness(1))
+            supervisor.start(informer.run(), "works")
+            informer.remember(await client.create(WORKS, MANIFEST, "default"))
+            await informer.wait_synced()
+            transport.writes = 0
+            await story(Desk(client, transport, informer, supervisor))
+
+    tell(run, crds=custom_resource_definitions())
+
+
+def conditions(work: Work) -> list[str]:
+    return [condition.type for condition in work.status.conditions]
+
+
+def test_two_writers_that_speak_of_one_object_at_once_write_once_and_both_are_heard() -> None:
+    async def story(desk: Desk) -> None:
+        desk.post("execution", "Applied")
+        desk.post("status", "Reflected")
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert conditions(desk.work) == ["Applied", "Reflected"]
+        assert desk.transport.writes == 1
+
+    play(story)
+
+
+def test_progress_waits_for_news_which_takes_it_along() -> None:
+    async def story(desk: Desk) -> None:
+        desk.post("execution", "Applied", within=PROGRESS_SECONDS)
+        await asyncio.sleep(PROGRESS_SECONDS / 2)
+        assert conditions(desk.work) == []
+        desk.post("status", "Reflected")
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert conditions(desk.work) == ["Applied", "Reflected"]
+        await asyncio.sleep(PROGRESS_SECONDS)
+        assert desk.transport.writes == 1
+
+    play(story)
+
+
+def test_progress_that_nothing_comes_of_is_written_in_the_end() -> None:
+    async def story(desk: Desk) -> None:
+        desk.post("execution", "Applied", within=PROGRESS_SECONDS)
+        await asyncio.sleep(PROGRESS_SECONDS + NEWS_SECONDS)
+        assert conditions(desk.work) == ["Applied"]
+
+    play(story)
+
+
+def test_what_a_writer_says_next_replaces_what_it_said() -> None:
+    async def story(desk: Desk) -> None:
+        desk.post("status", "NotYet", within=PROGRESS_SECONDS)
+        desk.post("status", "Reflected")
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert conditions(desk.work) == ["Reflected"]
+        assert [(conditions(old), conditions(new)) for old, new in desk.written] == [([], ["Reflected"])]
+
+    play(story)
+
+
+def test_what_is_going_to_be_written_can_be_seen_before() -> None:
+    async def story(desk: Desk) -> None:
+        desk.post("execution", "Applied")
+        assert conditions(desk.work) == []
+        assert conditions(desk.statuses.expected(desk.work)) == ["Applied"]
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert desk.statuses.expected(desk.work) == desk.work
+
+    play(story)
+
+
+def test_what_is_there_already_is_not_written() -> None:
+    async def story(desk: Desk) -> None:
+        desk.post("execution", "Applied")
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        desk.post("execution", "Applied")
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert desk.transport.writes == 1
+
+    play(story)
+
+
+def test_a_change_is_made_to_what_is_there_when_it_is_written_and_not_to_what_was_seen() -> None:
+    async def story(desk: Desk) -> None:
+        seen = desk.work
+        desk.post("execution", "Applied")
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        desk.post("status", "Reflected", work=seen)
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert conditions(desk.work) == ["Applied", "Reflected"]
+
+    play(story)
+
+
+def test_every_writer_learns_that_a_write_was_refused() -> None:
+    async def story(desk: Desk) -> None:
+        desk.transport.refuses = True
+        desk.post("execution", "Applied")
+        desk.post("status", "Reflected")
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert [type(error) for error in desk.failures] == [Unreachable, Unreachable]
+
+    play(story)
+
+
+def test_an_object_that_was_replaced_by_another_of_its_name_has_no_status_to_write() -> None:
+    async def story(desk: Desk) -> None:
+        metadata = msgspec.structs.replace(desk.work.metadata, uid="another")
+        desk.post("execution", "Applied", work=msgspec.structs.replace(desk.work, metadata=metadata))
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert desk.transport.writes == 0
+
+    play(story)
