@@ -26,7 +26,7 @@ from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
+from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, Change, Said
 
 T = TypeVar("T")
 
@@ -176,7 +176,7 @@ class BindingController:
         def report_to_template(status: Manifest) -> Manifest:
             return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
 
-        is_news = all(item.health != "Unknown" for item in items)
+        is_news = all(item.health != "Unknown" or item.applied_message for item in items)
         is_moving = bool(binding.spec.graceful_eviction_tasks)
         told = partial(self._events.aggregated, binding)
         self._post(self._kind.resource, binding, binding, report, is_news=is_news, on_written=told)
@@ -197,7 +197,7 @@ class BindingController:
             self._events.not_aggregated(binding, error)
             self._controller.failed(key_of(binding), error)
 
-        within = NEWS_SECONDS if is_news else PROGRESS_SECONDS
+        within = NEWS_SECONDS if is_news else BOOKKEEPING_SECONDS
         said = Said(change, on_failure, on_written)
         self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within)
 

@@ -1,9 +1,9 @@
 """Writes statuses: what several controllers have to say of one object, and soon say anew, is one write.
 
 A change is a function from status to status, so that it can be made to whatever is there when it is written. What a
-writer has said and is not written yet is replaced by what it says next. News is written within a moment; progress,
-which nobody acts upon, waits a little for what comes of it. Nothing is remembered beyond that: who is told of a failure
-reconciles again.
+writer has said and is not written yet is replaced by what it says next. News is written within a moment; progress and
+bookkeeping, which nobody acts upon, wait a little for what comes of them. Nothing is remembered beyond that: who is
+told of a failure reconciles again.
 """
 
 import asyncio
@@ -28,6 +28,8 @@ T = TypeVar("T")
 NEWS_SECONDS = 0.1
 PROGRESS_SECONDS = 3.0
 """Where images are there, a replacement is up sooner, and all that led to it is told in one write."""
+BOOKKEEPING_SECONDS = 10.0
+"""That something was seen, and that nothing is known of it yet, waits longest."""
 AT_ONCE = 8
 """So many statuses of a kind are written at once. The others go on to collect what is said: a crowded server hears less
 of progress, and sooner of what has to be done.

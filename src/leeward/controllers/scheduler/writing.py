@@ -18,7 +18,7 @@ from leeward.core.binding_status import status_after
 from leeward.core.decision import Decision
 from leeward.core.scheduling import Placed
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
+from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, Said
 
 
 class Writing:
@@ -57,7 +57,7 @@ class Writing:
             return status_after(status, binding, decision, now)
 
         is_news = _conditions(change(binding.status)) != _conditions(binding.status)
-        within = NEWS_SECONDS if is_news else PROGRESS_SECONDS
+        within = NEWS_SECONDS if is_news else BOOKKEEPING_SECONDS
         self._bindings.statuses(key).post(binding, self._writer, Said[Any](change, on_failure), within=within)
 
     async def _patch(self, key: BindingKey, binding: Binding, body: Manifest) -> Binding:
