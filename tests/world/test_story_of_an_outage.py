@@ -1,7 +1,7 @@
 """The story of an outage, as events and conditions tell it to someone who was asleep; and what is measured of it."""
 
 from leeward.api.core import Event
-from leeward.api.resource import EVENTS
+from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, play, policy, scenario
 
@@ -68,6 +68,47 @@ def test_health_is_told_when_it_changes() -> None:
         ) in before
         await world.sleep(600)
         assert await told(world, "Deployment", "nginx") == before, "and then no more"
+
+    play(story)
+
+
+def test_s4_it_is_told_why_nothing_moves_while_the_brake_holds() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, *scenario("divided.yaml"))
+        await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
+        await world.sleep(30)
+        await world.member("member1").stop()
+        await world.until(lambda: "cluster.karmada.io/not-ready:NoExecute" in world.taints("member1"))
+        for name in ("member2", "member4"):
+            world.member(name).pause()
+        await world.sleep(900)
+        ((_, engaged),) = await told(world, "ConfigMap", "leeward-brake")
+        assert engaged.startswith("3 of 4 clusters look dead (member1, member2, member4): no automatic eviction starts")
+        of_cluster = [message for reason, message in await told(world, "Cluster", "member2") if "Failed" in reason]
+        assert len(of_cluster) == 1, "once, as long as it stands"
+        assert of_cluster[0].startswith("NoExecute is due and not set, so nothing is evicted from here: most of the")
+        for kind, name in (("ResourceBinding", NGINX), ("Deployment", "nginx")):
+            ((_, why),) = [each for each in await told(world, kind, name) if "Failed" in each[0]]
+            assert why.startswith(
+                "not evicted from member1 (cluster.karmada.io/not-ready:NoExecute): most of the fleet"
+            )
+            assert "`leeward brake release`" in why
+
+    play(story, FOUR)
+
+
+def test_it_is_told_why_a_dead_cluster_does_not_leave() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, *scenario("divided.yaml"))
+        await world.until(lambda: world.assigned(NGINX) == {"member1": 1, "member2": 2}, 60)
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        await world.client.delete(CLUSTERS, "member1")
+        await world.sleep(120)
+        ((reason, why),) = [each for each in await told(world, "Cluster", "member1") if "Failed" in each[0]]
+        assert reason == "RemoveExecutionSpaceFailed"
+        assert why.startswith("It is leaving, but what runs there cannot be removed while it is not ready (1 Works")
+        assert "`leeward unjoin member1 --force`" in why
 
     play(story)
 

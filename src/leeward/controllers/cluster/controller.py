@@ -19,7 +19,8 @@ from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import AlreadyExists
 from leeward.controllers.cluster.signs_of_life import SignsOfLife
 from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
-from leeward.controllers.cluster.unjoin import give_back
+from leeward.controllers.cluster.unjoin import give_back, why_it_stays
+from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.failover.doubt import is_overdue
 from leeward.core.failover.liveness import Patience, decide_silence
 from leeward.runtime.brake import BrakeView
@@ -42,7 +43,8 @@ class ClusterController:
         self._recorder = plane.recorder("cluster-controller")
         self._clusters = plane.informers.of(CLUSTERS)
         self._signs = SignsOfLife(plane, settings.patience)
-        self._taints = ClusterTaints(plane, self._recorder, settings.taints, brake, self._patch)
+        self._warnings = StandingWarnings(self._recorder)
+        self._taints = ClusterTaints(plane, self._recorder, self._warnings, settings.taints, brake, self._patch)
         self._controller = plane.controller("cluster-controller", self.reconcile)
 
     def start(self) -> None:
@@ -71,6 +73,8 @@ class ClusterController:
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if new is None:
+            if old is not None:
+                self._warnings.forget(old.name)
             return
         if old is not None and old.is_ready != new.is_ready:
             self._tell(new)
@@ -125,7 +129,9 @@ class ClusterController:
         if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers:
             return None
         space = execution_space(cluster.name)
-        if not await give_back(self._plane.client, cluster, space):
+        left = await give_back(self._plane.client, cluster, space)
+        if left is not None:
+            self._warnings.keep(cluster, "RemoveExecutionSpaceFailed", why_it_stays(cluster, left))
             return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
         message = f"Removed execution space({space}) for cluster({cluster.name})."
         self._recorder.normal(CLUSTERS, cluster, "RemoveExecutionSpaceSucceed", message)

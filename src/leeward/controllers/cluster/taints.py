@@ -13,13 +13,19 @@ from leeward.api.cluster import Cluster
 from leeward.api.codec import to_wire
 from leeward.api.core import Taint
 from leeward.api.meta import format_time
-from leeward.api.names import FLAPPING_TAINT
+from leeward.api.names import BRAKE_NAME, FLAPPING_TAINT, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS
+from leeward.client import Conflict, WorldError
+from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.failover.flapping import Flapping, HoldDownSettings, decide_hold_down
 from leeward.core.failover.taints import decide_taints, describe_taints, stamp_no_execute
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
 from leeward.runtime.plane import ControlPlane, Recorder
 
+BRAKED = (
+    "NoExecute is due and not set, so nothing is evicted from here: most of the fleet looks dead, or begins to. "
+    f"See ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; `leeward brake release` overrules it."
+)
 Patch = Callable[[Cluster, Mapping[str, Any]], Awaitable[Cluster]]
 
 
@@ -38,10 +44,17 @@ class TaintSettings:
 
 class ClusterTaints:
     def __init__(
-        self, plane: ControlPlane, recorder: Recorder, settings: TaintSettings, brake: BrakeView, patch: Patch
+        self,
+        plane: ControlPlane,
+        recorder: Recorder,
+        warnings: StandingWarnings,
+        settings: TaintSettings,
+        brake: BrakeView,
+        patch: Patch,
     ) -> None:
         self._plane = plane
         self._recorder = recorder
+        self._warnings = warnings
         self._settings = settings
         self._brake = brake
         self._patch = patch
@@ -64,6 +77,8 @@ class ClusterTaints:
         annotations = {**decision.annotations, **hold_down.annotations}
         if taints != cluster.spec.taints or annotations:
             await self._write(cluster, taints, annotations)
+        held = self._settings.failover and braked and decision.is_due
+        self._warnings.keep(cluster, "TaintClusterFailed", BRAKED if held else "")
         if hold_down.began is not None:
             self._tell_hold_down(cluster, hold_down.began)
         if braked:
@@ -76,7 +91,13 @@ class ClusterTaints:
             patch["spec"] = {"taints": to_wire(taints) or None}
         if annotations:
             patch["metadata"] = {"annotations": dict(annotations)}
-        updated = await self._patch(cluster, patch)
+        try:
+            updated = await self._patch(cluster, patch)
+        except Conflict:
+            raise
+        except WorldError as error:
+            self._recorder.warning(CLUSTERS, cluster, "TaintClusterFailed", f"Taint cluster failed: {error}")
+            raise
         if taints != cluster.spec.taints:
             message = f"Taint cluster succeed: {describe_taints(taints)}"
             self._recorder.normal(CLUSTERS, updated, "TaintClusterSucceed", message)

@@ -12,13 +12,24 @@ from leeward.api.work import Work
 from leeward.client import Client, NotFound
 
 
-async def give_back(client: Client, cluster: Cluster, space: str) -> bool:
-    """One step; whether nothing is left of its execution space. Raises: WorldError."""
+async def give_back(client: Client, cluster: Cluster, space: str) -> Sequence[Work] | None:
+    """One step; the Works that are left, or None when nothing is left of its execution space. Raises: WorldError."""
     works = (await client.list(WORKS, space)).items
     if works:
         await _take_back(client, cluster, works)
-        return False
-    return not await _remove_space(client, space)
+        return works
+    return [] if await _remove_space(client, space) else None
+
+
+def why_it_stays(cluster: Cluster, left: Sequence[Work]) -> str:
+    """For people; empty where it only takes its time."""
+    if not left or cluster.is_ready or cluster.spec.sync_mode == "Pull":
+        return ""
+    first = min(work.name for work in left)
+    return (
+        f"It is leaving, but what runs there cannot be removed while it is not ready ({len(left)} Works are left, as "
+        f"{first}). It leaves when it is back, or with `leeward unjoin {cluster.name} --force`."
+    )
 
 
 async def _take_back(client: Client, cluster: Cluster, works: Sequence[Work]) -> None:

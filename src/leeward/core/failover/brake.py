@@ -91,7 +91,9 @@ def decide_brake(brake: Brake, clusters: Iterable[Cluster], now: datetime, setti
     if alarming and brake.overruled:
         return BrakeDecision(Brake(overruled=True), f"released by hand: {count}")
     if alarming:
-        message = f"{count} ({', '.join(dead)}): no automatic eviction starts until they are back or it is released"
+        message = (
+            f"{count} ({', '.join(dead)}): no automatic eviction starts until they are back, or `leeward brake release`"
+        )
         return BrakeDecision(Brake(brake.since or now), message)
     if not brake.engaged:
         return BrakeDecision(Brake(), count)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
-from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, NOT_READY_TAINT, SYSTEM_NAMESPACE, UNREACHABLE_TAINT
 from leeward.api.work import ResourceBindingSpec, Work
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import Eviction, replicas_in
@@ -12,6 +12,10 @@ from leeward.core.failover.graceful import Assessment
 from leeward.core.failover.state import StateNotPreserved
 from leeward.core.failover.taints import key_of, policy_taints
 
+MOST_LOOKS_DEAD = (
+    f"most of the fleet looks dead, or begins to: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; "
+    "`leeward brake release` overrules it"
+)
 WAITING_FOR_TURN = "WaitingForTurn"
 
 
@@ -49,7 +53,7 @@ def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Co
 def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:
     """Why something that is due does not happen, where it is not for want of a place."""
     if braked:
-        return _held("BrakeEngaged", f"not evicted from {_list(braked)}: most of the fleet looks dead")
+        return _held("BrakeEngaged", f"not evicted from {_list(braked)}: {MOST_LOOKS_DEAD}")
     purging = [t.from_cluster for t in assessment.kept if t.purge_mode == "Directly" and t.from_cluster in works]
     if purging:
         clusters = ", ".join(purging)

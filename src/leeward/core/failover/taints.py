@@ -34,11 +34,15 @@ AUTOMATIC = frozenset((k, effect) for k in (NOT_READY_TAINT, UNREACHABLE_TAINT) 
 
 @dataclass(frozen=True, slots=True)
 class TaintDecision:
-    """What `spec.taints` and our annotations are to be (a None annotation is to be removed)."""
+    """What `spec.taints` and our annotations are to be (a None annotation is to be removed).
+
+    `is_due`: NoExecute is, though it may be held back.
+    """
 
     taints: tuple[Taint, ...]
     annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     wake_at: datetime | None = None
+    is_due: bool = False
 
 
 def decide_taints(
@@ -73,7 +77,7 @@ def decide_taints(
         no_execute = Taint(key=key, effect=NO_EXECUTE, time_added=stamp)
     taints = (no_schedule,) if no_execute is None else (no_schedule, no_execute)
     wake_at = due if no_execute is None and failover else None
-    return TaintDecision(_in_place(cluster, others, taints), annotations, wake_at)
+    return TaintDecision(_in_place(cluster, others, taints), annotations, wake_at, is_due=now >= due)
 
 
 def _outage_start(cluster: Cluster, key: str, last_seen: datetime | None, now: datetime) -> datetime:
