@@ -1,0 +1,169 @@
+"""Flags and gates of eviction, with the default timings: what leaves when, and what stays."""
+
+from dataclasses import replace
+
+import pytest
+
+from leeward.api.meta import Manifest, find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, Resource
+from leeward.api.work import ClusterResourceBinding
+from leeward.manager.gates import FeatureGates
+from leeward.manager.settings import EvictionSettings, ManagerSettings
+from leeward.manager.timing import Timing
+from leeward.sim.world import World
+from tests.world.stories import apply, by_weight, deployment, held, play, policy, ready_replicas, tasks
+
+WEB = "web-deployment"
+NO_SCHEDULE, NO_EXECUTE = "cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"
+CLUSTER_ROLES = Resource.of_manifests("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", False)
+CLUSTER_POLICIES = Resource.of_manifests(
+    "policy.karmada.io/v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", False
+)
+
+
+def gates(text: str) -> ManagerSettings:
+    name, _, value = text.partition("=")
+    return ManagerSettings(gates=FeatureGates({name: value == "true"}))
+
+
+async def web_runs(world: World, **failover: Manifest) -> None:
+    weighted = policy("web", by_weight({"member1": 1, "member2": 2}))
+    weighted["spec"].update(failover)
+    await apply(world.client, deployment("web", 3), weighted)
+    await world.until(lambda: world.assigned(WEB) == {"member1": 1, "member2": 2}, 60)
+    await world.sleep(30)
+
+
+def test_without_gate_failover_a_dead_cluster_keeps_its_copies_and_gets_no_new_ones() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await world.member("member1").stop()
+        await world.sleep(3_600)
+        assert world.taints("member1") == {NO_SCHEDULE}
+        assert world.assigned(WEB) == {"member1": 1, "member2": 2}
+        await world.client.patch(CLUSTERS, "member2", {"spec": {"taints": [{"key": "x", "effect": "NoExecute"}]}})
+        await world.sleep(60)
+        assert world.assigned(WEB) == {"member1": 1, "member2": 2}, "whoever has set it"
+
+    play(story, manager=gates("Failover=false"))
+
+
+@pytest.mark.parametrize("switch", ["taint_manager", "no_execute"])
+def test_without_the_taint_manager_taints_are_set_and_nothing_leaves(switch: str) -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await world.member("member1").stop()
+        await world.sleep(3_600)
+        assert world.taints("member1") == {NO_SCHEDULE, NO_EXECUTE}
+        assert world.assigned(WEB) == {"member1": 1, "member2": 2}
+
+    play(story, manager=ManagerSettings(eviction=replace(EvictionSettings(), **{switch: False})))
+
+
+def test_without_gate_graceful_eviction_the_cluster_is_simply_removed() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await world.member("member1").stop()
+        stopped = world.seconds
+        await world.until(lambda: "member1" not in world.assigned(WEB))
+        assert world.seconds - stopped < 650
+        assert (world.assigned(WEB), tasks(world, WEB)) == ({"member2": 3}, [])
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(5)
+        assert await ready_replicas(world, "member1", "web") == -1, "what it left behind is removed"
+        assert await ready_replicas(world, "member2", "web") == 3
+
+    play(story, manager=gates("GracefulEviction=false"))
+
+
+@pytest.mark.parametrize(
+    ("flag", "asked", "mode"), [("Directly", "", "Directly"), ("Directly", "Gracefully", "Gracefully")]
+)
+def test_the_purge_mode_is_the_policys_else_the_flags(flag: str, asked: str, mode: str) -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, **({"failover": {"cluster": {"purgeMode": asked}}} if asked else {}))
+        await world.member("member1").stop()
+        await world.until(lambda: tasks(world, WEB) == ["member1"])
+        binding = world.binding(WEB)
+        assert binding is not None
+        assert [task.purge_mode for task in binding.spec.graceful_eviction_tasks] == [mode]
+
+    play(story, manager=ManagerSettings(eviction=EvictionSettings(purge_mode=flag)))
+
+
+@pytest.mark.parametrize("seconds", [0, 30])
+def test_a_toleration_ends_to_the_second(seconds: int) -> None:
+    async def story(world: World) -> None:
+        placement = by_weight({"member1": 1, "member2": 2})
+        keys = ("cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable")
+        toleration = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+        placement["clusterTolerations"] = [{"key": key, **toleration} for key in keys]
+        await apply(world.client, deployment("web", 3), policy("web", placement))
+        await world.until(lambda: world.assigned(WEB) == {"member1": 1, "member2": 2}, 60)
+        await world.member("member1").stop()
+        await world.until(lambda: NO_EXECUTE in world.taints("member1"))
+        (added,) = [taint.time_added for taint in world.cluster("member1").spec.taints if str(taint) == NO_EXECUTE]
+        await world.until(lambda: "member1" not in world.assigned(WEB))
+        assert added is not None
+        assert 0 <= (world.clock.now() - added).total_seconds() - seconds < 1
+
+    play(story)
+
+
+def test_a_cluster_scoped_template_fails_over_too() -> None:
+    async def story(world: World) -> None:
+        selector = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "viewer"}
+        placement = {
+            "clusterAffinity": {"clusterNames": ["member1", "member2"]},
+            "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+        }
+        await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "viewer"}, "rules": []})
+        spec = {"resourceSelectors": [selector], "placement": placement}
+        await world.client.create(CLUSTER_POLICIES, {"metadata": {"name": "viewer"}, "spec": spec})
+        await world.sleep(30)
+
+        async def found() -> ClusterResourceBinding:
+            return await world.client.get(CLUSTER_RESOURCE_BINDINGS, "viewer-clusterrole")
+
+        (first,) = (target.name for target in (await found()).spec.clusters)
+        await world.member(first).stop()
+        await world.sleep(700)
+        (second,) = (target.name for target in (await found()).spec.clusters)
+        assert second != first
+        assert (await found()).spec.graceful_eviction_tasks == (), "its replacement is there"
+        assert (await world.member(second).client.get(CLUSTER_ROLES, "viewer"))["rules"] == []
+
+    play(story)
+
+
+def test_a_binding_whose_scheduling_is_suspended_stays_and_says_so() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        suspended = {"spec": {"suspension": {"scheduling": True}}}
+        await world.client.patch(RESOURCE_BINDINGS, WEB, suspended, "default")
+        await world.member("member1").stop()
+        await world.sleep(700)
+        assert world.assigned(WEB) == {"member1": 1, "member2": 2}
+        assert held(world, WEB) == "NoPlaceToGo"
+        binding = world.binding(WEB)
+        condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION) if binding else None
+        assert condition is not None
+        assert "scheduling of this binding is suspended" in condition.message
+        await world.client.patch(RESOURCE_BINDINGS, WEB, {"spec": {"suspension": None}}, "default")
+        await world.until(lambda: world.assigned(WEB) == {"member2": 3}, 10)
+        await world.until(lambda: held(world, WEB) == "", 5)
+
+    play(story)
+
+
+def test_another_failover_eviction_timeout_is_kept() -> None:
+    async def story(world: World) -> None:
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        lost = world.seconds
+        await world.until(lambda: NO_EXECUTE in world.taints("member1"))
+        assert 59 <= world.seconds - lost <= 61
+
+    play(story, timing=replace(Timing.karmada(), failover_eviction_timeout=60))
