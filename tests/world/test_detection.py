@@ -194,3 +194,32 @@ def test_s5_a_control_plane_whose_api_server_only_errs_evicts_nothing_afterwards
         assert all(world.is_ready(name) for name in members)
 
     play(story, members)
+
+
+@pytest.mark.parametrize("plural", ["clusters", "works", "resourcebindings"])
+def test_s5_an_api_server_that_lists_nothing_makes_nobody_leave(plural: str) -> None:
+    """As one that has fallen behind, and that a control plane asks first when it starts."""
+
+    async def story(world: World) -> None:
+        await nginx_runs(world)
+        binding = world.binding(NGINX)
+        assert binding is not None
+        generation = binding.metadata.generation
+        await world.stop_controllers()
+
+        def nothing(request: Request) -> Response | None:
+            if request.method != "GET" or not request.path.endswith(f"/{plural}"):
+                return None
+            return status(500, "InternalError") if "watch" in request.query else _empty_list(request)
+
+        answers(world.place, nothing)
+        world.start_controllers()
+        await world.sleep(120)
+        world.place.audit = None
+        await world.sleep(120)
+        after = world.binding(NGINX)
+        assert after is not None
+        assert after.metadata.generation == generation, "not even for a moment"
+        assert [await ready_replicas(world, name, "nginx") for name in DIVIDED] == list(DIVIDED.values())
+
+    play(story)

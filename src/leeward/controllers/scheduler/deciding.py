@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from leeward.api.cluster import Cluster
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding
+from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.failover.brake import looks_dead
 from leeward.core.pace import Pace
@@ -58,7 +60,8 @@ class Deciding:
         self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
 
     async def decide(self, key: BindingKey) -> tuple[Binding, Decision] | None:
-        """The binding as it was, and what it is to be; None where there is nothing to place."""
+        """The binding as it was, and what it is to be; None where there is nothing to place. Raises: WorldError."""
+        await self._confirm_gone(key)
         await self._ask_for_room(key)
         return await self._strokes.ask(key)
 
@@ -109,6 +112,20 @@ class Deciding:
         cluster = self._fleet.get(name)
         return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or _has_no_execute(cluster)
 
+    async def _confirm_gone(self, key: BindingKey) -> None:
+        """That a target has left the fleet only the API server itself can say: a list can be stale, or wrong (S5)."""
+        binding = self._bindings.get(key)
+        for target in () if binding is None else binding.spec.clusters:
+            if target.name not in self._fleet and await self._is_there(target.name):
+                raise Unlisted(f"cluster {target.name} is there, but was not in the list of clusters")
+
+    async def _is_there(self, name: str) -> bool:
+        try:
+            await self._plane.client.get(CLUSTERS, name)
+        except NotFound:
+            return False
+        return True
+
     async def _ask_for_room(self, key: BindingKey) -> None:
         binding = self._bindings.get(key)
         if not self._estimators or binding is None or not asks_for_room(binding, self._fleet):
@@ -158,6 +175,10 @@ class Deciding:
         if old is not None and new is not None and old.spec.clusters == new.spec.clusters:
             return ()
         return [BindingKey(key.plural, Key(binding.namespace, name)) for name in beside]
+
+
+class Unlisted(WorldError):
+    """What was listed is not what is there: nothing is decided on it."""
 
 
 def _left_by(binding: Binding) -> Iterator[str]:
