@@ -16,7 +16,7 @@ FOUND_BY = {
     "drop a finalizer": (1, "L1"),
     "act on a stale cache": (0, "S5"),
     "forget the threshold": (4, "C1"),
-    "delete on an empty result": (4, "S1"),
+    "delete on an empty result": (6, "S1"),
 }
 STORY_LINES = 40
 
@@ -32,7 +32,7 @@ def test_a_planted_bug_is_found(bug: str) -> None:
 
 def test_a_failure_is_cut_down_to_a_short_story() -> None:
     with planted("delete on an empty result"):
-        failed = play(draw_history(4))
+        failed = play(draw_history(6))
         shrunk = Shrinking(failed, runs=25).shrink()
     assert "S1" in {violation.invariant for violation in shrunk.violations}
     assert len(shrunk.history.steps) < len(failed.history.steps)
