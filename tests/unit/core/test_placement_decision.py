@@ -1,5 +1,7 @@
 """`decide_placement`: evict, place and finish as one decision."""
 
+from datetime import timedelta
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from leeward.api.core import Taint
 from leeward.api.meta import find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.names import EVICTION_HELD_CONDITION, FLAPPING_TAINT
 from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
@@ -241,3 +243,14 @@ def test_s3_c2_a_failover_moves_all_replicas_and_shrinks_no_survivor(
     assert lost not in after
     assert all(after.get(name, 0) >= count for name, count in held.items() if name != lost)
     assert find_condition((decision.held,) if decision.held else (), EVICTION_HELD_CONDITION) is None
+
+
+def test_l3_a_cluster_that_is_held_down_takes_its_eviction_back_when_the_replacement_is_late() -> None:
+    """What runs there stays; but not before the replacement has had its time (C1)."""
+    held_down = cluster("member1", taints=(Taint(key=FLAPPING_TAINT, effect="NoSchedule", time_added=at(0)),))
+    around = Surroundings(fleet(held_down, cluster("member2")), works({"member1": 1, "member2": 2}))
+    opened = MOVED.spec.graceful_eviction_tasks[0].creation_timestamp
+    assert opened is not None
+    for seconds, withdrawn in ((500, ()), (601, ("member1",))):
+        decision = decide_placement(MOVED, around, opened + timedelta(seconds=seconds), SETTINGS)
+        assert decision.withdrawn == withdrawn

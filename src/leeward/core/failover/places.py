@@ -72,7 +72,7 @@ def find_place(
     """
     result = _find_place(binding, left, fleet, now, suspects, staying)
     if last_resort and _would_fit_held_down(result, fleet):
-        return _find_place(binding, _tolerating_hold_down(left), fleet, now, suspects, staying)
+        return _find_place(binding, tolerating_hold_down(left), fleet, now, suspects, staying)
     return result
 
 
@@ -96,7 +96,7 @@ def place_anew(
     if but and isinstance(result, Unplaceable):
         result = schedule(asked, binding.status, candidates(spec, fleet, now))
     if _would_fit_held_down(result, fleet):
-        result = schedule(_tolerating_hold_down(asked), binding.status, candidates(spec, fleet, now))
+        result = schedule(tolerating_hold_down(asked), binding.status, candidates(spec, fleet, now))
     if isinstance(result, Unplaceable) or asked is spec:
         return result
     return replace(result, clusters=tuple(sorted((*result.clusters, *parts), key=lambda target: target.name)))
@@ -107,7 +107,8 @@ def _would_fit_held_down(result: Placed | Unplaceable, fleet: Mapping[str, Clust
     return isinstance(result, Unplaceable) and any(is_held_down(fleet[name]) for name in result.rejected)
 
 
-def _tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
+def tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
+    """`spec` for the question where copies could go if no cluster were held down."""
     placement = spec.placement or Placement()
     tolerations = (*placement.cluster_tolerations, Toleration(key=FLAPPING_TAINT, operator="Exists"))
     placement = msgspec.structs.replace(placement, cluster_tolerations=tolerations)

@@ -23,6 +23,7 @@ from leeward.core.failover.eviction import decide_stay, replicas_in
 from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
 from leeward.core.failover.failback import FAILBACK
 from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, TAINT_UNTOLERATED
+from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.scheduling.affinity import affinity_names, common_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
@@ -60,7 +61,8 @@ def find_withdrawal(
     for task in spec.graceful_eviction_tasks:
         if task.reason == FAILBACK and not _has_failed(spec, task, clusters, now, grace_seconds):
             continue
-        if not _is_alive_again(spec, task, clusters.get(task.from_cluster), works.get(task.from_cluster), now):
+        late = _is_late(task, now, grace_seconds)
+        if not _is_alive_again(spec, task, clusters.get(task.from_cluster), works.get(task.from_cluster), now, late):
             continue
         missing = spec.replicas - sum(target.replicas for target in spec.clusters)
         if spec.is_divided and missing > 0 and (task.replicas or 0) > 0:
@@ -70,7 +72,7 @@ def find_withdrawal(
             tasks = tuple(t for t in spec.graceful_eviction_tasks if t is not task)
         affinity_name = None if result is None else common_term(binding, (target.name for target in result), clusters)
         if result is not None and affinity_name is not None:
-            given_up = task.reason == FAILBACK and _is_late(task, now, grace_seconds)
+            given_up = task.reason == FAILBACK and late
             return Withdrawal((task.from_cluster,), result, tasks, affinity_name, given_up)
     return _all_back(binding, clusters, works, now)
 
@@ -131,8 +133,14 @@ def _partly(
 
 
 def _is_alive_again(
-    spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster | None, work: Work | None, now: datetime
+    spec: ResourceBindingSpec,
+    task: GracefulEvictionTask,
+    cluster: Cluster | None,
+    work: Work | None,
+    now: datetime,
+    late: bool = False,
 ) -> bool:
+    """A cluster that is held down keeps its copy when the replacement is `late`; at once would be to and fro (C1)."""
     if cluster is None or cluster.is_being_deleted or task.reason not in WITHDRAWN:
         return False
     if task.purge_mode in ("Directly", "Never") or work is None or work.metadata.deletion_timestamp is not None:
@@ -140,7 +148,8 @@ def _is_alive_again(
     tolerations = spec.placement.cluster_tolerations if spec.placement else ()
     may_stay = not decide_stay(cluster.spec.taints, tolerations, now).is_over(now)
     replicas = (task.replicas or 0) + replicas_in(spec, task.from_cluster)
-    return may_stay and _is_feasible(spec, task, cluster) and is_seen_healthy(work, cluster, replicas)
+    asked = tolerating_hold_down(spec) if late else spec
+    return may_stay and _is_feasible(asked, task, cluster) and is_seen_healthy(work, cluster, replicas)
 
 
 def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:

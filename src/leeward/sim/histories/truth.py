@@ -11,8 +11,14 @@ from typing import Any
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import decode, decode_manifest
-from leeward.api.meta import Manifest
-from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, cluster_of_execution_space
+from leeward.api.meta import Manifest, annotations_of
+from leeward.api.names import (
+    BRAKE_NAME,
+    EXECUTION_SPACE_PREFIX,
+    SYSTEM_NAMESPACE,
+    WORK_NAME_ANNOTATION,
+    cluster_of_execution_space,
+)
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.identity import Key
@@ -156,8 +162,10 @@ class Truth:
 
 
 def _ready(kind: str, manifest: Manifest | None) -> int:
-    """The replicas that are ready; 1 for what has none, -1 for what is not there."""
+    """The replicas that are ready; 1 for what has none, -1 for what is not there, or is not ours."""
     if manifest is None or "deletionTimestamp" in manifest["metadata"]:
+        return -1
+    if WORK_NAME_ANNOTATION not in annotations_of(manifest):
         return -1
     return manifest.get("status", {}).get("readyReplicas", 0) if kind == TEMPLATES[0] else 1
 
