@@ -99,7 +99,8 @@ def _grace(task: GracefulEvictionTask, default_seconds: float) -> float:
 
 def _may_end_late(task: GracefulEvictionTask, work: Work | None, cluster: Cluster | None) -> bool:
     """Time ends no task whose old copy is the one that is seen healthy, nor one that waits for the old copy to go."""
-    return task.purge_mode != "Directly" and not is_seen_healthy(work, cluster, task.replicas or 0)
+    waits = task.purge_mode == "Directly" and work is not None
+    return not waits and not is_seen_healthy(work, cluster, task.replicas or 0)
 
 
 def _is_finished(task: GracefulEvictionTask, *, healthy: bool, is_late: bool) -> bool:

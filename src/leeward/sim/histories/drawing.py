@@ -75,6 +75,7 @@ class Drawing:
         self._apps = [f"app{number}" for number in range(1, self._draw.choice((1, 1, 2, 2, 3)) + 1)]
         self._crises: list[float] = []
         self._configs = {app for app in self._apps if self._draw.random() < 0.15}
+        self._large: set[str] = set()
 
     def history(self) -> History:
         faults = [self._fault() for _ in range(self._draw.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
@@ -109,6 +110,8 @@ class Drawing:
         heeds_room = plan.division in ("Dynamic", "Aggregated") and app not in self._configs
         cpu = self._draw.choice((1, LARGE_CPU)) if heeds_room else 1
         most = LARGE_REPLICAS_OF_A_MEMBER * len(plan.clusters) - 1
+        if cpu == LARGE_CPU:
+            self._large.add(app)
         return Deploy(
             at=self._at(FIRST_DEPLOY, LAST_DEPLOY),
             app=app,
@@ -144,19 +147,20 @@ class Drawing:
             Scale(at=at, app=app, replicas=self._draw.randrange(0, 8)),
             Scale(at=at, app=app, replicas=self._draw.randrange(1, 8)),
             Release(at=at, app=app, version=self._draw.randrange(2, 9)),
-            Replan(at=at, app=app, plan=self._plan()),
+            Replan(at=at, app=app, plan=self._plan(heeds_room=app in self._large)),
             Withdraw(at=at, app=app),
             Recreate(at=at, app=app, replicas=self._draw.randrange(1, 6)),
             RecreatePolicy(at=at, app=app),
             Rebalance(at=at, app=app),
         )
 
-    def _plan(self) -> Plan:
+    def _plan(self, *, heeds_room: bool = False) -> Plan:
+        """`heeds_room`: replicas go only where there is room, so that they run in the end."""
         names = sorted(self._members)
         size = self._draw.randint(min(2, len(names)), len(names))
         clusters = tuple(sorted(self._draw.sample(names, size)))
         divisions: Sequence[Division] = ("Duplicated", "Static", "Static", "Dynamic", "Aggregated")
-        division = self._draw.choice(divisions)
+        division = self._draw.choice(divisions[-2:] if heeds_room else divisions)
         least = self._draw.randint(1, size)
         return Plan(
             division=division,
