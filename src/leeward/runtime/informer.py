@@ -2,6 +2,10 @@
 
 The cache is what the server said last, never more: a failing request changes nothing in it, so an absence in a
 synced cache is a fact and an outage is not (Holds: S5). `remember` lets a controller read its own writes at once.
+
+A server that could not be reached for a while may come back with other contents (restored from a backup, or made
+anew), whose versions may have passed the last known one by then. So it is listed again, where one that only broke a
+stream is followed from where it was. client-go trusts the version in both cases.
 """
 
 import asyncio
@@ -13,7 +17,7 @@ from typing import Generic, TypeVar
 from leeward.api.resource import Resource
 from leeward.client import Client, Expired, NotFound, Unreachable, WatchEvent, WorldError
 from leeward.loop.randomness import Randomness
-from leeward.runtime.identity import Key, key_of, version_of
+from leeward.runtime.identity import Key, key_of, uid_of, version_of
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -36,6 +40,7 @@ class Informer(Generic[T]):
         self._by_namespace: dict[str, dict[Key, T]] = {}
         self._listed = False
         self._version = 0
+        self._misses = 0
         self._handlers: list[Callable[[T | None, T | None], None]] = []
         self._synced = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -87,12 +92,16 @@ class Informer(Generic[T]):
             try:
                 if not self._listed:
                     await self._list()
-                if await self._watch():
+                told = await self._watch()
+                self._misses = 0
+                if told:
                     continue
             except (Expired, NotFound) as error:
                 self._listed = False
                 log.debug("must list %s again: %s", self.resource.plural, error)
             except Unreachable as error:
+                self._misses += 1
+                self._listed = self._listed and self._misses == 1
                 log.debug("cannot follow %s: %s", self.resource.plural, error)
             except WorldError as error:
                 log.warning("cannot follow %s: %s", self.resource.plural, error)
@@ -117,12 +126,13 @@ class Informer(Generic[T]):
         from a backup, or another one) nothing of what was known counts."""
         restored = listed_at < self._version
         for key, obj in list(self._objects.items()):
-            if restored or (key not in found and version_of(obj) <= listed_at):
+            if restored or (version_of(obj) <= listed_at and not _is_later(found.get(key), obj)):
                 self._remove(key)
         for obj in found.values():
             self._put(obj)
         self._version = listed_at
         self._listed = True
+        self._misses = 0
         self._synced.set()
 
     async def _watch(self) -> bool:
@@ -132,6 +142,7 @@ class Informer(Generic[T]):
         async with aclosing(events):
             async for event in events:
                 told = True
+                self._misses = 0
                 self._retry_seconds = FIRST_RETRY_SECONDS
                 self._take(event)
         return told
@@ -184,3 +195,8 @@ class Informer(Generic[T]):
         with suppress(TimeoutError):
             async with asyncio.timeout(delay):
                 await self._hurry.wait()
+
+
+def _is_later(found: object | None, known: object) -> bool:
+    """Whether what is found is what was known, or a later state of it, and not an earlier one or another object."""
+    return found is not None and uid_of(found) == uid_of(known) and version_of(found) >= version_of(known)

@@ -75,8 +75,8 @@ class ScriptedTransport:
     """Answers requests and watches with what is next in the script; then it says nothing any more."""
 
     answers: Sequence[Response | Exception] = ()
-    watches: Sequence[Sequence[bytes | float]] = ()
-    """Lines of a watch, with pauses in seconds between them."""
+    watches: Sequence[Sequence[bytes | float | Exception]] = ()
+    """Lines of a watch, with pauses in seconds between them, and what ends it."""
     answer_seconds: float = 0.0
     requests: list[Request] = field(default_factory=list[Request])
     asked_at: list[float] = field(default_factory=list[float])
@@ -105,10 +105,12 @@ class ScriptedTransport:
         self.requests.clear()
 
 
-async def _lines(script: Sequence[bytes | float]) -> AsyncGenerator[bytes, None]:
+async def _lines(script: Sequence[bytes | float | Exception]) -> AsyncGenerator[bytes, None]:
     for line in script:
         if isinstance(line, bytes):
             yield line
+        elif isinstance(line, Exception):
+            raise line
         else:
             await asyncio.sleep(line)
 
@@ -121,8 +123,8 @@ def frame(event_type: str, body: object) -> bytes:
     return json.dumps({"type": event_type, "object": body}).encode()
 
 
-def config_map(name: str, version: int) -> dict[str, Any]:
-    return {"metadata": {"name": name, "namespace": "default", "resourceVersion": str(version)}}
+def config_map(name: str, version: int, uid: str = "") -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "default", "resourceVersion": str(version), "uid": uid}}
 
 
 def config_maps(version: int, *items: dict[str, Any]) -> Response:

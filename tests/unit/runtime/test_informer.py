@@ -175,6 +175,31 @@ def test_a_server_whose_versions_ran_backwards_is_believed_anew(too_large: objec
     assert found.metadata.resource_version == "31"
 
 
+def test_a_server_that_was_away_is_listed_again_for_its_versions_may_have_overtaken_the_known_one() -> None:
+    """It came back with other contents: a is gone, b is another one, and c is an earlier state of what c was."""
+    before = [config_map("a", 800), config_map("b", 850, uid="first"), config_map("c", 890)]
+    after = [config_map("b", 840, uid="second"), config_map("c", 880)]
+    transport = ScriptedTransport(
+        answers=[config_maps(900, *before), config_maps(950, *after)],
+        watches=[[Unreachable("connection reset")], [Unreachable("connection refused")], [1e6]],
+    )
+    informer = follow(transport)
+    assert {obj.name: (obj.metadata.uid, obj.metadata.resource_version) for obj in informer.list()} == {
+        "b": ("second", "840"),
+        "c": ("", "880"),
+    }
+
+
+def test_a_server_that_only_broke_the_stream_is_followed_from_where_it_was() -> None:
+    broken = [frame("MODIFIED", config_map("a", 11)), Unreachable("connection reset")]
+    transport = ScriptedTransport(
+        answers=[config_maps(10, config_map("a", 9))],
+        watches=[broken, [frame("MODIFIED", config_map("a", 12)), 30, Unreachable("connection reset")], [1e6]],
+    )
+    follow(transport)
+    assert [request.query.get("resourceVersion") for request in transport.requests[1:]] == ["10", "11", "12"]
+
+
 @pytest.mark.parametrize(
     "nonsense",
     [
