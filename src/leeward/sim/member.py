@@ -104,7 +104,7 @@ class SimulatedMember:
     async def stop_apiserver(self) -> None:
         self.place.take_away()
         if self._processes is not None:
-            await self._processes.close()
+            await self._world.ended(self.life, self._processes.close())
             self._processes = None
 
     def crash_apiserver(self) -> None:
@@ -131,7 +131,7 @@ class SimulatedMember:
 
     async def stop_agent(self) -> None:
         if self._agent is not None:
-            await self._agent.close()
+            await self._world.ended(self.agent_life, self._agent.close())
             self._agent = None
 
     def crash_agent(self) -> None:

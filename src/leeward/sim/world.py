@@ -138,6 +138,16 @@ class World:
             await asyncio.wait([task], timeout=1.0)
         await task
 
+    async def ended(self, life: Life, ending: Coroutine[Any, Any, None]) -> None:
+        """Waits until a party has ended in order; one that is killed meanwhile has ended, too."""
+        task = asyncio.get_running_loop().create_task(ending)
+        while not task.done() and not life.ended:
+            await asyncio.wait([task], timeout=1.0)
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
+
     def plane(self, client: Client, supervisor: Supervisor, clock: Clock | None = None) -> ControlPlane:
         clock = clock or self.clock
         server = Server.of(client, self.randomness, supervisor)
@@ -169,7 +179,7 @@ class World:
     async def stop_apiserver(self) -> None:
         if self._serving is not None:
             self.place.take_away()
-            await self._serving.close()
+            await self.ended(self.life, self._serving.close())
             self._serving = None
 
     def crash_apiserver(self, *, power_cut: bool = False) -> None:
@@ -209,8 +219,7 @@ class World:
     async def stop_controllers(self) -> None:
         """The controllers are gone; the API server goes on."""
         if self._manager is not None and self._controlling is not None:
-            await self._manager.close()
-            await self._controlling.close()
+            await self.ended(self.controllers_life, _close(self._manager, self._controlling))
             self._manager = self._controlling = None
 
     def crash_controllers(self) -> None:
@@ -286,3 +295,8 @@ class World:
     def _connect(self, cluster: Cluster, secret: Secret | None) -> Client:
         place = self._members[cluster.name].place
         return Client(LinkedTransport(place, ADMIN, self.link(CONTROLLERS, cluster.name)), CONTROLLERS)
+
+
+async def _close(manager: ControllerManager, supervisor: Supervisor) -> None:
+    await manager.close()
+    await supervisor.close()

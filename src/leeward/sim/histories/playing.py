@@ -245,6 +245,7 @@ class Player(logging.Handler):
             self._found(checker.look(change))
 
     def _listen(self, write: Write) -> None:
+        self._run.seconds = write.seconds
         if not write.record.key.startswith(HEARTBEATS):
             self._noise.append(write)
 
