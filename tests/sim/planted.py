@@ -4,15 +4,17 @@ with planted("drop a finalizer"):
     ...
 """
 
+import asyncio
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Manifest
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
@@ -22,6 +24,7 @@ from leeward.core.failover import graceful
 from leeward.core.failover.evidence import is_fresh, is_seen_healthy
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.manager import member_side
+from leeward.runtime.informer import Informer
 
 
 def _evict_twice() -> Any:
@@ -59,6 +62,19 @@ def _act_on_a_stale_cache() -> Any:
     return mock.patch.object(Client, "patch", blindly)
 
 
+def _know_late_of_clusters() -> Any:
+    """What is decided on is five seconds old, though nothing lies on the way."""
+    take = cast(Callable[[Informer[Any], Any], None], Informer.__dict__["_take"])
+
+    def late(self: Informer[Any], event: Any) -> None:
+        if self.resource is CLUSTERS:
+            asyncio.get_running_loop().call_later(5.0, take, self, event)
+        else:
+            take(self, event)
+
+    return mock.patch.object(Informer, "_take", late)
+
+
 def _forget_the_threshold() -> Any:
     """One probe without an answer makes a cluster dead, and one answer alive."""
     none = member_side.Thresholds(0, 0)
@@ -79,6 +95,7 @@ BUGS: Mapping[str, Callable[[], Any]] = {
     "evict twice": _evict_twice,
     "drop a finalizer": _drop_a_finalizer,
     "act on a stale cache": _act_on_a_stale_cache,
+    "know late of clusters": _know_late_of_clusters,
     "forget the threshold": _forget_the_threshold,
     "delete on an empty result": _delete_on_an_empty_result,
 }

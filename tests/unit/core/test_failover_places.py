@@ -114,6 +114,20 @@ def test_a_cluster_that_is_back_takes_in_what_found_no_place_while_it_was_barred
     assert [task.replicas for task in decision.eviction_tasks] == [1], "the rest leaves as was decided"
 
 
+def test_s3_a_part_that_stays_may_be_all_that_is_asked_for() -> None:
+    """The rest of the result was divided as if no replicas were asked for, and got targets of none."""
+    drained, back, other = cluster("a", taints=(DRAIN,)), cluster("a"), cluster("b")
+    bound = spread(DYNAMIC, {"a": 3, "b": 1})
+    partly = after(bound, decide(bound, drained, roomy(other, 1)))
+    assert replicas_by_cluster(partly.spec) == {"a": 3, "b": 2}
+    fewer = msgspec.structs.replace(partly, spec=msgspec.structs.replace(partly.spec, replicas=2))
+    decision = decide(fewer, back, roomy(other, 0))
+    assert (replicas(decision), [task.replicas for task in decision.eviction_tasks]) == ({"a": 2}, [1])
+    around = Surroundings(fleet(back, roomy(other, 0)), works({"a": 3}))
+    done = decide_placement(after(fewer, decision), around, at(400), SETTINGS)
+    assert (done.finished, replicas(done)) == (("a",), {"a": 2}), "what leaves is asked for no more"
+
+
 @given(
     held=st.lists(st.integers(1, 12), min_size=2, max_size=5),
     rooms=st.lists(st.integers(0, 8), min_size=5, max_size=5),

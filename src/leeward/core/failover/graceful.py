@@ -76,12 +76,15 @@ def assess_tasks(
 def _is_covered(
     binding: Binding, task: GracefulEvictionTask, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
 ) -> bool:
-    """Whether what replaces the old copy is seen healthy: not that part of it which stays for want of a place."""
-    others = tuple(target for target in binding.spec.clusters if target.name != task.from_cluster)
+    """Whether what replaces the old copy is seen healthy: not that part of it which stays for want of a place, unless
+    that part is all that is asked for by now."""
+    spec = binding.spec
+    others = tuple(target for target in spec.clusters if target.name != task.from_cluster)
+    targets = others or (spec.clusters if spec.is_divided else ())
     return (
-        bool(others)
+        bool(targets)
         and is_current(binding)
-        and all(is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in others)
+        and all(is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in targets)
     )
 
 

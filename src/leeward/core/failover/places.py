@@ -90,7 +90,11 @@ def place_anew(
     """
     leaving = {task.from_cluster for task in spec.graceful_eviction_tasks}
     parts = tuple(target for target in spec.clusters if spec.is_divided and target.name in leaving)
-    asked = spec if sum(target.replicas for target in parts) > spec.replicas else _without_frozen(spec, parts, ())
+    kept = sum(target.replicas for target in parts)
+    if parts and kept == spec.replicas:
+        in_order = tuple(sorted(parts, key=lambda target: target.name))
+        return Placed(in_order, binding.status.scheduler_observing_affinity_name)
+    asked = spec if kept > spec.replicas else _without_frozen(spec, parts, ())
     but = set(shunned) - {target.name for target in spec.clusters}
     result = schedule(asked, binding.status, candidates(spec, fleet, now, but))
     if but and isinstance(result, Unplaceable):

@@ -25,12 +25,15 @@ class CopiesChecker:
             yield Violation(invariant, change.seconds, f"{change.key}: {message}")
 
     def _ended(self, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
-        """Tasks that were ended, and whose copy, or part of a copy, goes."""
+        """Tasks that were ended, and whose copy, or part of a copy, goes. Where as many replicas stay there as are
+        asked for by now, what goes is nobody's."""
         before, after, kept = replicas_of(old), replicas_of(new), tasks_of(new)
         for name, task in tasks_of(old).items():
             if name in kept or self._scene.was_leaving(name) or after.get(name, -1) > before.get(name, -1):
                 continue
             if task.suppress_deletion is False or task.purge_mode == "Directly":
+                continue
+            if old.spec.is_divided and before.get(name, 0) >= old.spec.replicas:
                 continue
             others = {target: replicas for target, replicas in before.items() if target != name}
             if not covers(old, before) or not others:
