@@ -2,7 +2,18 @@
 
 import pytest
 
-from leeward.sim.histories.model import AnyStep, CutOff, Deploy, History, MemberIsUnready, MemberStops, Plan, Rejoin
+from leeward.sim.histories.model import (
+    AnyStep,
+    CutOff,
+    Deploy,
+    History,
+    MemberComesBackOld,
+    MemberIsUnready,
+    MemberStops,
+    Plan,
+    Rejoin,
+    Withdraw,
+)
 from leeward.sim.histories.playing import play
 
 BOTH = Plan(division="Duplicated", clusters=("m1", "m2"))
@@ -35,3 +46,14 @@ def test_a_pull_cluster_that_is_dead_leaves_and_takes_nothing_that_others_wrote_
     """The finalizers of its Works were taken off without naming the version that was seen (seeds 23 and 27)."""
     steps = (Deploy(at=45, app="web", plan=BOTH, replicas=2), MemberStops(at=80, lasts=90, member="m2"))
     assert plays(*steps, Rejoin(at=140, cluster="m2")) == []
+
+
+def test_what_a_member_brings_back_from_its_past_is_removed_again_once_it_is_ready() -> None:
+    """It was seen before the cluster was Ready again, when nothing is written, and never after (seed 125)."""
+    steps = (
+        Deploy(at=45, app="web", plan=BOTH, replicas=2),
+        Deploy(at=46, app="other", plan=BOTH, replicas=1),
+        MemberComesBackOld(at=80, lasts=90, member="m1"),
+        Withdraw(at=90, app="web"),
+    )
+    assert plays(*steps) == []

@@ -50,16 +50,21 @@ class ExecutionController:
         self._written: dict[tuple[str, Key], str] = {}
         self._missing_kinds: set[tuple[str, str]] = set()
         self._carried_out: dict[str, Work] = {}
+        self._returned: set[str] = set()
+        """Of these, what was seen again while the cluster was not Ready."""
 
     def start(self) -> None:
-        self._works.subscribe(self._controller.queue.add, _is_other_order)
+        self._works.subscribe(self._controller.queue.add, _is_other_order, lambda: self._returned)
         self._controller.start(self._member.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:
         work = await self._works.get(name)
         cluster = self._works.cluster
         if cluster is None or not cluster.is_ready:
+            if name in self._carried_out:
+                self._returned.add(name)
             return None
+        self._returned.discard(name)
         if work is None:
             return await self._keep_removed(name)
         if work.metadata.deletion_timestamp is not None:
@@ -173,7 +178,9 @@ class ExecutionController:
     def _remember(self, work: Work) -> None:
         self._carried_out[work.name] = work
         while len(self._carried_out) > MAX_REMEMBERED:
-            del self._carried_out[next(iter(self._carried_out))]
+            oldest = next(iter(self._carried_out))
+            del self._carried_out[oldest]
+            self._returned.discard(oldest)
 
     async def _remove_objects(self, work: Work) -> bool:
         """Returns whether any of them is, or may be, still there."""
@@ -187,6 +194,7 @@ class ExecutionController:
         except UnknownKind:
             return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
         key = key_of(manifest)
+        self._backlinks.follow(resource)
         self._written.pop((resource.group_resource, key), None)
         try:
             observed = await client.get(resource, key.name, key.namespace)

@@ -4,7 +4,7 @@ Their names come into a queue when the Work changes, when the cluster becomes Re
 changes or deletes what was applied from them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from leeward.api.cluster import Cluster
@@ -31,8 +31,16 @@ class MemberWorks:
     def backlinks(self, add: Callable[[str], None]) -> Backlinks:
         return Backlinks(self._member, self.space, add)
 
-    def subscribe(self, add: Callable[[str], None], matters: Callable[[Work | None, Work], bool]) -> None:
-        """Adds names until the member's supervisor is closed; of changes, those that matter."""
+    def subscribe(
+        self,
+        add: Callable[[str], None],
+        matters: Callable[[Work | None, Work], bool],
+        waiting: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
+        """Adds names until the member's supervisor is closed; of changes, those that matter.
+
+        When the cluster becomes Ready these are all of its Works, and those names that are `waiting` for it.
+        """
 
         def work_changed(old: Work | None, new: Work | None) -> None:
             if new is not None and new.namespace == self.space and matters(old, new):
@@ -42,8 +50,8 @@ class MemberWorks:
             if new is None or new.name != self._member.name or not new.is_ready or (old is not None and old.is_ready):
                 return
             self._member.server.informers.hurry()
-            for work in self._works.list(self.space):
-                add(work.name)
+            for name in [work.name for work in self._works.list(self.space)] + list(waiting()):
+                add(name)
 
         self._member.supervisor.on_close(self._works.on_change(work_changed))
         self._member.supervisor.on_close(self._clusters.on_change(cluster_changed))

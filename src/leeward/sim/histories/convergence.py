@@ -15,7 +15,7 @@ from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, replicas_of
 from leeward.sim.histories.manifests import NAMESPACE
-from leeward.sim.histories.truth import HOME, TEMPLATES, Change, Truth, is_execution_space
+from leeward.sim.histories.truth import TEMPLATES, Change, Truth, is_execution_space
 
 POLICIES = "/policy.karmada.io/propagationpolicies/"
 KINDS = {"Deployment": TEMPLATES[0], "ConfigMap": TEMPLATES[1]}
@@ -28,8 +28,8 @@ def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str
     for key, binding in truth.bindings.items():
         problems += [f"{key}: {problem}" for problem in _binding(truth, key, binding)]
     for name in members:
-        if name not in scene.restored and name not in forsaken:
-            problems += _left_over(truth, name)
+        if name not in forsaken:
+            problems += _left_over(scene, name)
     return problems
 
 
@@ -139,12 +139,13 @@ def _works(truth: Truth) -> Iterator[str]:
             yield f"the Work {key} is left over: its binding {owner} is gone"
 
 
-def _left_over(truth: Truth, member: str) -> Iterator[str]:
-    """Objects in a member that say they were made from a Work that is not there."""
+def _left_over(scene: Scene, member: str) -> Iterator[str]:
+    """Objects in a member that say they were made from a Work that is not there, and that somebody must remember."""
+    there = scene.truth.works
     for prefix in TEMPLATES:
-        for key, copy in truth.of(prefix, member).items():
+        for key, copy in scene.truth.of(prefix, member).items():
             annotations = annotations_of(copy)
             name = annotations.get(WORK_NAME_ANNOTATION)
             work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), name or "")
-            if name is not None and truth.of("/work.karmada.io/works/", HOME).get(work) is None:
+            if name is not None and work not in there and not scene.is_forgotten(member, work):
                 yield f"{key} in {member} is left over: its Work {work} is gone"

@@ -38,6 +38,8 @@ class MembersChecker:
         work: Work | None = change.new
         if work is None or work.metadata.deletion_timestamp is not None:
             self._wanted_since.pop(change.key, None)
+            if work is None:
+                self._scene.ended_at[change.key] = change.seconds
         else:
             self._wanted_since.setdefault(change.key, change.seconds)
 

@@ -1,13 +1,23 @@
 """What all checkers look at, what they say, and what a history excuses."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.manager.timing import Timing
+from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS, Lateness, lateness_of, undisturbed
-from leeward.sim.histories.model import ClockIsWrong, History, MemberComesBackOld, MemberLies
+from leeward.sim.histories.model import (
+    ClockIsWrong,
+    ControllersAreKilled,
+    History,
+    MemberComesBackOld,
+    MemberLies,
+    Rejoin,
+    TwoLeaders,
+)
 from leeward.sim.histories.truth import Truth
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -30,10 +40,10 @@ class Violation:
 class Scene:
     """`lateness`: when what is true must be known, beyond what the controllers' own periods explain.
 
-    `skew_seconds`: how wrong clocks can be. `liars`: members whose words are false. `restored`: members that come back
-    with what they once held; nobody knows of objects in them whose Work is gone (docs/simulator.md). `pulling`:
-    members with an agent. `calm`: members that nothing is ever wrong with. `evictions_per_second`: 0 without a limit.
-    `touched`: what users changed in members by hand, as (member, plural, name).
+    `skew_seconds`: how wrong clocks can be. `liars`: members whose words are false. `forgotten`: until when Works have
+    ended that nobody remembers, by members that come back with what they once held. `pulling`: members with an agent.
+    `calm`: members that nothing is ever wrong with. `evictions_per_second`: 0 without a limit. `touched`: what users
+    changed in members by hand, as (member, plural, name).
     """
 
     truth: Truth
@@ -41,17 +51,23 @@ class Scene:
     lateness: Lateness
     skew_seconds: float = 0.0
     liars: frozenset[str] = frozenset()
-    restored: frozenset[str] = frozenset()
+    forgotten: Mapping[str, float] = field(default_factory=dict[str, float])
     pulling: frozenset[str] = frozenset()
     calm: frozenset[str] = frozenset()
     evictions_per_second: float = 0.0
     touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
     """When the Cluster of this name was last seen being deleted or absent."""
+    ended_at: dict[Key, float] = field(default_factory=dict[Key, float])
+    """When the Work of this name was gone."""
 
     def must_know(self, since: float, *who: str) -> bool:
         """Whether all of them, the controllers where nobody is named, must know by now what became true at `since`."""
         return self.truth.now() > self.lateness.due(since, *(who or (CONTROLLERS,)))
+
+    def is_forgotten(self, member: str, work: Key) -> bool:
+        """Whether nobody can know that what the member has brought back of a Work was removed already."""
+        return member in self.forgotten and self.ended_at.get(work, float("-inf")) <= self.forgotten[member]
 
     def evidence_since(self, name: str) -> float:
         """From when health may be that a decision rests on: a member that died is still Ready for a while."""
@@ -69,6 +85,18 @@ class Scene:
         if cluster is None or cluster.is_being_deleted:
             return True
         return name in self.gone_since and not self.must_know(self.gone_since[name])
+
+
+def _forgotten(history: History, member: str) -> float:
+    """Those who work in a member remember what they have removed there for as long as they live (L3).
+
+    An agent stops with its member; the controllers work in a Push member until they end, or it leaves.
+    """
+    if dict(history.members).get(member) == "Pull":
+        return float("inf")
+    ends = [step.ends_at for step in history.steps if isinstance(step, ControllersAreKilled | TwoLeaders)]
+    leaves = any(isinstance(step, Rejoin) and step.cluster == member for step in history.steps)
+    return float("inf") if leaves else max(ends, default=float("-inf"))
 
 
 def tasks_of(binding: ResourceBinding) -> dict[str, GracefulEvictionTask]:
@@ -100,7 +128,9 @@ def scene_of(history: History, timing: Timing, truth: Truth) -> Scene:
         lateness_of(history),
         skew_seconds=max([abs(step.seconds) for step in steps if isinstance(step, ClockIsWrong)], default=0.0),
         liars=frozenset(step.member for step in steps if isinstance(step, MemberLies)),
-        restored=frozenset(step.member for step in steps if isinstance(step, MemberComesBackOld)),
+        forgotten={
+            step.member: _forgotten(history, step.member) for step in steps if isinstance(step, MemberComesBackOld)
+        },
         pulling=frozenset(name for name, mode in history.members if mode == "Pull"),
         calm=undisturbed(history),
         evictions_per_second=history.evictions_per_second,
