@@ -5,6 +5,8 @@ from typing import Any
 
 from leeward.api.meta import Manifest, format_micro_time, parse_time
 from leeward.api.status import Problem
+from leeward.apiserver.kinds.names import dns_subdomain, path_segment
+from leeward.apiserver.kinds.pod_rules.texts import named, one_of
 from leeward.apiserver.values import entries, grown, section
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
@@ -25,30 +27,47 @@ def default_binding(manifest: Manifest) -> None:
 def validate_binding(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     role = section(manifest, "roleRef")
     kinds = _ROLE_KINDS if manifest["kind"] == "RoleBinding" else _ROLE_KINDS[1:]
-    problems: list[Problem] = []
+    problems = list(one_of(role.get("apiGroup") or RBAC_GROUP, (RBAC_GROUP,), "roleRef.apiGroup"))
     if role.get("kind") not in kinds:
         problems.append(Problem.not_supported("roleRef.kind", role.get("kind", ""), kinds))
     if not role.get("name"):
         problems.append(Problem.required("roleRef.name"))
+    namespaced = manifest["kind"] == "RoleBinding"
     for index, subject in enumerate(entries(manifest, "subjects")):
-        if subject.get("kind") not in _SUBJECT_KINDS:
-            field = f"subjects[{index}].kind"
-            problems.append(Problem.not_supported(field, subject.get("kind", ""), _SUBJECT_KINDS))
-        if not subject.get("name"):
-            problems.append(Problem.required(f"subjects[{index}].name"))
+        problems += _subject_problems(subject, f"subjects[{index}]", namespaced)
     if old is not None and role != old.get("roleRef"):
         shown = {"APIGroup": role.get("apiGroup", ""), "Kind": role.get("kind", ""), "Name": role.get("name", "")}
         problems.append(Problem.invalid("roleRef", shown, "cannot change roleRef"))
     return problems
 
 
+def _subject_problems(subject: Mapping[str, Any], path: str, namespaced: bool) -> Iterator[Problem]:
+    name, kind, group = subject.get("name", ""), subject.get("kind", ""), subject.get("apiGroup", "")
+    if not name:
+        yield Problem.required(f"{path}.name")
+    match kind:
+        case "ServiceAccount":
+            yield from named(dns_subdomain, name, f"{path}.name") if name else ()
+            yield from one_of(group, ("",), f"{path}.apiGroup")
+            if not subject.get("namespace") and not namespaced:
+                yield Problem.required(f"{path}.namespace")
+        case "User" | "Group":
+            yield from one_of(group, (RBAC_GROUP,), f"{path}.apiGroup")
+        case _:
+            yield Problem.not_supported(f"{path}.kind", kind, _SUBJECT_KINDS)
+
+
 def validate_role(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     del old
     rules = entries(manifest, "rules")
     namespaced = manifest["kind"] == "Role"
-    return [
+    problems = [
         problem for index, rule in enumerate(rules) for problem in _rule_problems(rule, f"rules[{index}]", namespaced)
     ]
+    if "aggregationRule" in manifest and not section(manifest, "aggregationRule").get("clusterRoleSelectors"):
+        said = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        problems.append(Problem.required("aggregationRule.clusterRoleSelectors", said))
+    return problems
 
 
 def _rule_problems(rule: Mapping[str, Any], path: str, namespaced: bool) -> Iterator[Problem]:
@@ -58,6 +77,9 @@ def _rule_problems(rule: Mapping[str, Any], path: str, namespaced: bool) -> Iter
     if urls:
         if namespaced:
             said = "namespaced rules cannot apply to non-resource URLs"
+            yield Problem.invalid(f"{path}.nonResourceURLs", urls, said)
+        if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
+            said = "rules cannot apply to both regular resources and non-resource URLs"
             yield Problem.invalid(f"{path}.nonResourceURLs", urls, said)
         return
     if not rule.get("apiGroups"):
@@ -168,11 +190,14 @@ def validate_autoscaler(manifest: Manifest, old: Manifest | None) -> list[Proble
         problems.append(Problem.invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
     if most < 1:
         problems.append(Problem.invalid("spec.maxReplicas", most, "must be greater than 0"))
-    elif most < least:
+    if most < least:
         problems.append(Problem.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
     for field in ("kind", "name"):
-        if not section(spec, "scaleTargetRef").get(field):
+        text = section(spec, "scaleTargetRef").get(field)
+        if not text:
             problems.append(Problem.required(f"spec.scaleTargetRef.{field}"))
+        else:
+            problems += named(path_segment, text, f"spec.scaleTargetRef.{field}")
     return problems
 
 

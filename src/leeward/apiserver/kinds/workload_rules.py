@@ -104,7 +104,7 @@ def validate_job(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     spec = section(manifest, "spec")
     problems = list(_job_problems(spec, "spec"))
     if old is not None:
-        for field in ("selector", "template", "completionMode"):
+        for field in ("completions", "selector", "template", "completionMode"):
             if spec.get(field) != old["spec"].get(field):
                 problems.append(Problem.invalid(f"spec.{field}", spec.get(field), "field is immutable"))
     return problems
@@ -129,7 +129,10 @@ def _job_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
     fields = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
     yield from _counts(spec, fields, path)
     selector, template, where = spec.get("selector"), section(spec, "template"), f"{path}.template"
-    if selector is not None:
+    if selector is None:
+        if spec.get("manualSelector"):
+            yield Problem.required(f"{path}.selector")
+    else:
         faults = list(selector_problems(selector, f"{path}.selector"))
         yield from faults
         labels = section(section(template, "metadata"), "labels")

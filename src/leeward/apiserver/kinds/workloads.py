@@ -48,6 +48,7 @@ def default_replication_controller(manifest: Manifest) -> None:
     labels = spec["template"]["metadata"].get("labels")
     if labels and not spec.get("selector"):
         spec["selector"] = dict(labels)
+    _labelled_as_its_pods(manifest)
     manifest.setdefault("status", {"replicas": 0})
 
 
@@ -98,6 +99,7 @@ def complete_job(manifest: Manifest) -> None:
         labels = {"controller-uid": uid, "job-name": name, "batch.kubernetes.io/job-name": name, **own}
         template = spec["template"]["metadata"]
         template["labels"] = {**section(template, "labels"), **labels}
+    _labelled_as_its_pods(manifest)
 
 
 def _default_job_spec(spec: dict[str, Any]) -> None:
@@ -112,6 +114,13 @@ def _default_job_spec(spec: dict[str, Any]) -> None:
     spec.setdefault("podReplacementPolicy", "TerminatingOrFailed")
     if not spec["manualSelector"]:
         del spec["manualSelector"]
+
+
+def _labelled_as_its_pods(manifest: Manifest) -> None:
+    """Where it has no labels of its own."""
+    metadata, labels = manifest["metadata"], section(manifest["spec"]["template"]["metadata"], "labels")
+    if labels and not metadata.get("labels"):
+        metadata["labels"] = dict(labels)
 
 
 def default_cron_job(manifest: Manifest) -> None:

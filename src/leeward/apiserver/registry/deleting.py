@@ -36,6 +36,7 @@ _GROUP, _KIND = "meta.k8s.io", "DeleteOptions"
 _SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _PODS = "//pods/"
 _NAMESPACES = "//namespaces/"
+_IMMORTAL = ("default", "kube-public", "kube-system")
 
 
 class _Preconditions(msgspec.Struct, rename="camel", gc=False):
@@ -154,6 +155,7 @@ class Deleter:
 
     async def _delete_once(self, kind: Kind, key: str, record: Record, options: DeleteOptions, user: User) -> Written:
         old = decode_stored(kind, record.value)
+        _check_immortal(kind, old)
         _check_preconditions(kind, old, options)
         namespace = old["metadata"].get("namespace", "")
         review = AdmissionReview("DELETE", kind, namespace, old, old, user, options.dry_run)
@@ -216,6 +218,12 @@ def _grace(kind: Kind, old: ReadOnlyManifest, asked: int | None) -> int:
     if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
         return 0
     return max(asked, 0) if asked is not None else cast(int, spec.get("terminationGracePeriodSeconds", 30))
+
+
+def _check_immortal(kind: Kind, old: ReadOnlyManifest) -> None:
+    name = old["metadata"]["name"]
+    if kind.prefix == _NAMESPACES and name in _IMMORTAL:
+        raise refusals.forbidden("", kind.plural, name, "this namespace may not be deleted")
 
 
 def _check_preconditions(kind: Kind, old: ReadOnlyManifest, options: DeleteOptions) -> None:

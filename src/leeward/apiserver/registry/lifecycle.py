@@ -11,6 +11,8 @@ from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.values import section
 
+_NAMESPACES = "//namespaces/"
+
 MAX_GENERATED_PREFIX = 58
 _SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 _STATUS_WRITES_METADATA = ("annotations", "finalizers", "ownerReferences")
@@ -50,6 +52,8 @@ def stamp_changed(kind: Kind, old: ReadOnlyManifest, new: Manifest, *, counts: b
 
 def only_spec(kind: Kind, old: ReadOnlyManifest, new: Manifest) -> Manifest:
     """What an update of the object itself may change: all but its status, if that has its own subresource."""
+    if kind.prefix == _NAMESPACES:
+        new = {**new, "spec": old.get("spec") or {}}
     if not kind.status:
         return new
     kept = {key: value for key, value in new.items() if key != "status"}

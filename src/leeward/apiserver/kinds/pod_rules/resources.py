@@ -50,10 +50,15 @@ def _name_problems(name: str, path: str) -> Iterator[Problem]:
         yield from faults
         return
     if "/" not in name:
-        if name not in _STANDARD and not name.startswith(_HUGE_PAGES):
+        if not is_standard(name):
             yield Problem.invalid(path, name, "must be a standard resource type or fully qualified")
         if name not in _OF_CONTAINERS and not name.startswith(_HUGE_PAGES):
             yield Problem.invalid(path, name, "must be a standard resource for containers")
+
+
+def is_standard(name: str) -> bool:
+    """Whether it is a resource, or a count, that Kubernetes itself knows."""
+    return name in _STANDARD or name.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
 
 
 def _is_native(name: str) -> bool:

@@ -81,6 +81,16 @@ def is_address(text: str) -> bool:
     return True
 
 
+def network(text: str, path: str) -> Iterator[Problem]:
+    try:
+        ipaddress.ip_network(text, strict=False)
+        valid = "/" in text
+    except ValueError:
+        valid = False
+    if not valid:
+        yield Problem.invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+
+
 def mode(bits: int | None, path: str) -> Iterator[Problem]:
     if bits is not None and not 0 <= bits <= 0o777:
         yield Problem.invalid(path, bits, "must be a number between 0 and 0777 (octal), both inclusive")

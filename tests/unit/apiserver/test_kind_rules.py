@@ -1,0 +1,269 @@
+"""What each kind refuses, with the field and the reason."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from leeward.api.meta import Manifest
+from leeward.apiserver.kinds.builtin import BUILT_IN
+from leeward.apiserver.kinds.kind import Kind
+from tests.api_world import ApiWorld, tell
+
+RBAC = "rbac.authorization.k8s.io"
+VIEW = {"kind": "ClusterRole", "name": "view"}
+
+
+def kind_of(name: str) -> Kind:
+    return next(kind for kind in BUILT_IN if kind.kind == name)
+
+
+def told(kind: Kind, manifest: Manifest, old: Manifest | None = None) -> list[str]:
+    manifest = {"kind": kind.kind, "metadata": {"name": "a", "namespace": "default"}, **copy.deepcopy(manifest)}
+    kind.default(manifest)
+    return [str(problem) for problem in kind.validate(manifest, old)]
+
+
+def service(**spec: Any) -> Manifest:
+    return {"spec": {"ports": [{"port": 80}], **spec}}
+
+
+def ingress(**path: Any) -> Manifest:
+    backend = {"service": {"name": "s", "port": {"number": 80}}}
+    return {"spec": {"rules": [{"http": {"paths": [{"backend": backend, **path}]}}]}}
+
+
+REFUSED: list[tuple[str, Manifest, str]] = [
+    ("Namespace", {"spec": {"finalizers": ["x"]}}, 'spec.finalizers: Invalid value: "x": name is neither a standard'),
+    (
+        "Service",
+        service(clusterIP="None", type="NodePort"),
+        'spec.clusterIPs[0]: Invalid value: "None": may not be set to',
+    ),
+    ("Service", service(type="ExternalName", externalName="A_"), 'spec.externalName: Invalid value: "A_": a lowercase'),
+    (
+        "Service",
+        service(externalIPs=["127.0.0.1"]),
+        'spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the',
+    ),
+    (
+        "Service",
+        service(externalIPs=["0.0.0.0"]),
+        'spec.externalIPs[0]: Invalid value: "0.0.0.0": may not be unspecified',
+    ),
+    (
+        "Service",
+        service(loadBalancerSourceRanges=["x"]),
+        "spec.LoadBalancerSourceRanges: Forbidden: may only be used when",
+    ),
+    (
+        "Service",
+        service(type="LoadBalancer", loadBalancerSourceRanges=["x"]),
+        'spec.LoadBalancerSourceRanges[0]: Invalid value: "x": must be a valid CIDR value',
+    ),
+    (
+        "Service",
+        service(type="NodePort", externalTrafficPolicy="X"),
+        'spec.externalTrafficPolicy: Unsupported value: "X"',
+    ),
+    (
+        "Service",
+        service(healthCheckNodePort=30000),
+        "spec.healthCheckNodePort: Invalid value: 30000: may only be set when",
+    ),
+    (
+        "Service",
+        service(sessionAffinity="ClientIP", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 0}}),
+        "spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 0: must be greater than 0",
+    ),
+    (
+        "Service",
+        service(ports=[{"name": "a", "port": 80}, {"name": "b", "port": 80}]),
+        'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,',
+    ),
+    ("Node", {"spec": {"taints": [{"key": "a", "effect": "X"}]}}, 'metadata.taints[0].effect: Unsupported value: "X"'),
+    (
+        "Node",
+        {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}] * 2}},
+        'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"","Effect":"NoSchedule","TimeAdded":null}: taints',
+    ),
+    ("Node", {"spec": {"podCIDR": "x"}}, 'spec.podCIDRs[0]: Invalid value: "x": must be a valid CIDR value'),
+    ("PersistentVolume", {"spec": {}}, "spec.accessModes: Required value"),
+    (
+        "PersistentVolume",
+        {"spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}},
+        "spec: Required value: must specify a volume type",
+    ),
+    ("PersistentVolumeClaim", {"spec": {}}, "spec.accessModes: Required value: at least 1 access mode is required"),
+    (
+        "PersistentVolumeClaim",
+        {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "0"}}}},
+        'spec.resources[storage]: Invalid value: "0": must be greater than zero',
+    ),
+    (
+        "ResourceQuota",
+        {"spec": {"hard": {"pods": "-1"}}},
+        'spec.hard[pods]: Invalid value: "-1": must be greater than or',
+    ),
+    (
+        "ResourceQuota",
+        {"spec": {"hard": {"foo": "1"}}},
+        'spec.hard[foo]: Invalid value: "foo": must be a standard resource',
+    ),
+    ("ResourceQuota", {"spec": {"scopes": ["X"]}}, 'spec.scopes: Invalid value: ["X"]: unsupported scope'),
+    ("LimitRange", {"spec": {"limits": [{}]}}, 'spec.limits[0].type: Invalid value: "": name part must be non-empty'),
+    (
+        "LimitRange",
+        {"spec": {"limits": [{"type": "Container", "max": {"cpu": "1"}, "min": {"cpu": "2"}}]}},
+        'spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1',
+    ),
+    (
+        "LimitRange",
+        {"spec": {"limits": [{"type": "Pod", "default": {"cpu": "1"}}]}},
+        "spec.limits[0].default: Forbidden",
+    ),
+    ("Endpoints", {"subsets": [{}]}, "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"),
+    (
+        "Endpoints",
+        {"subsets": [{"addresses": [{"ip": "x"}]}]},
+        'subsets[0].addresses[0].ip: Invalid value: "x": must be a',
+    ),
+    ("Ingress", {"spec": {}}, "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"),
+    (
+        "Ingress",
+        ingress(path="x", pathType="Prefix"),
+        'spec.rules[0].http.paths[0].path: Invalid value: "x": must be an',
+    ),
+    ("Ingress", ingress(path="/x"), "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified"),
+    (
+        "Ingress",
+        {"spec": {"defaultBackend": {}}},
+        'spec.defaultBackend: Invalid value: "": resource or service backend is',
+    ),
+    (
+        "Ingress",
+        {"spec": {"defaultBackend": {"service": {"name": "s"}}}},
+        "spec.defaultBackend: Required value: port name or number is required",
+    ),
+    (
+        "NetworkPolicy",
+        {"spec": {"policyTypes": ["X"]}},
+        'spec.policyTypes[0]: Unsupported value: "X": supported values',
+    ),
+    (
+        "NetworkPolicy",
+        {"spec": {"ingress": [{"from": [{}]}]}},
+        "spec.ingress[0].from[0]: Required value: must specify a",
+    ),
+    (
+        "NetworkPolicy",
+        {"spec": {"egress": [{"to": [{"ipBlock": {"cidr": "x"}}]}]}},
+        'spec.egress[0].to[0].ipBlock.cidr: Invalid value: "x": must be a valid CIDR value',
+    ),
+    (
+        "NetworkPolicy",
+        {"spec": {"ingress": [{"ports": [{"port": 0}]}]}},
+        "spec.ingress[0].ports[0].port: Invalid value: 0",
+    ),
+    ("StorageClass", {}, "provisioner: Required value"),
+    (
+        "StorageClass",
+        {"provisioner": "x", "reclaimPolicy": "X"},
+        'reclaimPolicy: Unsupported value: "X": supported values',
+    ),
+    (
+        "PriorityClass",
+        {"value": 2_000_000_000},
+        "value: Forbidden: maximum allowed value of a user defined priority is",
+    ),
+    (
+        "PriorityClass",
+        {"metadata": {"name": "system-x"}},
+        "metadata.name: Forbidden: priority class names with 'system-'",
+    ),
+    (
+        "ClusterRole",
+        {"rules": [{"nonResourceURLs": ["/x"], "resources": ["pods"], "verbs": ["get"]}]},
+        "rules[0].nonRes",
+    ),
+    ("ClusterRole", {"aggregationRule": {}}, "aggregationRule.clusterRoleSelectors: Required value: at least one"),
+    (
+        "ClusterRoleBinding",
+        {"roleRef": VIEW, "subjects": [{"kind": "ServiceAccount", "name": "s"}]},
+        "subjects[0].namespace: Required value",
+    ),
+    (
+        "ClusterRoleBinding",
+        {"roleRef": VIEW, "subjects": [{"kind": "Group", "name": "g", "apiGroup": "x"}]},
+        f'subjects[0].apiGroup: Unsupported value: "x": supported values: "{RBAC}"',
+    ),
+    ("ClusterRoleBinding", {"roleRef": {**VIEW, "apiGroup": "x"}}, 'roleRef.apiGroup: Unsupported value: "x"'),
+    (
+        "HorizontalPodAutoscaler",
+        {"spec": {"scaleTargetRef": {"kind": "a/b", "name": "c"}, "maxReplicas": 1}},
+        "spec.scaleTargetRef.kind: Invalid value: \"a/b\": may not contain '/'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "manifest", "said"), REFUSED)
+def test_what_cannot_be_is_refused_by_its_field(kind: str, manifest: Manifest, said: str) -> None:
+    assert told(kind_of(kind), manifest)[0].startswith(said)
+
+
+ACCEPTED: list[tuple[str, Manifest]] = [
+    ("Service", service(sessionAffinity="ClientIP")),
+    ("Service", service(type="LoadBalancer", loadBalancerSourceRanges=[" 10.0.0.0/8"])),
+    ("Node", {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]}}),
+    ("ResourceQuota", {"spec": {"hard": {"requests.cpu": "1", "count/jobs.batch": "5"}, "scopes": ["BestEffort"]}}),
+    ("LimitRange", {"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"cpu": "1"}}]}}),
+    ("Ingress", ingress(path="/x", pathType="Prefix")),
+    ("NetworkPolicy", {"spec": {"podSelector": {}, "ingress": [{"ports": [{"port": "http"}]}]}}),
+    ("PriorityClass", {"value": 5}),
+    (
+        "RoleBinding",
+        {"roleRef": VIEW, "subjects": [{"kind": "ServiceAccount", "name": "s"}, {"kind": "User", "name": "u"}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "manifest"), ACCEPTED)
+def test_what_people_write_is_accepted(kind: str, manifest: Manifest) -> None:
+    assert told(kind_of(kind), manifest) == []
+
+
+def test_a_claim_and_a_class_stay_what_they_are() -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeMode": "Filesystem"}
+    told_of_claim = told(kind_of("PersistentVolumeClaim"), {"spec": {**spec, "volumeMode": "Block"}}, {"spec": spec})
+    assert told_of_claim[0].startswith("spec: Forbidden: spec is immutable after creation except resources.requests")
+    grown = {**spec, "resources": {"requests": {"storage": "2Gi"}}}
+    assert told(kind_of("PersistentVolumeClaim"), {"spec": grown}, {"spec": spec}) == []
+    old = {"value": 5, "preemptionPolicy": "Never"}
+    changed = told(kind_of("PriorityClass"), {"value": 6}, old)
+    assert [text.partition(":")[0] for text in changed] == ["value", "preemptionPolicy"]
+
+
+def test_some_namespaces_stay_and_their_finalizers_are_not_for_everybody() -> None:
+    async def story(world: ApiWorld) -> None:
+        for name in ("default", "kube-system", "kube-public"):
+            await world.create("/api/v1/namespaces", {"metadata": {"name": name}})
+            refused = await world.delete(f"/api/v1/namespaces/{name}")
+            said = f'namespaces "{name}" is forbidden: this namespace may not be deleted'
+            assert (refused.code, refused.body["message"]) == (403, said)
+        patched = await world.patch("/api/v1/namespaces/default", {"spec": {"finalizers": []}})
+        assert patched.body["spec"]["finalizers"] == ["kubernetes"]
+        refused = await world.patch("/api/v1/namespaces/default/status", {"status": {"phase": "X"}})
+        assert "may only be 'Active' if `deletionTimestamp` is empty" in refused.body["message"]
+
+    tell(story)
+
+
+def test_a_job_has_the_labels_of_its_pods() -> None:
+    async def story(world: ApiWorld) -> None:
+        pods = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+        job = {"metadata": {"name": "a"}, "spec": {"template": {"spec": pods}}}
+        made = (await world.create("/apis/batch/v1/namespaces/default/jobs", job)).body
+        assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
+        assert made["metadata"]["labels"]["job-name"] == "a"
+
+    tell(story)
