@@ -29,10 +29,14 @@ ADMIN_GROUP = "system:masters"
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """What makes an answer a WebSocket: `send` gets each message of the client, `protocol` is what both agreed on."""
+    """What makes an answer a WebSocket: `send` gets each message of the client, `protocol` is what both agreed on.
+
+    With an `upgrade`, such as SPDY/3.1, it is no WebSocket but that, of which nothing is known but the bytes.
+    """
 
     send: Callable[[bytes], Awaitable[None]]
     protocol: str
+    upgrade: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from leeward.apiserver.authentication import Authenticator, BadCredential
 from leeward.apiserver.handler import Handler, StreamResponse, User, WayBack
 from leeward.apiserver.limits import MAX_BODY_BYTES
 from leeward.apiserver.refusals import status_response
+from leeward.apiserver.upgrading import pass_bytes
 from leeward.client.errors import WorldError
 from leeward.client.transport import Request, Response
 from leeward.loop.supervisor import Supervisor
@@ -103,6 +104,8 @@ class HttpFront:
         if self._runner is None:
             answer = _refusal(503, "ServiceUnavailable", "the server is stopping")
         if isinstance(answer, StreamResponse):
+            if answer.way_back is not None and answer.way_back.upgrade:
+                return await self._pass_bytes(incoming, answer, answer.way_back)
             if answer.way_back is not None:
                 return await self._converse(incoming, answer, answer.way_back)
             return await self._stream(incoming, answer)
@@ -144,6 +147,15 @@ class HttpFront:
                 raise
         finally:
             self._open.discard(until_stop)
+
+    async def _pass_bytes(
+        self, incoming: web.BaseRequest, answer: StreamResponse, way_back: WayBack
+    ) -> web.StreamResponse:
+        try:
+            return await pass_bytes(incoming, answer, way_back, self._conversations)
+        except WorldError as error:
+            log.info("%s: %s", incoming.path, error)
+            raise ConnectionResetError(str(error)) from error
 
     async def _converse(
         self, incoming: web.BaseRequest, answer: StreamResponse, way_back: WayBack

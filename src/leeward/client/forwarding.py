@@ -2,7 +2,7 @@
 
 What belongs to one connection only (RFC 9110, 7.6.1) stays behind, and so does the credential of the one who asked:
 each request goes on with the forwarder's own token. Bodies are neither decoded nor kept. WebSockets go on as messages
-of bytes (`kubectl exec`, `attach`, `port-forward`); the older SPDY does not.
+of bytes (`kubectl exec`, `attach`, `port-forward`), every other upgrade (SPDY) as the bytes that it is.
 
 Never retries, never follows a redirect.
 """
@@ -11,7 +11,7 @@ import asyncio
 import io
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import aiohttp
 from multidict import CIMultiDict
@@ -20,6 +20,7 @@ from yarl import URL
 from leeward.client.connection import Connection, ssl_context_of
 from leeward.client.http import escaped, mapped_errors
 from leeward.client.transport import Request
+from leeward.client.upgrading import upgrade
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 50.0
@@ -40,11 +41,17 @@ _OF_THE_CONNECTION = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A WebSocket: its messages, and the way to send some. `messages` must be closed, which ends it."""
+    """A WebSocket: its messages, and the way to send some. `messages` must be closed, which ends it.
+
+    With an `upgrade` it is a connection of that protocol, its messages are pieces as they come, and `headers` are what
+    the server has said of it.
+    """
 
     protocol: str
     messages: AsyncGenerator[bytes, None]
     send: Callable[[bytes], Awaitable[None]]
+    upgrade: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +76,28 @@ class Forwarder:
     async def forward(self, request: Request) -> Forwarded | Conversation:
         """Returns when the answer begins. Raises: Unreachable, Untrusted.
 
-        Who asks for a WebSocket gets one; where the server does not agree, the answer says why.
+        Who asks for a WebSocket or another upgrade gets one; where the server does not agree, the answer says why.
         """
         what = f"{request.method} {self._server}{request.path}"
-        if request.headers.get("upgrade", "").lower() == "websocket":
+        wanted = request.headers.get("upgrade", "")
+        if wanted.lower() == "websocket":
             with mapped_errors(what), suppress(aiohttp.WSServerHandshakeError):
                 return await self._converse(request, what)
+        elif wanted and not self._proxy and not request.body:
+            with mapped_errors(what):
+                if (upgraded := await self._upgrade(request, wanted)) is not None:
+                    return upgraded
         return await self._forward(request, what)
+
+    async def _upgrade(self, request: Request, wanted: str) -> Conversation | None:
+        """A connection of its own, which stays open for as long as both sides like."""
+        headers = [*self._headers(request.headers).items(), ("connection", "Upgrade"), ("upgrade", wanted)]
+        async with asyncio.timeout(ANSWER_SECONDS):
+            upgraded = await upgrade(self._url(request), headers, self._tls, request.method)
+        if upgraded is None:
+            return None
+        agreed = upgraded.headers.get("upgrade", wanted)
+        return Conversation("", upgraded.chunks, upgraded.send, agreed, _kept(upgraded.headers))
 
     async def _converse(self, request: Request, what: str) -> Conversation:
         headers = {k: v for k, v in request.headers.items() if not k.startswith("sec-websocket-")}

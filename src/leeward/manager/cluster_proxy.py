@@ -81,7 +81,8 @@ class ClusterProxy:
     async def _connect(self, asked: ConnectRequest) -> StreamResponse:
         forwarded = await self.forward(asked)
         if isinstance(forwarded, Conversation):
-            return StreamResponse(forwarded.messages, way_back=WayBack(forwarded.send, forwarded.protocol))
+            way_back = WayBack(forwarded.send, forwarded.protocol, forwarded.upgrade)
+            return StreamResponse(forwarded.messages, headers=forwarded.headers, way_back=way_back)
         content_type = forwarded.headers.get("content-type", "application/octet-stream")
         return StreamResponse(forwarded.chunks, content_type, forwarded.code, forwarded.headers, line_end=b"")
 

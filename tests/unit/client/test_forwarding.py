@@ -145,7 +145,8 @@ class Proxy:
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         answer = await self._forwarder.forward(request)
         if isinstance(answer, Conversation):
-            return StreamResponse(answer.messages, way_back=WayBack(answer.send, answer.protocol))
+            way_back = WayBack(answer.send, answer.protocol, answer.upgrade)
+            return StreamResponse(answer.messages, headers=answer.headers, way_back=way_back)
         return StreamResponse(answer.chunks, "text/plain", answer.code, line_end=b"")
 
 
@@ -217,3 +218,74 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
             await forwarder.close()
 
     asyncio.run(main())
+
+
+async def _older_server(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Agrees to SPDY where it is asked for, says by whom it was asked, and then everything twice, until the end."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    if head.startswith("POST /exec?command=ls") and "\nupgrade: SPDY/3.1\r" in head:
+        said = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
+        writer.write(f"{said}X-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n".encode())
+        assert "\nauthorization: Bearer ours\r" in head
+        writer.write(b"early")
+        while data := await reader.read(1000):
+            writer.write(data * 2)
+            if data.endswith(b"end"):
+                break
+    else:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 7\r\n\r\nno SPDY")
+    writer.close()
+
+
+def upgrading(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], path: str) -> None:
+    """A client that has asked for SPDY at a front that passes everything on to `_older_server`."""
+
+    async def main() -> None:
+        server = await asyncio.start_server(_older_server, "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()
+        forwarder = Forwarder(Connection(f"http://127.0.0.1:{address[1]}", token="ours"))
+        front = HttpFront(Proxy(forwarder), Authenticator(), None)
+        reader, writer = await asyncio.open_connection("127.0.0.1", await front.start())
+        asked = f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0"
+        writer.write(f"{asked}\r\n\r\n".encode())
+        async with asyncio.timeout(10):
+            await talk(reader, writer)
+        writer.close()
+        await front.stop()
+        await forwarder.close()
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(main())
+
+
+def test_an_older_upgrade_is_bytes_both_ways_after_the_switch() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        assert head.startswith("http/1.1 101")
+        assert "upgrade: spdy/3.1" in head
+        assert "x-stream-protocol-version: v4.channel.k8s.io" in head
+        assert await reader.readexactly(5) == b"early"
+        writer.write(b"x" * 100_000)
+        assert await reader.readexactly(200_000) == b"x" * 200_000
+        writer.write(b"end")
+        assert await reader.read() == b"endend"
+
+    upgrading(talk, "/exec?command=ls")
+
+
+def test_a_client_that_goes_away_ends_its_upgraded_connection() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"early")
+        writer.transport.abort()
+
+    upgrading(talk, "/exec?command=ls")
+
+
+def test_where_the_server_wants_no_upgrade_its_answer_says_why() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        assert head.startswith("HTTP/1.1 400")
+        assert b"no SPDY" in await reader.read(100)
+
+    upgrading(talk, "/other")

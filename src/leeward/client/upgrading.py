@@ -1,0 +1,79 @@
+"""Connections that stop to be HTTP: after `101 Switching Protocols` they are bytes, both ways.
+
+    GET ...exec  Upgrade: SPDY/3.1 ──▶            kubectl exec, attach, cp and port-forward of older clients
+                                   ◀── 101
+
+Nothing is known here of what the bytes mean. A server that does not agree has answered in ordinary HTTP, which is left
+to be asked for in the ordinary way.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+
+from yarl import URL
+
+from leeward.client.errors import Unreachable
+
+MAX_HEAD_BYTES = 64 * 1024
+CHUNK_BYTES = 64 * 1024
+_SWITCHING = "101"
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """`headers` are those of the answer. `chunks` must be closed, which ends the connection."""
+
+    headers: Mapping[str, str]
+    chunks: AsyncGenerator[bytes, None]
+    writer: asyncio.StreamWriter
+
+    async def send(self, data: bytes) -> None:
+        """Raises: Unreachable."""
+        try:
+            self.writer.write(data)
+            await self.writer.drain()
+        except OSError as error:
+            raise Unreachable(str(error)) from error
+
+
+async def upgrade(url: URL, headers: list[tuple[str, str]], tls: ssl.SSLContext | bool, method: str) -> Upgraded | None:
+    """None where the server does not agree. Raises: OSError, ssl.SSLError.
+
+    Whoever calls bounds the time that it takes.
+    """
+    reader, writer = await asyncio.open_connection(
+        url.host, url.port, ssl=tls if url.scheme == "https" else None, limit=MAX_HEAD_BYTES
+    )
+    try:
+        lines = [f"{method} {url.raw_path_qs} HTTP/1.1", f"Host: {url.authority}"]
+        lines += [f"{name}: {value}" for name, value in headers]
+        writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        await writer.drain()
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+        writer.transport.abort()
+        raise ConnectionResetError(str(error)) from error
+    except BaseException:
+        writer.transport.abort()
+        raise
+    if head[0].split(" ")[1:2] != [_SWITCHING]:
+        writer.transport.abort()
+        return None
+    return Upgraded(_parsed(head[1:]), _chunks(reader, writer), writer)
+
+
+def _parsed(lines: list[str]) -> dict[str, str]:
+    pairs = (line.partition(":") for line in lines if line)
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+async def _chunks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> AsyncGenerator[bytes, None]:
+    try:
+        while data := await reader.read(CHUNK_BYTES):
+            yield data
+    except OSError as error:
+        raise Unreachable(str(error)) from error
+    finally:
+        writer.transport.abort()
