@@ -19,8 +19,13 @@ _DEPTH = 6
 
 @dataclass(frozen=True, slots=True)
 class ConnectRequest:
-    """What is asked of the object `name`, and by whom. `path` begins with a slash; the request has all the rest."""
+    """What is asked of the object `name`, and by whom. `path` begins with a slash; the request has all the rest.
 
+    `resource` is the group, version and plural of the object.
+    """
+
+    resource: tuple[str, str, str]
+    subresource: str
     name: str
     path: str
     request: Request
@@ -42,11 +47,12 @@ class Connects:
         parts = request.path.split("/", _DEPTH + 1)[1:]
         if len(parts) < _DEPTH or parts[0] != "apis":
             return None
-        _, group, _, plural, name, subresource, *rest = parts
+        _, group, version, plural, name, subresource, *rest = parts
         connect = self.known.get(key_of(group, plural, subresource))
         if connect is None or not name:
             return None
-        return connect, ConnectRequest(name, f"/{rest[0]}" if rest else "/", request, user)
+        path = f"/{rest[0]}" if rest else "/"
+        return connect, ConnectRequest((group, version, plural), subresource, name, path, request, user)
 
 
 def key_of(group: str, plural: str, subresource: str) -> str:

@@ -13,10 +13,10 @@ from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.apiserver import bootstrap, discovery, refusals
 from leeward.apiserver.access import Access
-from leeward.apiserver.admission import Admission
+from leeward.apiserver.admission import Admission, AdmissionReview
 from leeward.apiserver.authentication import Authenticator
 from leeward.apiserver.catalog import Catalog
-from leeward.apiserver.connecting import Connect, Connects, key_of
+from leeward.apiserver.connecting import Connect, ConnectRequest, Connects, key_of
 from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
 from leeward.apiserver.expiry import EVENT_TTL_SECONDS, EventExpiry
@@ -149,6 +149,7 @@ class ApiServer:
         user = self._access.gate.admit(request, user)
         if (found := self._connects.find(request, user)) is not None:
             connect, asked = found
+            await self._admit_connection(asked)
             return await connect(asked)
         check_body(request.body)
         answered = self.health.answer(request)
@@ -159,6 +160,14 @@ class ApiServer:
         if answered is not None:
             return answered
         return await self._answer_api(request, user)
+
+    async def _admit_connection(self, asked: ConnectRequest) -> None:
+        """Webhooks have a say in what leads out of the server, too. Raises: Refused."""
+        kind = self._catalog.find(*asked.resource)
+        if kind is not None:
+            options = {"kind": f"{kind.kind}ProxyOptions", "apiVersion": kind.api_version, "path": asked.path}
+            deed = AdmissionReview("CONNECT", kind, "", options, None, asked.user, False, asked.subresource, asked.name)
+            await self._writer.admission.ask(deed)
 
     async def _answer_api(self, request: Request, user: User) -> Response | StreamResponse:
         match route(self._catalog, request.path):

@@ -8,6 +8,7 @@ from leeward.api.meta import Manifest
 from leeward.api.status import Status, StatusDetails
 from leeward.apiserver import refusals, reviews
 from leeward.apiserver.access import Access
+from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.call import Call
 from leeward.apiserver.discovery import verbs_of
 from leeward.apiserver.handler import StreamResponse, User
@@ -66,7 +67,7 @@ class Verbs:
     async def _dispatch(self, call: Call) -> Answer:
         target, method = call.target, call.request.method
         if target.kind.ephemeral:
-            return self._review(call)
+            return await self._review(call)
         if target.subresource:
             return await self._answer_subresource(call)
         if target.name:
@@ -106,7 +107,7 @@ class Verbs:
                 call.kind, call.target.namespace, call.target.name, subresource, method, manifest, call.user
             )
         if subresource == "token":
-            return self._issue_token(call)
+            return await self._issue_token(call)
         if subresource == "scale":
             return await self._answer_scale(call)
         match method:
@@ -119,11 +120,13 @@ class Verbs:
             case _:
                 return self._no(call)
 
-    def _issue_token(self, call: Call) -> Response:
+    async def _issue_token(self, call: Call) -> Response:
         if call.request.method != "POST":
             raise refusals.method_not_allowed()
         manifest = parse_body(call.kind, call.request.body, call.content_type)
         dry_run = write_options(call.query, "CreateOptions").dry_run
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", **manifest}
+        manifest = await self._admitted(call, asked, dry_run)
         issued = self.access.issue_token(call.target.namespace, call.target.name, manifest, dry_run)
         return call.presenter.respond(codec.encode(issued), 201)
 
@@ -133,13 +136,23 @@ class Verbs:
             raise refusals.verb_not_supported(kind.group, kind.plural, _UNSUPPORTED[method])
         raise refusals.method_not_allowed()
 
-    def _review(self, call: Call) -> Response:
+    async def _review(self, call: Call) -> Response:
         if call.request.method != "POST" or call.target.name:
             raise refusals.method_not_allowed()
         manifest = parse_body(call.kind, call.request.body, call.content_type)
         check_type(call.kind, manifest)
+        asked = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, **manifest}
+        manifest = await self._admitted(call, asked, dry_run=False)
         answer = reviews.answer(call.kind, manifest, call.user, self.clock.now(), self.access, call.target.namespace)
         return call.presenter.respond(codec.encode(answer), 201)
+
+    async def _admitted(self, call: Call, manifest: Manifest, dry_run: bool) -> Manifest:
+        """What is asked for and not stored, as webhooks let it pass."""
+        target = call.target
+        asked = AdmissionReview(
+            "CREATE", call.kind, target.namespace, manifest, None, call.user, dry_run, target.subresource, target.name
+        )
+        return await self.writer.admission.ask(asked)
 
     async def _answer_scale(self, call: Call) -> Response:
         match call.request.method:

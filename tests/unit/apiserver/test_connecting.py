@@ -23,7 +23,9 @@ KNOWN: dict[str, Connect] = {key_of("cluster.karmada.io", "clusters", "proxy"): 
 def test_what_follows_the_subresource_goes_on_as_it_is(path: str, rest: str) -> None:
     found = Connects(KNOWN).find(Request("GET", CLUSTER + path), ANONYMOUS)
     assert found is not None
-    assert (found[1].name, found[1].path) == ("member1", rest)
+    asked = found[1]
+    assert (asked.resource, asked.subresource) == (("cluster.karmada.io", "v1alpha1", "clusters"), "proxy")
+    assert (asked.name, asked.path) == ("member1", rest)
     assert leads_out(CLUSTER + path)
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from leeward.api.meta import Manifest
 from leeward.apiserver.audit import Audit
+from leeward.apiserver.connecting import ConnectRequest
 from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN
-from leeward.client.transport import Request
+from leeward.client.transport import Request, Response
 from leeward.loop.clock import VirtualClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.virtual import run_virtual
@@ -341,6 +342,47 @@ def test_evictions_and_connections_can_be_refused():
         assert (evicted["kind"]["kind"], evicted["subResource"], evicted["name"]) == ("Eviction", "eviction", "p")
         assert (connected["operation"], connected["kind"]["kind"]) == ("CONNECT", "PodExecOptions")
         assert (connected["subResource"], connected["name"]) == ("exec", "p")
+
+    tell(story, webhook_client=hooks)
+
+
+def test_tokens_and_reviews_can_be_refused_and_changed_like_anything_that_is_created():
+    hooks = InProcessWebhooks(judge=deny("no tokens"), change=patch({"op": "add", "path": "/spec/extra", "value": 1}))
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+    async def story(world: ApiWorld) -> None:
+        await world.create(accounts, {"metadata": {"name": "a"}})
+        await world.create(
+            VALIDATING, validating("a", webhook("judge", rule("serviceaccounts/token", "", "v1", "CREATE")))
+        )
+        refused = await world.create(f"{accounts}/a/token", {"spec": {"audiences": ["x"]}})
+        assert (refused.code, "no tokens" in refused.body["message"]) == (403, True)
+        [asked] = hooks.requests["judge"]
+        assert (asked["kind"]["kind"], asked["subResource"], asked["name"]) == ("TokenRequest", "token", "a")
+        changing = webhook("change", rule("selfsubjectaccessreviews", "authorization.k8s.io", "v1", "CREATE"))
+        await world.create(MUTATING, mutating("b", changing))
+        body = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+        answer = await world.create(review, body)
+        assert (answer.code, answer.body["spec"]["extra"]) == (201, 1)
+
+    tell(story, webhook_client=hooks)
+
+
+def test_what_leads_out_of_the_server_can_be_refused():
+    hooks = InProcessWebhooks(judge=deny("stay here"))
+
+    async def nowhere(asked: ConnectRequest) -> Response:
+        raise AssertionError(asked)
+
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEFINITIONS, widgets())
+        world.server.connect("example.com", "widgets", "proxy", nowhere)
+        await world.create(VALIDATING, validating("a", webhook("judge", rule("*/proxy", "*", "*", "CONNECT"))))
+        refused = await world.get("/apis/example.com/v1/widgets/a/proxy/version")
+        assert (refused.code, "stay here" in refused.body["message"]) == (403, True)
+        [asked] = hooks.requests["judge"]
+        assert asked["object"] == {"kind": "WidgetProxyOptions", "apiVersion": "example.com/v1", "path": "/version"}
 
     tell(story, webhook_client=hooks)
 

@@ -47,10 +47,14 @@ class Admitter:
         self._ask_inside(review)
         await self.ask(review)
 
-    async def ask(self, review: AdmissionReview) -> None:
-        """For what changes no object of the kind: deletions, connections, and deeds like an eviction."""
-        await self.webhooks.mutate(review)
-        await self.webhooks.validate(review)
+    async def ask(self, review: AdmissionReview) -> Manifest:
+        """For what changes no object of the kind: deletions, connections, and deeds like an eviction.
+
+        Gives what is asked for as it is wanted by all who may change it.
+        """
+        wanted = await self.webhooks.mutate(review)
+        await self.webhooks.validate(replace(review, object=wanted))
+        return wanted
 
     async def _ask_webhooks(self, review: AdmissionReview) -> Manifest:
         if review.subresource != "scale":

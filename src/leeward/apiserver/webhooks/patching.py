@@ -31,7 +31,7 @@ def patched(review: AdmissionReview, seen_as: Kind, webhook: Webhook, verdict: V
 
 def _patched(review: AdmissionReview, seen_as: Kind, operations: Any) -> Manifest:
     kind, before = review.kind, review.object
-    if not is_whole(review):
+    if kind.ephemeral or not is_whole(review):
         return jsonpatch.apply(copy.deepcopy(before), operations)
     seen = before if seen_as is kind else converted(kind, seen_as, before)
     result = jsonpatch.apply(copy.deepcopy(seen), operations)
