@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from leeward.api import codec
-from leeward.api.meta import Manifest, format_time
+from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.api.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.call import Call
@@ -112,7 +112,12 @@ class WriteVerbs:
             merged = applied(kind, live, config, call.manager, target.subresource, now, options.force)
             owners = merged["metadata"]["managedFields"]
             decoded = _fit_patched(kind, codec.copy_manifest(merged), options.field_validation)
-            decoded.manifest["metadata"]["managedFields"] = owners
+            metadata = decoded.manifest["metadata"]
+            if live is None:
+                _check_created(target, metadata)
+            metadata["managedFields"] = owners
+            if not owners and not target.subresource:
+                del metadata["managedFields"]
             return decoded.manifest
 
         return apply
@@ -169,6 +174,17 @@ def _parse_applied(call: Call) -> Manifest:
     if call.target.subresource == "scale":
         return applied_scale(kind, name, parse_applied(SCALE, body, name))
     return parse_applied((kind.group, kind.version, kind.kind), body, name)
+
+
+def _check_created(target: Target, metadata: ReadOnlyManifest) -> None:
+    """What an applied configuration must say of an object that is not there yet. Raises: Refused."""
+    kind, name = target.kind, target.name
+    if "name" not in metadata:
+        why = "was undeterminable: name must be provided"
+        raise refusals.bad_request(f"the name of the object ({name} based on URL) {why}")
+    if metadata.get("uid"):
+        why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
+        raise refusals.conflict(kind.group, kind.plural, name, why)
 
 
 def _check_repeated(call: Call, field_validation: str) -> None:

@@ -4,7 +4,18 @@ from typing import Any
 
 import pytest
 
-from tests.api_world import CONFIG_MAPS, DEFINITIONS, MERGE, WIDGETS, ApiWorld, config_map, tell, widget, widgets
+from tests.api_world import (
+    CONFIG_MAPS,
+    DEFINITIONS,
+    MERGE,
+    WIDGETS,
+    Answer,
+    ApiWorld,
+    config_map,
+    tell,
+    widget,
+    widgets,
+)
 
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -12,6 +23,10 @@ SECRETS = "/api/v1/namespaces/default/secrets"
 EXISTING = f"{CONFIG_MAPS}/cm"
 OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1", "controller": True}
 GO_MAP = "Go value of type map[string]interface {}"
+
+
+async def _apply(world: ApiWorld, path: str, config: Any) -> Answer:
+    return await world.patch(path, config, "application/apply-patch+yaml", fieldManager="m")
 
 
 async def prepare(world: ApiWorld) -> None:
@@ -206,5 +221,57 @@ def test_a_list_is_not_shown_as_one_object_nor_an_object_as_a_list() -> None:
         refused = await world.call("GET", EXISTING, accept=many)
         assert refused.body["message"].endswith("but the requested object is not a list (*core.ConfigMap)")
         assert (await world.call("GET", CONFIG_MAPS, accept=many)).body["kind"] == "PartialObjectMetadataList"
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "code", "said"),
+    [
+        ({"managedFields": []}, 400, "metadata.managedFields must be nil"),
+        ({}, 400, "the name of the object (new based on URL) was undeterminable: name must be provided"),
+        (
+            {"name": "new", "uid": "u"},
+            409,
+            'Operation cannot be fulfilled on configmaps "new": uid mismatch: '
+            "the provided object specified uid u, and no existing object was found",
+        ),
+    ],
+)
+def test_an_applied_configuration_names_what_it_creates(metadata: dict[str, Any], code: int, said: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        refused = await _apply(world, f"{CONFIG_MAPS}/new", config)
+        assert (refused.code, refused.body["message"]) == (code, said)
+
+    tell(story)
+
+
+def test_what_is_applied_to_an_object_need_not_name_it_nor_own_anything() -> None:
+    async def story(world: ApiWorld) -> None:
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new"}}
+        made = await _apply(world, f"{CONFIG_MAPS}/new", config)
+        assert made.code == 201
+        assert "managedFields" not in made.body["metadata"]
+        again = await _apply(world, f"{CONFIG_MAPS}/new", {**config, "metadata": {}, "data": {"a": "1"}})
+        assert (again.code, again.body["data"]) == (200, {"a": "1"})
+        assert again.body["metadata"]["managedFields"][0]["operation"] == "Apply"
+        emptied = await _apply(world, f"{CONFIG_MAPS}/new", config)
+        assert "data" not in emptied.body
+        assert "managedFields" not in emptied.body["metadata"]
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("element", "said"),
+    [("x", "associative list with keys may not have non-map elements"), (None, "may not have a null element")],
+)
+def test_an_element_of_a_list_with_keys_is_a_map(element: Any, said: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        config = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [element]}}
+        refused = await _apply(world, "/api/v1/namespaces/default/pods/p", config)
+        assert refused.code == 500
+        assert said in refused.body["message"]
 
     tell(story)

@@ -98,11 +98,11 @@ def parse_applied(expected: tuple[str, str, str], body: bytes, name: str) -> Man
     said_group, _, said_version = str(manifest.get("apiVersion") or "").rpartition("/")
     if (said_group, said_version, manifest.get("kind")) != expected:
         raise bad_request(f"invalid object type: {said_group}/{said_version}, Kind={manifest.get('kind') or ''}")
-    if metadata.get("managedFields"):
+    if metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     if metadata.get("name", name) != name:
         raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
-    return {**manifest, "metadata": {**metadata, "name": name}}
+    return {**manifest, "metadata": metadata}
 
 
 def unfit_patch(why: str, shown: str = "the patched object") -> Refused:

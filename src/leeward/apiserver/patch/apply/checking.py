@@ -75,8 +75,10 @@ def _list(structure: Structure, value: Any, path: Path) -> Iterator[str]:
 def _missing_key(structure: Structure, item: Any) -> str:
     if not structure.keys:
         return ""
+    if item is None:
+        return "associative list with keys may not have a null element"
     if not isinstance(item, dict):
-        return "associative list with keys has an element that isn't a map"
+        return "associative list with keys may not have non-map elements"
     for key in structure.keys:
         declared = structure.item.fields.get(key)
         if cast(dict[str, Any], item).get(key) is None and (declared is None or declared.default is None):
