@@ -11,6 +11,7 @@ from leeward.api import codec
 from leeward.api.meta import Manifest, format_time
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
+from leeward.apiserver.eviction import take_disruption
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import Refused
@@ -83,8 +84,12 @@ class PodActions:
         await self.writer.change(kind, namespace, name, bound, user, dry_run=False, subresource="binding")
 
     async def _evict(self, kind: Kind, namespace: str, name: str, eviction: Manifest, user: User) -> None:
+        if section(eviction, "metadata").get("name") != name:
+            raise refusals.bad_request("name in URL does not match name in Eviction object")
         options = section(eviction, "deleteOptions")
         grace, dry_run = options.get("gracePeriodSeconds"), bool(options.get("dryRun"))
+        pod = decode_stored(kind, read_one(self.writer.store, kind, namespace, name, None))
+        await take_disruption(self.writer, pod, dry_run)
         await self.deleter.delete(kind, namespace, name, DeleteOptions(grace, dry_run=dry_run), user)
 
     def _look(self, kind: Kind, namespace: str, name: str, action: str) -> Response:

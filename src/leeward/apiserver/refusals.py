@@ -188,6 +188,13 @@ def unavailable(message: str) -> Refused:
     return _refused(503, "ServiceUnavailable", message)
 
 
+def disruption_refused(message: str, why: str, retry_seconds: int) -> Refused:
+    cause = StatusCause("DisruptionBudget", why)
+    details = StatusDetails(causes=(cause,), retry_after_seconds=retry_seconds)
+    headers = {"retry-after": str(retry_seconds)} if retry_seconds else None
+    return _refused(429, "TooManyRequests", message, details, headers)
+
+
 def future_version(asked: int, current: int) -> Refused:
     message = f"Timeout: Too large resource version: {asked}, current: {current}"
     cause = StatusCause("ResourceVersionTooLarge", "Too large resource version")

@@ -2,6 +2,7 @@
 
     Deployment ─▸ ReplicaSet ─▸ Pod ─▸ scheduler (nodeName) ─▸ kubelet (Running, Ready)
     StatefulSet, DaemonSet, Job ─▸ Pod
+    Pod ─▸ PodDisruptionBudget (how many may be evicted)
 
 The model: each arrow is one controller that reads its objects from a cache, asks a pure function of `rules` what
 should be, and writes the difference. Nothing runs: a Pod is Ready when its start-up time has passed. All state lies

@@ -9,3 +9,4 @@ REPLICA_SETS = Resource.of_manifests("apps/v1", "replicasets", "ReplicaSet", nam
 STATEFUL_SETS = Resource.of_manifests("apps/v1", "statefulsets", "StatefulSet", namespaced=True)
 DAEMON_SETS = Resource.of_manifests("apps/v1", "daemonsets", "DaemonSet", namespaced=True)
 JOBS = Resource.of_manifests("batch/v1", "jobs", "Job", namespaced=True)
+BUDGETS = Resource.of_manifests("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", namespaced=True)

@@ -5,6 +5,7 @@ from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.members.daemon_set import DaemonSetController
 from leeward.members.deployment import DeploymentController
+from leeward.members.disruption import DisruptionController
 from leeward.members.job import JobController
 from leeward.members.kubelet import KubeletController
 from leeward.members.nodes import NodesController
@@ -39,6 +40,7 @@ class Workloads:
             StatefulSetController(self._platform),
             DaemonSetController(self._platform),
             JobController(self._platform),
+            DisruptionController(self._platform),
         )
 
     async def start(self) -> None:

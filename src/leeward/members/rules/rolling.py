@@ -43,6 +43,11 @@ def resolve_unavailable(total: int, max_unavailable: IntOrPercent) -> int:
     return _resolve("maxUnavailable", max_unavailable, total, round_up=True)
 
 
+def resolve_share(field: str, value: IntOrPercent, total: int) -> int:
+    """As PodDisruptionBudgets read both of their fields: rounded up. Raises: ValueError."""
+    return _resolve(field, value, total, round_up=True)
+
+
 def decide_rolling(replicas: int, surge: int, unavailable: int, new: Size, old: Sequence[Size]) -> Sizes:
     """The next step of a RollingUpdate; `old` begins with the oldest revision.
 
