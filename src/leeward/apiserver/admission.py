@@ -4,7 +4,8 @@ An `Admission` is code in this process. It sees every create, update and delete 
 defaulting and before validation; writes to subresources are for others, the guards, which are of the same form. It
 answers at once: it neither waits nor writes.
 
-`Webhooks` are somewhere else: they see writes to subresources, too, and are waited for.
+`Policies` are rules that administrators wrote: they judge, at once, and see writes to subresources, too. `Webhooks` are
+somewhere else: they see the same, and are waited for.
 """
 
 from collections.abc import Sequence
@@ -54,6 +55,19 @@ class Admission(Protocol):
     def admit(self, review: AdmissionReview) -> Manifest:
         """The object to store: `review.object` itself, or a changed copy. Ignored on DELETE. Raises: Rejected."""
         ...
+
+
+class Policies(Protocol):
+    def validate(self, review: AdmissionReview) -> None:
+        """Raises: Refused."""
+        ...
+
+
+class NoPolicies:
+    """There are no rules."""
+
+    def validate(self, review: AdmissionReview) -> None:
+        del review
 
 
 class Webhooks(Protocol):

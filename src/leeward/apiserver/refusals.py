@@ -77,6 +77,13 @@ def forbidden(group: str, plural: str, name: str, why: str) -> Refused:
     return _refused(403, "Forbidden", message, StatusDetails(name=name, group=group, kind=plural))
 
 
+def denied(group: str, plural: str, name: str, why: str, reason: str, code: int) -> Refused:
+    """What a policy forbids, with the reason and the code that it wants."""
+    message = f'{_group_resource(group, plural)} "{name}" is forbidden: {why}'
+    details = StatusDetails(name=name, group=group, kind=plural, causes=(StatusCause(message=why),))
+    return _refused(code, reason, message, details)
+
+
 def unknown_path() -> Refused:
     return _refused(404, "NotFound", "the server could not find the requested resource", _GENERIC)
 

@@ -28,6 +28,7 @@ from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.limits import check_body
 from leeward.apiserver.namespaces import NamespaceController
 from leeward.apiserver.openapi import OpenApi
+from leeward.apiserver.policies.judging import AdmissionPolicies
 from leeward.apiserver.presenting import with_warnings
 from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.deleting import Deleter
@@ -100,7 +101,8 @@ class ApiServer:
         await bootstrap.create_namespaces(writer, namespaces)
         await bootstrap.create_roles(writer, catalog)
         await bootstrap.install_definitions(writer, definition, definitions, crds)
-        writer = replace(writer, admission=Admitter(inside, access.guards, webhooks))
+        policies = AdmissionPolicies(store, catalog)
+        writer = replace(writer, admission=Admitter(inside, access.guards, webhooks, policies))
         server = cls(writer, catalog, Health(store, metrics), access)
         deleter = Deleter(writer)
         expiry = EventExpiry(writer, _kind(catalog, "", "events"), event_ttl_seconds)

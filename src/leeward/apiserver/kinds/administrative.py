@@ -44,6 +44,16 @@ def _class_parameters(ingress_class: ReadOnlyManifest) -> str:
     return f"{kind}/{parameters.get('name', '')}"
 
 
+def _param_kind(policy: ReadOnlyManifest) -> str:
+    kind = section(section(policy, "spec"), "paramKind")
+    return "/".join(filter(None, (str(kind.get("apiVersion", "")), str(kind.get("kind", "")))))
+
+
+def _param_ref(binding: ReadOnlyManifest) -> str:
+    reference = section(section(binding, "spec"), "paramRef")
+    return "/".join((reference.get("namespace") or "*", reference.get("name") or "*")) if reference else ""
+
+
 SIGNING_REQUESTS = described(
     "SIGNING_REQUESTS",
     AGE,
@@ -78,5 +88,17 @@ SCALES = described(
     "SCALES",
     Column("Desired", field("spec.replicas", 0), "integer"),
     Column("Available", field("status.replicas", 0), "integer"),
+    AGE,
+)
+POLICIES = described(
+    "POLICIES",
+    Column("Validations", count("spec.validations"), "integer"),
+    Column("ParamKind", text(lambda m: _param_kind(m) or "<unset>")),
+    AGE,
+)
+POLICY_BINDINGS = described(
+    "POLICY_BINDINGS",
+    Column("PolicyName", field("spec.policyName", "")),
+    Column("ParamRef", text(lambda m: _param_ref(m) or "<unset>")),
     AGE,
 )

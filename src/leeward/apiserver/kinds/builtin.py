@@ -6,6 +6,7 @@ from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
 from leeward.apiserver.kinds import (
     administrative,
+    admission_policies,
     amount_rules,
     basics,
     cluster_rules,
@@ -161,6 +162,12 @@ EXTENSIONS = (
     Kind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations",
          False, (), _EXT, columns=administrative.WEBHOOKS, default=webhooks.default_validating,
          validate=webhooks.validate_configuration, generation=content_changed),
+    Kind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False, (),
+         _EXT, columns=administrative.POLICIES, status=True, default=admission_policies.default_policy,
+         validate=admission_policies.validate_policy, generation=spec_changed),
+    Kind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings",
+         False, (), _EXT, columns=administrative.POLICY_BINDINGS, default=admission_policies.default_binding,
+         validate=admission_policies.validate_binding, generation=spec_changed),
 )  # fmt: skip
 
 OTHERS = (

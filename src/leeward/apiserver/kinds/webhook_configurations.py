@@ -78,8 +78,8 @@ def _webhook_problems(webhook: Node) -> Problems:
     if timeout.is_set and not 1 <= timeout.number <= LONGEST_SECONDS:
         yield timeout.invalid(f"the timeout value must be between 1 and {LONGEST_SECONDS} seconds")
     for rule in webhook["rules"].items():
-        yield from _rule_problems(rule)
-    yield from _condition_problems(webhook["matchConditions"])
+        yield from rule_problems(rule)
+    yield from condition_problems(webhook["matchConditions"], CONDITION_VARIABLES)
 
 
 def _name_problems(name: Node) -> Problems:
@@ -148,7 +148,8 @@ def _authority_fault(text: str) -> str:
     return ""
 
 
-def _rule_problems(rule: Node) -> Problems:
+def rule_problems(rule: Node) -> Problems:
+    """Of one rule with operations."""
     for field in ("operations", "apiGroups", "apiVersions", "resources"):
         if not rule[field].list:
             yield rule[field].required("")
@@ -164,7 +165,8 @@ def _rule_problems(rule: Node) -> Problems:
         yield rule["scope"].not_supported("*", "Cluster", "Namespaced")
 
 
-def _condition_problems(conditions: Node) -> Problems:
+def condition_problems(conditions: Node, variables: tuple[str, ...]) -> Problems:
+    """Of match conditions, whose expressions know the `variables`."""
     if len(conditions.list) > MAX_CONDITIONS:
         yield Problem(conditions.path, "FieldValueTooMany", f"Too many: must have at most {MAX_CONDITIONS} items")
         return
@@ -178,14 +180,15 @@ def _condition_problems(conditions: Node) -> Problems:
         elif name.text in seen:
             yield name.duplicate(f'"{name.text}"')
         seen.add(name.text)
-        yield from _expression_problems(expression)
+        yield from expression_problems(expression, variables)
 
 
-def _expression_problems(expression: Node) -> Problems:
+def expression_problems(expression: Node, variables: tuple[str, ...]) -> Problems:
+    """Of one expression in CEL that must be there."""
     if not expression.text.strip():
         yield expression.required("")
         return
     try:
-        compile_program(expression.text, CONDITION_VARIABLES)
+        compile_program(expression.text, variables)
     except Unwritable as error:
         yield expression.invalid(f"compilation failed: {error}")

@@ -1,4 +1,4 @@
-"""Admission in order: what this process says, then the webhooks that change, and at last those that only judge.
+"""Admission in order: what this process says, the webhooks that change, policies, and the webhooks that only judge.
 
     admit ▸ complete and check the object ▸ approve ▸ put
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from leeward.api.meta import Manifest
 from leeward.apiserver import refusals
-from leeward.apiserver.admission import Admission, AdmissionReview, NoWebhooks, Rejected, Webhooks
+from leeward.apiserver.admission import Admission, AdmissionReview, NoPolicies, NoWebhooks, Policies, Rejected, Webhooks
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry import lifecycle
 from leeward.apiserver.registry.objects import metadata_of
@@ -29,6 +29,7 @@ class Admitter:
     inside: Sequence[Admission] = ()
     guards: Sequence[Admission] = ()
     webhooks: Webhooks = field(default_factory=NoWebhooks)
+    policies: Policies = field(default_factory=NoPolicies)
 
     async def admit(self, review: AdmissionReview) -> Manifest:
         """The object as it is wanted by all who may change it."""
@@ -41,7 +42,7 @@ class Admitter:
     async def approve(self, review: AdmissionReview) -> None:
         """Asks those who judge the object as it would be stored."""
         if review.subresource not in _SILENT:
-            await self.webhooks.validate(_as_scale(review) if review.subresource == "scale" else review)
+            await self._judge(_as_scale(review) if review.subresource == "scale" else review)
 
     async def admit_deletion(self, review: AdmissionReview) -> None:
         self._ask_inside(review)
@@ -53,8 +54,12 @@ class Admitter:
         Gives what is asked for as it is wanted by all who may change it.
         """
         wanted = await self.webhooks.mutate(review)
-        await self.webhooks.validate(replace(review, object=wanted))
+        await self._judge(replace(review, object=wanted))
         return wanted
+
+    async def _judge(self, review: AdmissionReview) -> None:
+        self.policies.validate(review)
+        await self.webhooks.validate(review)
 
     async def _ask_webhooks(self, review: AdmissionReview) -> Manifest:
         if review.subresource != "scale":

@@ -26,6 +26,8 @@ class Rule(_Wire, frozen=True):
     api_versions: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
+    resource_names: tuple[str, ...] = ()
+    """Only these objects; only policies have them."""
     scope: str = "*"
 
 
@@ -57,19 +59,13 @@ class MatchCondition(_Wire, frozen=True):
     expression: str
 
 
-class Webhook(_Wire, frozen=True):
-    name: str
-    client_config: ClientConfig = ClientConfig()
+class Chooser(_Wire, frozen=True):
+    """Who wants to see some requests: a webhook, or a policy."""
+
     rules: tuple[Rule, ...] = ()
-    failure_policy: str = "Fail"
     match_policy: str = "Equivalent"
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
-    match_conditions: tuple[MatchCondition, ...] = ()
-    side_effects: str = "None"
-    timeout_seconds: int = 10
-    admission_review_versions: tuple[str, ...] = ("v1",)
-    reinvocation_policy: str = "Never"
 
     @cached_property
     def namespaces(self) -> Selector:
@@ -78,6 +74,17 @@ class Webhook(_Wire, frozen=True):
     @cached_property
     def objects(self) -> Selector:
         return selector_of(self.object_selector)
+
+
+class Webhook(Chooser, frozen=True, kw_only=True):
+    name: str
+    client_config: ClientConfig = ClientConfig()
+    failure_policy: str = "Fail"
+    match_conditions: tuple[MatchCondition, ...] = ()
+    side_effects: str = "None"
+    timeout_seconds: int = 10
+    admission_review_versions: tuple[str, ...] = ("v1",)
+    reinvocation_policy: str = "Never"
 
 
 class _Meta(_Wire, frozen=True):

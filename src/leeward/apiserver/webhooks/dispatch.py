@@ -19,19 +19,17 @@ from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.registry.objects import converted
 from leeward.apiserver.remarks import annotate, warn
 from leeward.apiserver.store import Store
 from leeward.apiserver.webhooks import configuration
 from leeward.apiserver.webhooks.calling import Uncallable, WebhookClient, address_of
 from leeward.apiserver.webhooks.conditions import meets_conditions
 from leeward.apiserver.webhooks.configuration import Configurations, Configured, Webhook
-from leeward.apiserver.webhooks.matching import is_exempt, is_selected, labels_of, matched_kind
+from leeward.apiserver.webhooks.matching import as_seen, is_exempt, is_selected, labels_of, matched_kind
 from leeward.apiserver.webhooks.patching import patched
 from leeward.apiserver.webhooks.wire import (
     Unreadable,
     Verdict,
-    is_whole,
     read_verdict,
     render_request,
     render_review,
@@ -112,7 +110,7 @@ class AdmissionWebhooks:
         kind = matched_kind(webhook, review, self._equivalents(review.kind))
         if kind is None or not is_selected(webhook, review, self._namespace_labels(webhook, review)):
             return None
-        request = render_request(_as_seen(review, kind), kind, self._randomness.uid())
+        request = render_request(as_seen(review, kind), kind, self._randomness.uid())
         try:
             wanted = meets_conditions(webhook, request)
         except Uncallable as error:
@@ -158,15 +156,6 @@ class AdmissionWebhooks:
             return {}
         record = self._store.get(f"//namespaces//{review.namespace}")
         return dict(labels_of(codec.decode_manifest(record.value))) if record else {}
-
-
-def _as_seen(review: AdmissionReview, kind: Kind) -> AdmissionReview:
-    """The review with its objects as `kind`; those of a subresource's own kind have only one form."""
-    if kind is review.kind or not is_whole(review):
-        return review
-    old = review.old_object
-    seen = converted(review.kind, kind, review.object)
-    return replace(review, object=seen, old_object=converted(review.kind, kind, old) if old is not None else None)
 
 
 def _annotate_mutation(question: _Question, number: int, *, changed: bool) -> None:

@@ -1,17 +1,20 @@
-"""Whether a webhook wants to see a request: its rules, then the labels of the namespace and of the object.
+"""Whether a webhook or a policy wants to see a request: its rules, then the labels of the namespace and of the object.
 
 Pure: what is stored comes in as arguments.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import cast
 
 from leeward.api.meta import ReadOnlyManifest
 from leeward.api.selectors import matches
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.registry.objects import converted
 from leeward.apiserver.values import section
-from leeward.apiserver.webhooks.configuration import GROUP, MUTATING, VALIDATING, Rule, Webhook
+from leeward.apiserver.webhooks.configuration import GROUP, MUTATING, VALIDATING, Chooser, Rule
+from leeward.apiserver.webhooks.wire import is_whole
 
 NAMESPACES = "//namespaces/"
 _ANY = "*"
@@ -22,19 +25,34 @@ def is_exempt(kind: Kind) -> bool:
     return kind.group == GROUP and kind.plural in (MUTATING, VALIDATING)
 
 
-def matched_kind(webhook: Webhook, review: AdmissionReview, equivalents: Iterable[Kind]) -> Kind | None:
-    """As which kind the webhook sees the object: its own, else an equivalent one if it takes that; None if neither."""
-    if _has_rule_for(webhook, review, review.kind):
+def matched_kind(chooser: Chooser, review: AdmissionReview, equivalents: Iterable[Kind]) -> Kind | None:
+    """As which kind the chooser sees the object: its own, else an equivalent one if it takes that; None if neither."""
+    if _has_rule_for(chooser, review, review.kind):
         return review.kind
-    if webhook.match_policy != "Equivalent":
+    if chooser.match_policy != "Equivalent":
         return None
-    return next((kind for kind in equivalents if _has_rule_for(webhook, review, kind)), None)
+    return next((kind for kind in equivalents if _has_rule_for(chooser, review, kind)), None)
 
 
-def is_selected(webhook: Webhook, review: AdmissionReview, namespace_labels: Mapping[str, str]) -> bool:
+def is_excluded(rules: Iterable[Rule], match_policy: str, review: AdmissionReview, equivalents: Iterable[Kind]) -> bool:
+    """Whether one of the `rules` means the request, as its own kind or as an equivalent one."""
+    kinds = (review.kind, *(equivalents if match_policy == "Equivalent" else ()))
+    return any(_applies(rule, review, kind) for rule in rules for kind in kinds)
+
+
+def as_seen(review: AdmissionReview, kind: Kind) -> AdmissionReview:
+    """The review with its objects as `kind`; those of a subresource's own kind have only one form."""
+    if kind is review.kind or not is_whole(review):
+        return review
+    old = review.old_object
+    seen = converted(review.kind, kind, review.object)
+    return replace(review, object=seen, old_object=converted(review.kind, kind, old) if old is not None else None)
+
+
+def is_selected(chooser: Chooser, review: AdmissionReview, namespace_labels: Mapping[str, str]) -> bool:
     """Whether the selectors let the object through. `namespace_labels` are those of the namespace that it lies in."""
-    return _is_in_selected_namespace(webhook, review, namespace_labels) and any(
-        matches(webhook.objects, labels_of(each)) for each in (review.object, review.old_object) if each is not None
+    return _is_in_selected_namespace(chooser, review, namespace_labels) and any(
+        matches(chooser.objects, labels_of(each)) for each in (review.object, review.old_object) if each is not None
     )
 
 
@@ -42,15 +60,15 @@ def labels_of(manifest: ReadOnlyManifest) -> Mapping[str, str]:
     return cast(Mapping[str, str], section(section(manifest, "metadata"), "labels"))
 
 
-def _is_in_selected_namespace(webhook: Webhook, review: AdmissionReview, labels: Mapping[str, str]) -> bool:
+def _is_in_selected_namespace(chooser: Chooser, review: AdmissionReview, labels: Mapping[str, str]) -> bool:
     """A namespace is judged by its own labels; what lies in none is let through."""
     if review.kind.prefix == NAMESPACES:
-        return matches(webhook.namespaces, labels_of(review.object))
-    return not review.kind.namespaced or matches(webhook.namespaces, labels)
+        return matches(chooser.namespaces, labels_of(review.object))
+    return not review.kind.namespaced or matches(chooser.namespaces, labels)
 
 
-def _has_rule_for(webhook: Webhook, review: AdmissionReview, kind: Kind) -> bool:
-    return any(_applies(rule, review, kind) for rule in webhook.rules)
+def _has_rule_for(chooser: Chooser, review: AdmissionReview, kind: Kind) -> bool:
+    return any(_applies(rule, review, kind) for rule in chooser.rules)
 
 
 def _applies(rule: Rule, review: AdmissionReview, kind: Kind) -> bool:
@@ -61,7 +79,12 @@ def _applies(rule: Rule, review: AdmissionReview, kind: Kind) -> bool:
         and _has(rule.api_versions, kind.version)
         and rule.scope in (_ANY, scope)
         and any(_is_resource(written, kind.plural, review.subresource) for written in rule.resources)
+        and (not rule.resource_names or _name_of(review) in rule.resource_names)
     )
+
+
+def _name_of(review: AdmissionReview) -> str:
+    return review.name or section(review.object, "metadata").get("name", "")
 
 
 def _has(allowed: tuple[str, ...], value: str) -> bool:
