@@ -32,24 +32,24 @@ class Access:
         tokens: Mapping[str, User] | None = None,
         signing_key: SigningKey | None = None,
     ) -> None:
-        self._rbac = Rbac(store)
+        self.authorizer = Rbac(store)
         self._accounts = ServiceAccountTokens(store, clock, signing_key or SigningKey.draw(randomness))
         self._requests = TokenRequests(store, clock, randomness, self._accounts)
         self.authenticator = Authenticator(tokens, (self._accounts, BootstrapTokens(store, clock)))
-        self.gate = Gate(self._rbac)
+        self.gate = Gate(self.authorizer)
         self.admission: tuple[Admission, ...] = (
-            EscalationCheck(self._rbac),
+            EscalationCheck(self.authorizer),
             AgentRestriction(),
             SigningRequestAdmission(),
         )
-        self.guards: tuple[Admission, ...] = (SignerCheck(self._rbac),)
+        self.guards: tuple[Admission, ...] = (SignerCheck(self.authorizer),)
         """Asked about writes to subresources."""
 
     def review(self, kind: str, manifest: Manifest, user: User, namespace: str) -> dict[str, Any]:
         """The status of the answer to an access review or a TokenReview. Raises: Refused."""
         if kind == "TokenReview":
             return review_token(manifest, self._accounts, self.authenticator)
-        return access_reviews.review(self._rbac, kind, manifest, user, namespace)
+        return access_reviews.review(self.authorizer, kind, manifest, user, namespace)
 
     def issue_token(self, namespace: str, name: str, manifest: Manifest, dry_run: bool) -> Manifest:
         """The TokenRequest with its token. Raises: Refused."""

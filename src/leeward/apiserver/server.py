@@ -101,7 +101,7 @@ class ApiServer:
         await bootstrap.create_namespaces(writer, namespaces)
         await bootstrap.create_roles(writer, catalog)
         await bootstrap.install_definitions(writer, definition, definitions, crds)
-        policies = AdmissionPolicies(store, catalog)
+        policies = AdmissionPolicies(store, catalog, access.authorizer)
         writer = replace(writer, admission=Admitter(inside, access.guards, webhooks, policies))
         server = cls(writer, catalog, Health(store, metrics), access)
         deleter = Deleter(writer)

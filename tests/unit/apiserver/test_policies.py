@@ -7,6 +7,7 @@ import pytest
 
 from leeward.api.meta import Manifest
 from leeward.apiserver.audit import Audit
+from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client.transport import Request
 from leeward.loop.clock import VirtualClock
@@ -181,6 +182,51 @@ def test_what_is_only_noted_stands_in_the_audit_log():
                 "validationActions": ["Audit"],
             }
         ]
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("expression", "allowed"),
+    [
+        ("authorizer.requestResource.check('create').allowed()", True),
+        ("authorizer.requestResource.check('delete').allowed()", False),
+        ("authorizer.group('').resource('configmaps').namespace('default').check('create').allowed()", True),
+        ("authorizer.group('').resource('configmaps').namespace('kube-public').check('create').allowed()", False),
+        ("authorizer.group('').resource('pods').subresource('log').name('a').check('get').allowed()", False),
+        ("authorizer.path('/healthz').check('get').allowed()", True),
+        ("authorizer.serviceAccount('default', 'robot').group('').resource('pods').check('get').allowed()", False),
+        ("authorizer.group('').check('get').allowed()", False),
+        ("authorizer.requestResource.check('create').reason().contains('RoleBinding')", True),
+        ("[1, 2, 3].all(x, [1, 2].all(y, authorizer.path('/healthz').check('get').allowed()))", True),
+    ],
+)
+def test_the_authorizer_says_what_the_user_may_do(expression: str, allowed: bool):
+    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}]
+    alice = User("alice", ("system:authenticated",))
+    subjects = [{"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.k8s.io"}]
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "maker"}
+
+    async def story(world: ApiWorld) -> None:
+        rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+        await world.create(f"{rbac}/roles", {"metadata": {"name": "maker"}, "rules": rules})
+        bound = {"metadata": {"name": "maker"}, "roleRef": reference, "subjects": subjects}
+        await world.create(f"{rbac}/rolebindings", bound)
+        await install(world, policy({"expression": expression}))
+        made = await world.call("POST", CONFIG_MAPS, config_map("cm"), user=alice)
+        assert made.code == (201 if allowed else 422), made.body
+
+    tell(story)
+
+
+def test_the_authorizer_is_not_asked_without_end():
+    many = "[0,1,2,3,4,5,6,7,8,9]"
+    expression = f"{many}.all(a, {many}.all(b, {many}.all(c, authorizer.path('/healthz').check('get').allowed())))"
+
+    async def story(world: ApiWorld) -> None:
+        await install(world, policy({"expression": expression}))
+        refused = await world.create(CONFIG_MAPS, config_map("cm"))
+        assert "more than 100 checks of the authorizer" in refused.body["message"]
 
     tell(story)
 

@@ -13,6 +13,7 @@ from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 
 from leeward.apiserver.custom.budget import MAX_STEPS
+from leeward.apiserver.custom.cel_authorizer import AUTHORIZER_FUNCTIONS
 from leeward.apiserver.custom.cel_functions import FUNCTIONS, Function
 from leeward.apiserver.custom.rules import Program, Unwritable
 
@@ -44,7 +45,8 @@ def _environment(variables: tuple[str, ...]) -> Any:
 
 def _kubernetes() -> Any:
     """Comes last: some functions are overloads of those in the libraries before it."""
-    by_name = groupby(sorted(FUNCTIONS, key=lambda function: function.name), key=lambda function: function.name)
+    functions = sorted((*FUNCTIONS, *AUTHORIZER_FUNCTIONS), key=lambda function: function.name)
+    by_name = groupby(functions, key=lambda function: function.name)
     declared = [cel.FunctionDecl(name, [_overload(function) for function in group]) for name, group in by_name]
     return cel.CelExtension("kubernetes", declared)
 

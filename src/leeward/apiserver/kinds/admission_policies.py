@@ -14,7 +14,7 @@ from leeward.apiserver.kinds.names import qualified_name
 from leeward.apiserver.kinds.webhook_configurations import condition_problems, expression_problems, rule_problems
 from leeward.apiserver.values import entries, grown
 
-VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
+VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables", "authorizer")
 REASONS = ("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge")
 ACTIONS = ("Audit", "Deny", "Warn")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

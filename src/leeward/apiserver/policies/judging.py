@@ -11,7 +11,12 @@ from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
+from leeward.apiserver.authorization.attributes import Attributes
+from leeward.apiserver.authorization.port import Authorizer
+from leeward.apiserver.authorization.rbac import SERVICE_ACCOUNT_PREFIX
 from leeward.apiserver.catalog import Catalog
+from leeward.apiserver.custom.cel_authorizer import authorizer_of, authorizing
+from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.policies.configuration import BINDINGS, POLICIES, Bound, BoundPolicies, Match
 from leeward.apiserver.policies.evaluation import Evaluation, Failed, Failure
@@ -40,9 +45,10 @@ class _Said:
 class AdmissionPolicies:
     """The `Policies` of a store."""
 
-    def __init__(self, store: Store, catalog: Catalog) -> None:
+    def __init__(self, store: Store, catalog: Catalog, authorizer: Authorizer) -> None:
         self._store = store
         self._catalog = catalog
+        self._authorizer = authorizer
         self._bound = BoundPolicies(store)
 
     def validate(self, review: AdmissionReview) -> None:
@@ -72,7 +78,8 @@ class AdmissionPolicies:
             return
         known = self._known(as_seen(review, kind), kind)
         for param in params:
-            self._evaluate(bound, {**known, "params": param}, said)
+            with authorizing(lambda verb, about: self._decide(review.user, verb, about)):
+                self._evaluate(bound, {**known, "params": param}, said)
 
     def _evaluate(self, bound: Bound, known: Mapping[str, Any], said: _Said) -> None:
         policy, binding = bound
@@ -105,12 +112,33 @@ class AdmissionPolicies:
             "oldObject": rendered["oldObject"],
             "request": request,
             "namespaceObject": self._namespace(review),
+            "authorizer": authorizer_of(
+                {
+                    "group": review.kind.group,
+                    "resource": review.kind.plural,
+                    "subresource": review.subresource,
+                    "namespace": review.namespace,
+                    "name": request.get("name", ""),
+                }
+            ),
         }
+
+    def _decide(self, user: User, verb: str, about: Mapping[str, str]) -> tuple[bool, str]:
+        if about["subject"]:
+            user = _service_account(*about["subject"].split("/"))
+        asked = {key: value for key, value in about.items() if key != "subject"}
+        decision = self._authorizer.decide(user, Attributes(verb, **asked))
+        return decision.allowed, decision.reason
 
     def _namespace(self, review: AdmissionReview) -> Manifest | None:
         """The namespace that the object lies in."""
         record = self._store.get(f"//namespaces//{review.namespace}") if review.kind.namespaced else None
         return codec.decode_manifest(record.value) if record else None
+
+
+def _service_account(namespace: str, name: str) -> User:
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    return User(f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}", groups)
 
 
 def _is_exempt(kind: Kind) -> bool:
