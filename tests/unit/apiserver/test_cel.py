@@ -39,13 +39,47 @@ def evaluate(text: str, value: Any = None) -> Any:
         ("!format.dns1123Label().validate(self).hasValue()", "a-label"),
         ("format.labelValue().validate(self).value().size() == 1", "no label!"),
         ("optional.of(1).hasValue()", None),
+        ("string(ip('10.0.0.1')) == '10.0.0.1' && string(cidr(self)) == self", "10.0.0.0/8"),
+        ("string(1) == '1' && string(true) == 'true'", None),
+        ("isSemver('1.2.3-rc.1+build') && !isSemver('1.2') && !isSemver('01.2.3') && !isSemver('1.2.3-01')", None),
+        ("isSemver('v1.2', true) && semver('v1.02', true) == semver('1.2.0') && !isSemver('x', true)", None),
+        ("semver(self).major() == 1 && semver(self).minor() == 20 && semver(self).patch() == 3", "1.20.3-a+b"),
+        ("semver('1.2.3').isLessThan(semver('1.10.0')) && semver('2.0.0').isGreaterThan(semver('2.0.0-rc.1'))", None),
+        ("semver('1.0.0-alpha.9').compareTo(semver('1.0.0-alpha.10')) == -1", None),
+        ("semver('1.0.0-1').compareTo(semver('1.0.0-a')) == -1 && semver('1.0.0+a') == semver('1.0.0+b')", None),
+        ("sets.contains([1, 'a', {'x': 1}], [1.0, {'x': 1}]) && !sets.contains([1], [true])", None),
+        ("sets.equivalent([1, 2, 2], [2, 1]) && sets.intersects([1, 2], [2, 3]) && !sets.intersects([1], [2])", None),
+        (
+            "format.named('uuid').value().validate(self).hasValue() == false && !format.named('x').hasValue()",
+            "123e4567-e89b-12d3-a456-426614174000",
+        ),
+        (
+            "!format.dns1123LabelPrefix().validate(self).hasValue() && format.dns1123Label().validate(self).hasValue()",
+            "ab-",
+        ),
+        ("!format.uri().validate('https://a/b').hasValue() && format.uri().validate('a b').hasValue()", None),
+        ("!format.byte().validate('aGk=').hasValue() && format.byte().validate('?').hasValue()", None),
+        ("!format.date().validate('2020-01-31').hasValue() && format.date().validate('2020-13-01').hasValue()", None),
+        (
+            "!format.datetime().validate(self).hasValue() && format.datetime().validate('x').hasValue()",
+            "2020-01-01T00:00:00Z",
+        ),
     ],
 )
 def test_the_functions_of_kubernetes_are_there(text: str, value: Any):
     assert evaluate(text, value) is True
 
 
-@pytest.mark.parametrize("text", ["quantity('x').sign() == 0", "ip('x').family() == 4", "[].min() == 0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "semver('1').major() == 1",
+        "quantity('1').isLessThan(semver('1.0.0'))",
+        "quantity('x').sign() == 0",
+        "ip('x').family() == 4",
+        "[].min() == 0",
+    ],
+)
 def test_what_has_no_value_is_an_error(text: str):
     with pytest.raises(ValueError, match="OUT_OF_RANGE"):
         evaluate(text)

@@ -13,8 +13,8 @@ from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 
 from leeward.apiserver.custom.budget import MAX_STEPS
-from leeward.apiserver.custom.cel_authorizer import AUTHORIZER_FUNCTIONS
-from leeward.apiserver.custom.cel_functions import FUNCTIONS, Function
+from leeward.apiserver.custom.cel_function import Function
+from leeward.apiserver.custom.cel_functions import FUNCTIONS
 from leeward.apiserver.custom.rules import Program, Unwritable
 
 _TYPES: Mapping[str, Any] = {
@@ -45,7 +45,7 @@ def _environment(variables: tuple[str, ...]) -> Any:
 
 def _kubernetes() -> Any:
     """Comes last: some functions are overloads of those in the libraries before it."""
-    functions = sorted((*FUNCTIONS, *AUTHORIZER_FUNCTIONS), key=lambda function: function.name)
+    functions = sorted(FUNCTIONS, key=lambda function: function.name)
     by_name = groupby(functions, key=lambda function: function.name)
     declared = [cel.FunctionDecl(name, [_overload(function) for function in group]) for name, group in by_name]
     return cel.CelExtension("kubernetes", declared)
