@@ -1,6 +1,8 @@
 """What only the durable medium must do: refuse what is not its own or not whole, and survive a kill."""
 
 import asyncio
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -105,6 +107,64 @@ def test_a_torn_page_is_noticed(path: Path) -> None:
         file.write(b"\xff" * 4096)
     with pytest.raises(MediumFailed, match="restore it from a backup"):
         read(path)
+
+
+def leave_behind(path: Path, count: int) -> Path:
+    """What a killed process leaves after `count` writes: the file at `path`, and its log, which is returned."""
+    living = path.with_name("living.db")
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(living), supervisor)
+            for number in range(count):
+                await store.put(f"//pods/default/{number}", None, lambda revision: b'{"spec":"original"}')
+            for suffix in ("", "-wal"):
+                shutil.copy(f"{living}{suffix}", f"{path}{suffix}")
+            await store.close()
+
+    asyncio.run(main())
+    return path.with_name(f"{path.name}-wal")
+
+
+def spoil(file: Path, offset: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[offset] ^= 0xFF
+    file.write_bytes(content)
+
+
+def test_a_log_that_was_damaged_in_its_middle_is_refused_again_and_again(path: Path) -> None:
+    """Holds: D7, for SQLite takes the damage for the end of the log."""
+    spoil(leave_behind(path, 20), 32 + 3 * (24 + 4096) + 1000)
+    for _ in range(2):
+        with pytest.raises(MediumFailed, match=r"store\.db-wal is damaged: \d+ transactions behind .* from a backup"):
+            read(path)
+
+
+@pytest.mark.parametrize("cut", [1, 2000, 4096 + 24])
+def test_a_transaction_that_was_half_written_at_a_power_cut_is_the_end_of_the_log(path: Path, cut: int) -> None:
+    log = leave_behind(path, 20)
+    os.truncate(log, log.stat().st_size - cut)
+    assert len(read(path)) == 19
+    assert len(read(path)) == 19
+
+
+def test_damage_in_the_last_transaction_passes_for_a_power_cut(path: Path) -> None:
+    log = leave_behind(path, 20)
+    spoil(log, log.stat().st_size - 1000)
+    assert len(read(path)) == 19
+
+
+def test_a_log_is_empty_when_its_store_has_been_opened(path: Path) -> None:
+    """What a power cut left in it must not be counted again after the next one."""
+    log = leave_behind(path, 20)
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(path), supervisor)
+            assert log.stat().st_size == 0
+            await store.close()
+
+    asyncio.run(main())
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@
 
 `user_version` is the version of this schema and `application_id` says that the file is ours: a file of another
 version, of somebody else, or with damage is refused when it is opened, with the way out in the message. A second
-process on the same file is refused, too. A checksum covers each record, for SQLite itself keeps none.
+process on the same file is refused, too. A checksum covers each record, for SQLite itself keeps none; its log is looked
+over by `journal.py`.
 
 Holds: D1, D2. Never runs SQLite on the event loop's thread.
 """
@@ -20,6 +21,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from leeward.apiserver.store.journal import check_journal
 from leeward.apiserver.store.medium import Batch, Loaded, MediumFailed, MediumFull
 from leeward.apiserver.store.record import Record
 
@@ -85,6 +87,7 @@ class SqliteMedium:
 
     def _open_and_read(self) -> Loaded:
         self._lock = _lock(self._path)
+        check_journal(self._path, RESTORE)
         connection = self._connection = _connect(self._path, self._connection_type)
         if _is_empty(connection):
             connection.executescript(_SCHEMA)
@@ -92,6 +95,7 @@ class SqliteMedium:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
+        _empty_journal(connection)
         return loaded
 
     def _commit(self, batch: Batch) -> None:
@@ -144,6 +148,13 @@ def _read(connection: sqlite3.Connection, path: Path) -> Loaded:
     (compacted,) = connection.execute("SELECT revision FROM compaction").fetchone()
     rows = connection.execute("SELECT revision, key, deleted, value, checksum FROM records ORDER BY revision")
     return Loaded([_record_of(path, *row) for row in rows], compacted)
+
+
+def _empty_journal(connection: sqlite3.Connection) -> None:
+    """After a transaction of its own: SQLite takes `quick_check` for one that goes on until the next."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
