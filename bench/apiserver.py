@@ -96,7 +96,7 @@ async def _create_one(client: Client, path: str, number: int) -> None:
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": ""}}
     filling = OBJECT_BYTES - len(codec.encode(manifest)) - 180
     body = codec.encode({**manifest, "data": {"text": "x" * filling}})
-    answer = await client.raw("POST", path, body=body)
+    answer = await client.raw("POST", path, body=body, timeout_seconds=60)
     assert answer.code == 201, answer.body
 
 
