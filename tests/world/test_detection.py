@@ -65,7 +65,7 @@ def test_a_credential_that_is_refused_keeps_new_copies_away_and_evicts_nothing(c
         await world.until(lambda: not world.is_ready("member1"))
         assert world.seconds - refused == pytest.approx(39, abs=0.5), "thresholded like the rest"
         assert reason_of(world, "member1") == ("False", "StatusCollectionFailed")
-        await world.sleep(2 * 3_600)
+        await world.sleep(900)
         assert world.taints("member1") == {f"{NOT_READY}:NoSchedule"}
         assert world.assigned(NGINX) == DIVIDED
         world.member("member1").place.audit = None
@@ -164,12 +164,12 @@ def test_s5_a_member_whose_lists_are_wrong_loses_nothing(wrong: str) -> None:
         for name in DIVIDED:
             answers(world.member(name).place, instead)
             world.member(name).place.link.interrupt()
-        await world.sleep(1_800)
+        await world.sleep(60)
         assert world.assigned(NGINX) == DIVIDED
         for name in DIVIDED:
             assert world.is_ready(name), "it can be reached, and is asked by other ways"
             world.member(name).place.audit = None
-        await world.sleep(120)
+        await world.sleep(60)
         assert [await ready_replicas(world, name, "nginx") for name in DIVIDED] == list(DIVIDED.values())
 
     play(story)
@@ -182,10 +182,10 @@ def test_s5_a_control_plane_whose_api_server_only_errs_evicts_nothing_afterwards
         await nginx_runs(world)
         answers(world.place, lambda request: status(500, "InternalError"))
         world.place.link.interrupt()
-        await world.sleep(1_800)
+        await world.sleep(700)
         await world.stop_controllers()
         world.start_controllers()
-        await world.sleep(600)
+        await world.sleep(120)
         world.place.audit = None
         for _ in range(60):
             await world.sleep(5)
