@@ -17,7 +17,10 @@ from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
 def status_after(
     status: ResourceBindingStatus, binding: Binding, decision: Decision, now: datetime
 ) -> ResourceBindingStatus:
-    """What follows `status` on `binding`, to which the decision has been written."""
+    """What follows `status` on `binding`, to which the decision has been written.
+
+    The status of `binding` itself may be ahead of `status`, by what waits to be written: that is not forgotten.
+    """
     if decision.foreign_held:
         conditions = status.conditions
     elif decision.held is not None:
@@ -33,12 +36,13 @@ def _scheduling_status(
 ) -> ResourceBindingStatus:
     """What the binding says of its scheduling. A result that stands is a success, also when its report was lost."""
     generation = binding.metadata.generation
-    result = decision.result or Placed(decision.clusters, status.scheduler_observing_affinity_name)
+    result = decision.result or Placed(decision.clusters, binding.status.scheduler_observing_affinity_name)
     conditions = set_condition(status.conditions, scheduled_condition(result), now)
     if isinstance(result, Unplaceable):
         return msgspec.structs.replace(status, conditions=conditions)
     is_news = decision.result is not None and status.scheduler_observed_generation != generation
-    scheduled_at = wire_time(now) if is_news or status.last_scheduled_time is None else status.last_scheduled_time
+    times = [t for t in (status.last_scheduled_time, binding.status.last_scheduled_time) if t is not None]
+    scheduled_at = wire_time(now) if is_news or not times else max(times)
     return msgspec.structs.replace(
         status,
         conditions=conditions,

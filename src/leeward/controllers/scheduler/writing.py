@@ -52,6 +52,7 @@ class Writing:
         on_failure: Callable[[WorldError], None],
     ) -> None:
         """That another generation was seen is no news where nothing else has changed."""
+        binding = self._bindings.statuses(key).expected(binding)
 
         def change(status: ResourceBindingStatus) -> ResourceBindingStatus:
             return status_after(status, binding, decision, now)
