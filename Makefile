@@ -3,7 +3,7 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test e2e crash worlds sim systematic oracle check format bench chart lock clean
+.PHONY: help setup demo test e2e crash worlds sim systematic planted oracle check format bench chart lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -35,6 +35,9 @@ sim: setup  ## play N random histories of faults against the whole product, and 
 
 systematic: setup  ## one outage with one more fault at every await, line and read (half an hour; MODE=kill, drop or stale)
 	@for mode in $(or $(MODE),stale drop kill); do $(BIN)/python -m leeward.sim --systematic $$mode || exit 1; done
+
+planted: setup  ## plant bugs, find each in a history, cut it down to a short story; try every checker (three minutes)
+	@$(BIN)/pytest tests/sim/test_planted.py tests/sim/test_checkers.py tests/sim/test_systematic.py
 
 check: setup  ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check $(CODE)

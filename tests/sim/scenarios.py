@@ -2,6 +2,8 @@
 
 The fleet is m1 (Push), m2 (Pull) and m3 (Push), with the brisk timings: a member that stops is noticed after 30 s,
 tainted NoExecute after 50 s and left after 60 s.
+
+8.6 (spread constraints by zone, provider or label) is no matter of faults: tests/world/test_known_faults.py.
 """
 
 from collections.abc import Mapping
@@ -31,6 +33,8 @@ from leeward.sim.histories.model import (
 FLEET: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Pull"), ("m3", "Push"))
 STATIC = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1))
 DIRECTLY = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1), directly=True)
+EVENLY = Plan(division="Static", clusters=("m1", "m2", "m3"), weights=(1, 1, 1))
+ON_M3 = Plan(division="Duplicated", clusters=("m3",))
 ONE_OF_TWO = Plan(division="Duplicated", clusters=("m1", "m2"), groups=(1, 1))
 WEB = Deploy(at=45, app="web", plan=STATIC, replicas=4)
 
@@ -60,6 +64,18 @@ SCENARIOS: Mapping[str, tuple[AnyStep, ...]] = {
         WEB,
         MemberHangs(at=80, lasts=100, member="m1"),
         ControllersAreKilled(at=100, lasts=10),
+    ),
+    "8.8 equal weights when one of three is lost": (
+        Deploy(at=45, app="web", plan=EVENLY, replicas=6),
+        Deploy(at=46, app="other", plan=EVENLY, replicas=3),
+        MemberStops(at=80, lasts=150, member="m1"),
+    ),
+    "8.10 a member that hangs while another one is to work": (
+        Deploy(at=45, app="web", plan=STATIC, replicas=4),
+        MemberHangs(at=80, lasts=60, member="m1"),
+        Deploy(at=90, app="other", plan=ON_M3, replicas=2),
+        Release(at=100, app="other", version=2),
+        Withdraw(at=125, app="other"),
     ),
     "8.11 a health that was reported before the replica was added": (
         WEB,

@@ -15,7 +15,7 @@ FOUND_BY = {
     "evict twice": (1, "C3"),
     "drop a finalizer": (1, "L1"),
     "act on a stale cache": (0, "S5"),
-    "know late of clusters": (9, "S5"),
+    "know late of clusters": (26, "S1"),
     "forget the threshold": (4, "C1"),
     "delete on an empty result": (6, "S1"),
 }
