@@ -1,9 +1,9 @@
 """Writes statuses: what several controllers have to say of one object, and soon say anew, is one write.
 
 A change is a function from status to status, so that it can be made to whatever is there when it is written. What a
-writer has said and is not written yet is replaced by what it says next. News is written within a moment; progress and
-bookkeeping, which nobody acts upon, wait a little for what comes of them. Nothing is remembered beyond that: who is
-told of a failure reconciles again.
+writer has said and is not written yet is replaced by what it says next. Everything is written within a moment, until
+there is a crowd: then progress and bookkeeping, which nobody acts upon, wait for what comes of them. Nothing is
+remembered beyond that: who is told of a failure reconciles again.
 """
 
 import asyncio
@@ -30,6 +30,8 @@ PROGRESS_SECONDS = 3.0
 """Where images are there, a replacement is up sooner, and all that led to it is told in one write."""
 BOOKKEEPING_SECONDS = 10.0
 """That something was seen, and that nothing is known of it yet, waits longest."""
+CROWD = 16
+"""From so many objects of a kind on that wait to be written, they are a crowd: a mass failover, not an idle fleet."""
 AT_ONCE = 8
 """So many statuses of a kind are written at once. The others go on to collect what is said: a crowded server hears less
 of progress, and sooner of what has to be done.
@@ -64,20 +66,29 @@ class _Batch(Generic[T]):
 class Statuses(Generic[T]):
     """Of one kind. It holds at most one batch for each object; writing ends with the supervisor."""
 
-    def __init__(self, client: Client, resource: Resource[T], informer: Informer[T], supervisor: Supervisor) -> None:
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource[T],
+        informer: Informer[T],
+        supervisor: Supervisor,
+        crowd: int = CROWD,
+    ) -> None:
         self._client = client
         self._resource = resource
         self._informer = informer
         self._supervisor = supervisor
+        self._crowd = crowd
         self._batches: dict[Key, _Batch[T]] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     def post(self, obj: T, writer: str, said: Said[T], *, within: float) -> None:
-        """Has the change made to the object's status `within` so many seconds, where it changes anything.
+        """Has the change made to the object's status, where it changes anything; in a crowd `within` so many seconds.
 
         An object that is gone, or replaced by another, has no status to write any more.
         """
-        key, due = key_of(obj), asyncio.get_running_loop().time() + within
+        seconds = within if len(self._batches) >= self._crowd else min(within, NEWS_SECONDS)
+        key, due = key_of(obj), asyncio.get_running_loop().time() + seconds
         batch = self._batches.get(key)
         if batch is None or batch.uid != uid_of(obj):
             if not _patch(obj, (said.change,)):

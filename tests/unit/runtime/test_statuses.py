@@ -15,7 +15,7 @@ from leeward.client.transport import Request, Response
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.runtime.informer import Informer
-from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
+from leeward.runtime.statuses import CROWD, NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
 from tests.api_world import ApiWorld, tell
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -42,8 +42,10 @@ class Counting:
 class Desk:
     """Where writers post what they have to say of the Work `web`."""
 
-    def __init__(self, client: Client, transport: Counting, informer: Informer[Work], supervisor: Supervisor) -> None:
-        self.statuses = Statuses(client, WORKS, informer, supervisor)
+    def __init__(
+        self, client: Client, transport: Counting, informer: Informer[Work], supervisor: Supervisor, crowd: int
+    ) -> None:
+        self.statuses = Statuses(client, WORKS, informer, supervisor, crowd)
         self.transport = transport
         self.failures: list[WorldError] = []
         self.written: list[tuple[Work, Work]] = []
@@ -69,7 +71,9 @@ def says(*types: str) -> Callable[[WorkStatus], WorkStatus]:
     return change
 
 
-def play(story: Callable[[Desk], Awaitable[None]]) -> None:
+def play(story: Callable[[Desk], Awaitable[None]], *, crowd: int = 0) -> None:
+    """`crowd` 0: it is always crowded."""
+
     async def run(world: ApiWorld) -> None:
         transport = Counting(world)
         client = Client(transport)
@@ -79,7 +83,7 @@ def play(story: Callable[[Desk], Awaitable[None]]) -> None:
             informer.remember(await client.create(WORKS, MANIFEST, "default"))
             await informer.wait_synced()
             transport.writes = 0
-            await story(Desk(client, transport, informer, supervisor))
+            await story(Desk(client, transport, informer, supervisor, crowd))
 
     tell(run, crds=custom_resource_definitions())
 
@@ -111,6 +115,15 @@ def test_progress_waits_for_news_which_takes_it_along() -> None:
         assert desk.transport.writes == 1
 
     play(story)
+
+
+def test_where_there_is_no_crowd_nothing_waits_longer_than_news() -> None:
+    async def story(desk: Desk) -> None:
+        desk.post("execution", "Applied", within=PROGRESS_SECONDS)
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert conditions(desk.work) == ["Applied"]
+
+    play(story, crowd=CROWD)
 
 
 def test_progress_that_nothing_comes_of_is_written_in_the_end() -> None:

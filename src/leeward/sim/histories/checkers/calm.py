@@ -13,9 +13,8 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import Change
 
-SERVED_SECONDS = 5.0
-"""To apply a Work and say so, or to take it back: a write, a few reads, and the pace of the queues, and three seconds
-more, because that the next generation is applied as well is told together with what comes of it."""
+SERVED_SECONDS = 2.0
+"""To apply a Work, or to take it back; a write, a few reads, and the pace of the queues."""
 
 
 class CalmChecker:
