@@ -91,5 +91,6 @@ def test_a_scheduler_that_is_paused_is_replaced_and_stands_back_when_it_resumes(
     assert holder(fleet) != before
     events = json.loads(fleet.kubectl("get", "events", "-o", "json"))["items"]
     scheduled = [e for e in events if e["reason"] == "ScheduleBindingSucceed"]
-    assert [event["count"] for event in scheduled] == [1]
+    told = {event["involvedObject"]["kind"]: event["count"] for event in scheduled}
+    assert told == {"ResourceBinding": 1, "Deployment": 1}
     assert 'karmada_scheduler_schedule_attempts_total{result="success"' in second.get("/metrics")
