@@ -94,6 +94,20 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
     delete_nginx(fleet)
 
 
+def test_members_whose_answers_come_late_stay_ready_and_do_what_is_asked(fleet: Fleet) -> None:
+    divided_over(fleet, "member1", "member3")
+    for member in ("member1", "member3"):
+        fleet.leeward("member", "slow", member, "--latency", "2s")
+    fleet.kubectl("scale", "deployment/nginx", "--replicas=6")
+    fleet.eventually(lambda: ready_in_template(fleet) == 6, "six are ready, however long it takes")
+    for member in ("member1", "member3"):
+        assert fleet.ready(member)[0] == "True"
+        assert not fleet.taints(member)
+        fleet.leeward("member", "slow", member, "--latency", "0s")
+    assert fleet.assigned("nginx-deployment") == {"member1": 2, "member3": 4}
+    delete_nginx(fleet)
+
+
 def test_kubectl_apply_twice_changes_nothing_and_an_update_is_rolled_out(fleet: Fleet) -> None:
     manifest = (EXAMPLES / "divided.yaml").read_text()
     fleet.kubectl("apply", "-f", "-", stdin=manifest)
