@@ -164,6 +164,15 @@ def test_s11_a_cluster_that_looks_dead_is_no_place_to_go_even_before_its_taint_i
     assert held.held is not None
 
 
+def test_scaling_down_keeps_the_copies_that_live_and_not_the_part_that_stays_in_a_dead_cluster() -> None:
+    bound = spread(DYNAMIC, {"a": 3, "b": 1})
+    partly = decide(bound, dead("a"), roomy(cluster("b"), 2))
+    assert replicas(partly) == {"a": 1, "b": 3}
+    bound = after(bound, partly)
+    bound = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, replicas=1))
+    assert replicas(decide(bound, dead("a"), roomy(cluster("b"), 0))) == {"b": 1}
+
+
 def stateful(reported: AggregatedStatusItem) -> ResourceBinding:
     """A copy in `a` whose job id is to be preserved."""
     rules = (StatePreservationRule("job", "{ .job.id }"),)
