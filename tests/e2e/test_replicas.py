@@ -24,6 +24,7 @@ def pairs(fleet: Fleet) -> Generator[Pairs]:
     try:
         for number in range(2):
             for verb, replicas in pairs.items():
+                replicas[number].log.unlink(missing_ok=True)
                 replicas[number].start()
                 if number == 0:
                     fleet.eventually(lambda verb=verb: has_led(pairs, verb, 0), f"the first {verb} leads")

@@ -66,6 +66,8 @@ TIMINGS: dict[Pace, Timing] = {
     ),
 }
 HEARTBEATS = ("/coordination.k8s.io/leases/",)
+EVENTS = "//events/"
+"""That something has happened again is counted up minutes later: it is no work that goes on."""
 
 
 @dataclass(slots=True)
@@ -246,7 +248,9 @@ class Player(logging.Handler):
 
     def _listen(self, write: Write) -> None:
         self._run.seconds = write.seconds
-        if not write.record.key.startswith(HEARTBEATS):
+        record = write.record
+        counts_up = record.key.startswith(EVENTS) and record.previous is not None
+        if not record.key.startswith(HEARTBEATS) and not counts_up:
             self._noise.append(write)
 
     def _witness(self) -> None:

@@ -10,7 +10,11 @@ ALLOWANCE = 0.75
 
 
 class ReadinessChecker:
-    """Knows when each cluster became True or False last; Unknown is the word of another controller."""
+    """Knows when each cluster became True or False last.
+
+    Unknown is the word of another controller: how long before it ended its cluster was True or False by its own agent,
+    which counted on while nobody heard it, is not to be seen.
+    """
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -32,4 +36,4 @@ class ReadinessChecker:
                     f"{change.key.name} was Ready={before.status} for {lasted:.1f} s only; the threshold is {due:g}"
                 )
                 yield Violation("C1", change.seconds, message)
-        self._since[identity] = change.seconds
+        self._since[identity] = change.seconds if before.status != "Unknown" else float("-inf")
