@@ -30,7 +30,6 @@ worlds: setup  ## search small worlds, every order of events (STATES=100000)
 	@$(BIN)/python -m leeward.sim.small --states $(or $(STATES),100000)
 
 sim: setup  ## play N random histories of faults against the whole product, and check every invariant (N=300)
-	@$(BIN)/pytest -n auto --dist worksteal -p no:cacheprovider tests/sim
 	@$(BIN)/python -m leeward.sim --campaign $(or $(N),300) --seed $(or $(SEED),0)
 
 systematic: setup  ## one outage with one more fault at every await, line and read (half an hour; MODE=kill, drop or stale)
