@@ -7,7 +7,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import FAILING_CONDITION
 from leeward.core.failover.doubt import doubt_of, is_failing, is_overdue, overdue_doubt, remembered, with_doubt
-from leeward.core.failover.health import BEFORE_ALL, HealthMemory, Thresholds, ready_condition
+from leeward.core.failover.health import BEFORE_ALL, HealthMemory, Sight, Thresholds, ready_condition
 from leeward.core.failover.liveness import Patience, decide_silence, is_sign_of_life
 from tests.builders import at, cluster
 
@@ -35,9 +35,9 @@ def failing(since: float, status: str = "True", reason: str = "ClusterNotReachab
         ("healthy", "False", "False"),
     ],
 )
-def test_there_is_a_doubt_while_a_probe_and_ready_differ(sight: str, ready: str, doubt: str | None) -> None:
+def test_there_is_a_doubt_while_a_probe_and_ready_differ(sight: Sight, ready: str, doubt: str | None) -> None:
     memory = HealthMemory("any", at(7.5))
-    found = doubt_of(memory, ready_condition(sight), Condition("Ready", ready, "Test"))  # type: ignore[arg-type]
+    found = doubt_of(memory, ready_condition(sight), Condition("Ready", ready, "Test"))
     assert (found.status if found else None) == doubt
     assert found is None or found.last_transition_time == at(7), "as the wire keeps it"
 

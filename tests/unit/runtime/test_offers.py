@@ -1,5 +1,7 @@
 """Discovery documents: the aggregated form says the same as the plain one, in two requests."""
 
+from typing import NoReturn
+
 import pytest
 
 from leeward.api import codec
@@ -22,7 +24,7 @@ class Plain:
         accept = "application/json" if self._is_old else request.headers["accept"]
         return await self._server.raw(request.method, request.path, timeout_seconds=timeout_seconds, accept=accept)
 
-    def stream(self, request: Request) -> None:
+    def stream(self, request: Request) -> NoReturn:
         raise AssertionError("discovery needs no stream")
 
     async def close(self) -> None:
@@ -32,7 +34,7 @@ class Plain:
 def test_both_forms_offer_the_same_and_the_aggregated_one_takes_two_requests() -> None:
     async def story(world: SmallWorld) -> None:
         old, new = (Plain(world.client, is_old=is_old) for is_old in (True, False))
-        assert await Discovery(Client(old)).offer() == await Discovery(Client(new)).offer()  # type: ignore[arg-type]
+        assert await Discovery(Client(old)).offer() == await Discovery(Client(new)).offer()
         assert new.asked == ["/api", "/apis"]
         assert "/apis/apps/v1" in old.asked
 
