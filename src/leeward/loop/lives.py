@@ -3,6 +3,9 @@
 A task belongs to the `Life` in whose context it was started, and what it starts belongs there too. When a life ends,
 its tasks are not cancelled: they are never resumed. No `finally` runs, nothing is given back, no answer is sent.
 
+A life can also be paused, as SIGSTOP pauses a process, or the host of a virtual machine: what wakes its tasks meanwhile
+reaches them when it is resumed, all at once.
+
 Only a `VirtualLoop` knows lives; in production a process has one life, which the operating system ends.
 """
 
@@ -23,6 +26,7 @@ class Life:
         self.name = name
         self.steps = 0
         self.ended = False
+        self._pause: list[asyncio.Future[None]] | None = None
         self._left: int | None = None
         self._at_end: Callable[[], None] = lambda: None
         self._still: dict[asyncio.Task[Any], None] = {}
@@ -39,6 +43,30 @@ class Life:
         if not self.ended:
             self.ended = True
             self._at_end()
+            self.resume()
+
+    @property
+    def paused(self) -> bool:
+        return self._pause is not None
+
+    def pause(self) -> None:
+        """Nothing of it runs until it is resumed, or ends."""
+        if self._pause is None and not self.ended:
+            self._pause = []
+
+    def resume(self) -> None:
+        """Goes on where it was; in the order in which its tasks would have run."""
+        held, self._pause = self._pause or (), None
+        for waiting in held:
+            if not waiting.done():
+                waiting.set_result(None)
+
+    def wait_for_resumption(self) -> Any:
+        """Has the running task wait until the pause is over."""
+        assert self._pause is not None
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._pause.append(waiting)
+        return next(waiting.__await__())
 
     def end_after(self, steps: int, at_end: Callable[[], None]) -> None:
         """Ends it when its tasks have been resumed `steps` times more; `at_end` must not wait for anything."""
@@ -79,16 +107,25 @@ class Life:
 
 
 class _Living(Coroutine[Any, Any, T]):
-    """A coroutine between whose steps its life can end."""
+    """A coroutine between whose steps its life can end, or pause. `_thrown` is what it is to hear after a pause."""
 
     def __init__(self, life: Life, work: Coroutine[Any, Any, T]) -> None:
         self._life = life
         self._work = work
+        self._thrown: Any = None
 
     def send(self, value: Any) -> Any:
+        if self._life.paused:
+            return self._life.wait_for_resumption()
+        if self._thrown is not None:
+            thrown, self._thrown = self._thrown, None
+            return self.throw(thrown)
         return self._work.send(value) if self._life.may_go_on() else self._life.lie_still()
 
     def throw(self, typ: Any, val: Any = None, tb: Any = None) -> Any:
+        if self._life.paused:
+            self._thrown = typ
+            return self._life.wait_for_resumption()
         return self._work.throw(typ) if self._life.may_go_on() else self._life.lie_still()
 
     def close(self) -> None:
@@ -101,7 +138,7 @@ class _Living(Coroutine[Any, Any, T]):
 def freezable(
     loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], context: Context | None = None
 ) -> asyncio.Task[T]:
-    """A task factory: tasks that belong to a life end with it."""
+    """A task of the loop; one that belongs to a life ends with it."""
     life = _LIFE.get() if context is None else context.get(_LIFE)
     if life is not None:
         work = life.live(work)

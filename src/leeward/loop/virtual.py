@@ -1,21 +1,24 @@
 """An event loop whose time is an argument: when nothing can run, the clock jumps to the next timer.
 
 Twenty minutes of outage take as long as their work. Nothing outside the loop can wake it, so a world in which every
-task waits for another and no timer is set is a deadlock, and is reported as one. It never opens a socket for its
-users and never runs threads.
+task waits for another and no timer is set is a deadlock, and is reported as one. It has no selector: it never opens a
+socket for its users and never runs threads. What asyncio promises about order holds.
 """
 
 import asyncio
+import heapq
 import math
 import random
-import selectors
-from collections.abc import Callable, Coroutine, Mapping
-from contextvars import Context
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
 from leeward.loop.lives import freezable
 
 TIE_NANOSECONDS = 1_000
+FEWEST_CANCELLED = 100
+"""So many cancelled timers may lie about; then those who wait are counted, and sorted anew."""
 
 T = TypeVar("T")
 
@@ -28,33 +31,28 @@ class EndlessError(RuntimeError):
     """The loop has turned more often than it may."""
 
 
-class _JumpingSelector(selectors.BaseSelector):
-    """Never waits: it moves the loop's clock by the time that it was asked to wait. It is asked once each turn."""
+class _Call(asyncio.TimerHandle):
+    """What is to be called, soon or at `at` seconds."""
 
-    def __init__(self, turns: float) -> None:
-        self.elapsed = 0.0
-        self._turns_left = turns
-        self._keys: dict[Any, selectors.SelectorKey] = {}
+    __slots__ = ("args", "at", "callback", "context", "gone")
 
-    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        descriptor = fileobj if isinstance(fileobj, int) else fileobj.fileno()
-        key = self._keys[fileobj] = selectors.SelectorKey(fileobj, descriptor, events, data)
-        return key
+    def __init__(self, callback: Callable[..., object], args: tuple[Any, ...], context: Context, at: float) -> None:  # pyright: ignore[reportMissingSuperCall]
+        self.callback: Callable[..., object] | None = callback
+        self.args = args
+        self.context = context
+        self.at = at
+        self.gone = False
 
-    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._keys.pop(fileobj)
+    def cancel(self) -> None:
+        self.gone = True
+        self.callback = None
+        self.args = ()
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None:
-            raise DeadlockError("every task waits and no timer is set")
-        self._turns_left -= 1
-        if self._turns_left < 0:
-            raise EndlessError(f"it has not ended after {self.elapsed:.3f} virtual seconds, and has turned too often")
-        self.elapsed = _nanoseconds(round((self.elapsed + max(timeout, 0.0)) * 1e9))
-        return []
+    def cancelled(self) -> bool:
+        return self.gone
 
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        return self._keys
+    def when(self) -> float:
+        return self.at
 
 
 def _nanoseconds(count: int) -> float:
@@ -62,29 +60,101 @@ def _nanoseconds(count: int) -> float:
     return count / 1e9
 
 
-class VirtualLoop(asyncio.SelectorEventLoop):
+def _not_before(when: float) -> int:
+    """The first whole nanosecond that is not before `when`, as floats compare."""
+    count = math.ceil(when * 1e9)
+    return count if _nanoseconds(count) >= when else count + 1
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
     """An asyncio event loop on virtual time that starts at zero.
 
     A timer never fires before its time, not even by a rounding error: whoever waits for what is left of a deadline
     would else wait for ever smaller rests without end. `ties` draws which of several timers of the same instant fires
-    first, by delaying each up to a microsecond; without it they fire on the dot. `turns` is how often it may look for
-    what is next, which bounds parties that keep each other awake. Tasks can end in mid-sentence, with their `Life`.
+    first, by delaying each up to a microsecond; without it they fire on the dot, in the order in which they were set.
+    `turns` is how often it may look for what is next, which bounds parties that keep each other awake. Tasks can end
+    in mid-sentence, with their `Life`.
     """
 
     def __init__(self, ties: random.Random | None = None, turns: float = math.inf) -> None:
-        self._jumping = _JumpingSelector(turns)
+        super().__init__()
+        self._now = 0.0
         self._ties = ties
-        super().__init__(self._jumping)
-        self.set_task_factory(freezable)  # type: ignore[arg-type]
+        self._turns_left = turns
+        self._soon: deque[_Call] = deque()
+        self._later: list[tuple[float, int, _Call]] = []
+        self._timers = 0
+        self._crowded = FEWEST_CANCELLED
 
     def time(self) -> float:
-        return self._jumping.elapsed
+        return self._now
+
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
+        call = _Call(callback, args, copy_context() if context is None else context, 0.0)
+        self._soon.append(call)
+        return call
+
+    call_soon_threadsafe = call_soon
 
     def call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        later = self._ties.randrange(TIE_NANOSECONDS) if self._ties is not None else 0
-        return super().call_at(_nanoseconds(math.ceil(when * 1e9) + later), callback, *args, context=context)
+        later = int(self._ties.random() * TIE_NANOSECONDS) if self._ties is not None else 0
+        at = _nanoseconds(_not_before(when) + later)
+        call = _Call(callback, args, copy_context() if context is None else context, at)
+        self._timers += 1
+        heapq.heappush(self._later, (at, self._timers, call))
+        if len(self._later) > self._crowded:
+            self._tidy()
+        return call
+
+    def call_later(
+        self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def create_task(self, coro: Any, *, name: object = None, context: Context | None = None) -> asyncio.Task[Any]:
+        task = freezable(self, coro, context)
+        if name is not None:
+            task.set_name(name)
+        return task
+
+    def _run_once(self) -> None:
+        """One turn: whatever was ready when it began, and the timers of this instant."""
+        self._jump()
+        soon = self._soon
+        for _ in range(len(soon)):
+            call = soon.popleft()
+            if call.callback is None:
+                continue
+            try:
+                call.context.run(call.callback, *call.args)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                told = {"message": f"Exception in callback {call.callback}", "exception": error}
+                self.call_exception_handler(told)
+
+    def _jump(self) -> None:
+        """Moves the clock to the next timer if nothing can run before. Raises: DeadlockError, EndlessError."""
+        later, soon = self._later, self._soon
+        while later and later[0][2].gone:
+            heapq.heappop(later)
+        if not soon:
+            if not later:
+                raise DeadlockError("every task waits and no timer is set")
+            self._now = max(self._now, later[0][0])
+        self._turns_left -= 1
+        if self._turns_left < 0:
+            raise EndlessError(f"it has not ended after {self._now:.3f} virtual seconds, and has turned too often")
+        while later and later[0][0] <= self._now:
+            soon.append(heapq.heappop(later)[2])
+
+    def _tidy(self) -> None:
+        """Forgets the cancelled timers, of which there are many: most deadlines are met."""
+        self._later = [timer for timer in self._later if not timer[2].gone]
+        heapq.heapify(self._later)
+        self._crowded = FEWEST_CANCELLED + 2 * len(self._later)
 
 
 def run_virtual(main: Coroutine[Any, Any, T], ties: random.Random | None = None, turns: float = math.inf) -> T:

@@ -73,6 +73,51 @@ def test_a_life_can_end_at_any_of_its_awaits() -> None:
     assert run_virtual(story(4)) == (["a", "b", "c", "goodbye"], 0)
 
 
+def test_a_life_that_is_paused_goes_on_where_it_was_and_hears_then_what_it_missed() -> None:
+    async def story() -> list[tuple[float, str]]:
+        loop = asyncio.get_running_loop()
+        said: list[tuple[float, str]] = []
+
+        async def listen() -> None:
+            try:
+                for word in "abc":
+                    said.append((loop.time(), word))
+                    await asyncio.sleep(1)
+            except asyncio.CancelledError:
+                said.append((loop.time(), "cancelled"))
+
+        life = Life("listener")
+        listeners = [loop.create_task(listen(), context=life.context()) for _ in "xy"]
+        await asyncio.sleep(0.5)
+        life.pause()
+        await asyncio.sleep(5)
+        listeners[1].cancel()
+        await asyncio.sleep(4)
+        life.resume()
+        await asyncio.wait(listeners)
+        return said
+
+    heard = run_virtual(story())
+    assert heard == [(0.0, "a"), (0.0, "a"), (9.5, "b"), (9.5, "cancelled"), (10.5, "c")]
+
+
+def test_a_life_that_ends_in_its_pause_says_nothing_more() -> None:
+    async def story() -> list[str]:
+        said: list[str] = []
+        life = Life("speaker")
+        asyncio.get_running_loop().create_task(speak(said, "abc"), context=life.context())
+        await asyncio.sleep(0.5)
+        life.pause()
+        await asyncio.sleep(5)
+        life.end()
+        await asyncio.sleep(5)
+        heard = list(said)
+        await life.bury()
+        return heard
+
+    assert run_virtual(story()) == ["a"]
+
+
 def test_the_seed_draws_which_of_several_timers_of_one_instant_fires_first() -> None:
     async def race() -> str:
         first: list[str] = []

@@ -39,6 +39,45 @@ def test_timers_fire_in_the_order_of_their_instants() -> None:
     assert run_virtual(main()) == [(1, "a"), (1, "a2"), (2, "b"), (3, "c")]
 
 
+@pytest.mark.parametrize("when", [2358.7031339220002, 4534.1096557500005, 0.1 + 0.2, 1e-12, 7.0])
+def test_a_timer_never_fires_before_its_time(when: float) -> None:
+    """In whole nanoseconds the first two come out a little less than themselves."""
+
+    async def story() -> float:
+        loop = asyncio.get_running_loop()
+        fired: asyncio.Future[float] = loop.create_future()
+        loop.call_at(when, lambda: fired.set_result(loop.time()))
+        return await fired
+
+    assert when <= run_virtual(story()) < when + 2e-9
+
+
+def test_of_many_timers_only_those_fire_that_have_not_been_cancelled() -> None:
+    async def main() -> list[int]:
+        fired: list[int] = []
+        loop = asyncio.get_running_loop()
+        timers = [loop.call_later(1 + number % 7, fired.append, number) for number in range(1_000)]
+        for number, timer in enumerate(timers):
+            if number % 100:
+                timer.cancel()
+        await asyncio.sleep(10)
+        return fired
+
+    assert sorted(run_virtual(main())) == list(range(0, 1_000, 100))
+
+
+def test_an_error_in_a_callback_is_told_and_stops_nobody() -> None:
+    async def main() -> list[str]:
+        told: list[str] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(repr(context["exception"])))
+        loop.call_soon([].pop)
+        await asyncio.sleep(1)
+        return told
+
+    assert run_virtual(main()) == ["IndexError('pop from empty list')"]
+
+
 def test_a_world_in_which_all_wait_for_each_other_is_a_deadlock() -> None:
     async def main() -> None:
         await asyncio.Event().wait()
