@@ -9,24 +9,20 @@ import os
 import ssl
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
-from itertools import count
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import uvloop
 
-from bench.servers import TOKEN, Target, kubernetes, leeward
-from leeward.api import codec
+from bench.creating import CLIENTS, Creator, Figures, all_of, creating, measure_creates
+from bench.servers import TOKEN, Target, kubernetes, leeward, trusting
 from leeward.client import Client
-from leeward.loop.supervisor import Supervisor
 
 OBJECTS = int(os.environ.get("BENCH_OBJECTS", "42000"))
 WATCHERS = int(os.environ.get("BENCH_WATCHERS", "1000"))
-CREATE_SECONDS = 3.0
 EVENTS = 50
-OBJECT_BYTES = 2_700
-CLIENTS = (1, 16, 64)
 LIST_TRIES = 3
 MIB = 1024 * 1024
 
@@ -34,7 +30,7 @@ LISTED = "/api/v1/namespaces/default/configmaps"
 WATCHED = "/api/v1/namespaces/kube-public/configmaps"
 _FRAME = b'{"type":"ADDED"'
 
-Figures = dict[str, float]
+Start = Callable[[Path], AbstractAsyncContextManager[Target]]
 
 
 def run() -> None:
@@ -48,56 +44,39 @@ def run() -> None:
 
 
 async def _measure_all() -> dict[str, Figures]:
-    figures = {"leeward": await _measure(leeward)}
+    async with AsyncExitStack() as stack:
+        targets = [await stack.enter_async_context(_started(start)) for start in _starts()]
+        creators = [await stack.enter_async_context(creating(target, LISTED, CLIENTS[-1])) for target in targets]
+        figures = await measure_creates(creators)
+        for creator in creators:
+            figures[creator.target.name] |= await _others(creator)
+        return figures
+
+
+def _starts() -> list[Start]:
     programs = os.environ.get("KUBEBUILDER_ASSETS", "")
-    if programs:
-        figures["etcd + kube-apiserver"] = await _measure(lambda directory: kubernetes(directory, Path(programs)))
-    return figures
+    beside = partial(kubernetes, programs=Path(programs))
+    return [leeward, beside] if programs else [leeward]
 
 
-async def _measure(start: Callable[[Path], AbstractAsyncContextManager[Target]]) -> Figures:
+@asynccontextmanager
+async def _started(start: Start) -> AsyncGenerator[Target]:
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIRECTORY"), ignore_cleanup_errors=True) as directory:
         async with start(Path(directory)) as target:
-            return await _figures(target)
+            yield target
 
 
-async def _figures(target: Target) -> Figures:
-    client, numbers, figures = target.client(), count(), Figures()
+async def _others(creator: Creator) -> Figures:
+    """What takes a server that is full."""
+    target, figures = creator.target, Figures()
+    await creator.fill(OBJECTS)
+    client = target.client()
     try:
-        for clients in CLIENTS:
-            made = await _create(client, LISTED, numbers, clients, _after(CREATE_SECONDS))
-            figures[f"creates a second, {clients} clients"] = made / CREATE_SECONDS
-        await _create(client, LISTED, numbers, CLIENTS[-1], _when_there_are(numbers))
         figures[f"list of {OBJECTS:,} objects, seconds"] = await _list_seconds(client)
-        figures[f"memory with {OBJECTS:,} objects, MiB"] = target.memory_bytes() / MIB
-        return figures | await _deliveries(target, client)
     finally:
         await client.close()
-
-
-async def _create(
-    client: Client, path: str, numbers: Iterator[int], clients: int, is_enough: Callable[[int], bool]
-) -> int:
-    """Creates objects with `clients` requests under way, until it is enough; how many."""
-    made = 0
-
-    async def work() -> None:
-        nonlocal made
-        while not is_enough(made):
-            await _create_one(client, path, next(numbers))
-            made += 1
-
-    await _all_of([work] * clients)
-    return made
-
-
-async def _create_one(client: Client, path: str, number: int) -> None:
-    name = f"object-{number:06}"
-    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": ""}}
-    filling = OBJECT_BYTES - len(codec.encode(manifest)) - 180
-    body = codec.encode({**manifest, "data": {"text": "x" * filling}})
-    answer = await client.raw("POST", path, body=body, timeout_seconds=60)
-    assert answer.code == 201, answer.body
+    figures[f"memory with {OBJECTS:,} objects, MiB"] = target.memory_bytes() / MIB
+    return figures | await _deliveries(target)
 
 
 async def _list_seconds(client: Client) -> float:
@@ -110,23 +89,22 @@ async def _list_seconds(client: Client) -> float:
     return min(times)
 
 
-async def _deliveries(target: Target, client: Client) -> Figures:
+async def _deliveries(target: Target) -> Figures:
     """Events that reach watchers each second, while a few objects are created for many watchers; and what each costs.
 
     The processor's time is what tells on a machine that is shared: the server's is its own, the client's is that of
     this process, and both include the creates.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context = trusting()
     watchers = [Watcher(target.port, context) for _ in range(WATCHERS)]
     for begin in range(0, WATCHERS, 50):
-        await _all_of([watcher.open for watcher in watchers[begin : begin + 50]])
-    started, server, own = time.perf_counter(), target.processor_seconds(), time.process_time()
-    numbers = iter(range(EVENTS))
-    await _all_of([lambda: _create_one(client, WATCHED, next(numbers))] * EVENTS)
-    for watcher in watchers:
-        await watcher.seen(EVENTS)
-    seconds, deliveries = time.perf_counter() - started, WATCHERS * EVENTS
+        await all_of([watcher.open for watcher in watchers[begin : begin + 50]])
+    async with creating(target, WATCHED, EVENTS) as creator:
+        started, server, own = time.perf_counter(), target.processor_seconds(), time.process_time()
+        await creator.create(EVENTS, lambda begun: begun >= EVENTS)
+        for watcher in watchers:
+            await watcher.seen(EVENTS)
+        seconds, deliveries = time.perf_counter() - started, WATCHERS * EVENTS
     figures = {
         f"deliveries a second, {WATCHERS:,} watchers": deliveries / seconds,
         "  server's processor, µs a delivery": (target.processor_seconds() - server) / deliveries * 1e6,
@@ -175,22 +153,3 @@ class Watcher(asyncio.Protocol):
 
     def close(self) -> None:
         self._transport.abort()
-
-
-def _after(seconds: float) -> Callable[[int], bool]:
-    end = time.perf_counter() + seconds
-    return lambda made: time.perf_counter() >= end
-
-
-def _when_there_are(numbers: Iterator[int]) -> Callable[[int], bool]:
-    there = next(numbers)
-    return lambda made: there + made >= OBJECTS
-
-
-async def _all_of(works: list[Callable[[], Awaitable[None]]]) -> None:
-    async def run(work: Callable[[], Awaitable[None]]) -> None:
-        await work()
-
-    async with Supervisor("clients") as supervisor:
-        for task in [supervisor.start(run(work), "client") for work in works]:
-            await task

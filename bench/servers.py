@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import socket
+import ssl
 import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncGenerator, Sequence
@@ -107,6 +108,13 @@ def write_tokens(directory: Path) -> Path:
     path = directory / "tokens.csv"
     path.write_text(f'{TOKEN},bench,1,"system:masters"\n')
     return path
+
+
+def trusting() -> ssl.SSLContext:
+    """For clients that believe every server, as on one machine they may."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
 
 
 def certificate(directory: Path) -> tuple[Path, Path, Path]:

@@ -91,9 +91,6 @@ class Fault(sqlite3.Connection):
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         return self._maybe(lambda: sqlite3.Connection.execute(self, *arguments))
 
-    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
-        return self._maybe(lambda: sqlite3.Connection.executemany(self, *arguments))
-
     def _maybe(self, statement: Callable[[], sqlite3.Cursor]) -> sqlite3.Cursor:
         kind = type(self)
         kind.seen += 1
@@ -113,7 +110,7 @@ def test_an_error_at_the_nth_call_loses_nothing_for_any_n(tmp_path: Path, after:
         number += 1
         fault = type("NthFault", (Fault,), {"at": number, "after": after, "seen": 0})
         path, expectation = tmp_path / f"{number}.db", Expectation()
-        asyncio.run(_life(SqliteMedium(path, fault), expectation, steps=12))
+        asyncio.run(_life(SqliteMedium(path, fault), expectation, steps=24))
         asyncio.run(_life(SqliteMedium(path), expectation, steps=3))
         asyncio.run(_life(SqliteMedium(path), expectation, steps=0))
         if fault.seen < number:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from leeward.apiserver.store import MediumFailed, Store
-from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.apiserver.store.sqlite import ROWS, SqliteMedium
 from leeward.loop.supervisor import Supervisor
 
 WRITER = """
@@ -109,13 +109,15 @@ def test_a_torn_page_is_noticed(path: Path) -> None:
         read(path)
 
 
-def leave_behind(path: Path, count: int) -> Path:
-    """What a killed process leaves after `count` writes: the file at `path`, and its log, which is returned."""
+def leave_behind(path: Path, count: int, at_once: int = 0) -> Path:
+    """What a killed process leaves after writing `at_once`, and then one by one: the file, and its log (returned)."""
     living = path.with_name("living.db")
 
     async def main() -> None:
         async with Supervisor() as supervisor:
             store = await Store.open(SqliteMedium(living), supervisor)
+            large = (store.put(f"//secrets/default/{n}", None, lambda revision: b"x" * 3000) for n in range(at_once))
+            await asyncio.gather(*large)
             for number in range(count):
                 await store.put(f"//pods/default/{number}", None, lambda revision: b'{"spec":"original"}')
             for suffix in ("", "-wal"):
@@ -132,9 +134,10 @@ def spoil(file: Path, offset: int) -> None:
     file.write_bytes(content)
 
 
-def test_a_log_that_was_damaged_in_its_middle_is_refused_again_and_again(path: Path) -> None:
+@pytest.mark.parametrize("place", [4, 8, 16, 1000], ids=["size", "salt", "checksum", "page"])
+def test_a_log_that_was_damaged_in_its_middle_is_refused_again_and_again(path: Path, place: int) -> None:
     """Holds: D7, for SQLite takes the damage for the end of the log."""
-    spoil(leave_behind(path, 20), 32 + 3 * (24 + 4096) + 1000)
+    spoil(leave_behind(path, 20), 32 + 3 * (24 + 4096) + place)
     for _ in range(2):
         with pytest.raises(MediumFailed, match=r"store\.db-wal is damaged: \d+ transactions behind .* from a backup"):
             read(path)
@@ -154,6 +157,16 @@ def test_damage_in_the_last_transaction_passes_for_a_power_cut(path: Path) -> No
     assert len(read(path)) == 19
 
 
+def test_what_the_log_held_before_it_was_begun_anew_is_not_taken_for_lost(path: Path) -> None:
+    log = leave_behind(path, count=3, at_once=1_100)
+    content = log.read_bytes()
+    salts = [content[start + 8 : start + 16] for start in range(32, len(content) - 1, 24 + 4096)]
+    assert len(set(salts)) == 2
+    ours = salts.count(content[16:24])
+    spoil(log, 32 + ours * (24 + 4096) - 1000)
+    assert len(read(path)) == 1_102
+
+
 def test_a_log_is_empty_when_its_store_has_been_opened(path: Path) -> None:
     """What a power cut left in it must not be counted again after the next one."""
     log = leave_behind(path, 20)
@@ -165,6 +178,24 @@ def test_a_log_is_empty_when_its_store_has_been_opened(path: Path) -> None:
             await store.close()
 
     asyncio.run(main())
+
+
+def test_more_than_one_statement_takes_is_committed_and_forgotten_as_a_whole(path: Path) -> None:
+    """Holds: D6."""
+
+    async def write(history_revisions: int, again: int) -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(path), supervisor, history_revisions=history_revisions)
+            for _ in range(again):
+                keys = [f"//pods/default/{number}" for number in range(2 * ROWS + 1)]
+                await asyncio.gather(*(store.put(key, store.head(key), lambda revision: b"{}") for key in keys))
+            await store.close()
+
+    asyncio.run(write(history_revisions=10, again=4))
+    assert sorted(read(path).values()) == list(range(3 * (2 * ROWS + 1) + 2, 4 * (2 * ROWS + 1) + 2))
+    with closing(sqlite3.connect(path)) as connection:
+        (kept,) = connection.execute("SELECT count(*) FROM records").fetchone()
+    assert kept < 2 * (2 * ROWS + 1)
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:

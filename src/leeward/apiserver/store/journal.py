@@ -3,7 +3,8 @@
 SQLite takes the first frame with a wrong checksum for the end of the log, for that is what a power cut leaves: the last
 transaction, half written. A frame that was damaged later looks the same, and what was acknowledged behind it would be
 gone in silence. The difference is what follows: each transaction is synced before the next begins, so behind a half
-written one there is no other. The store empties the log whenever it opens it, so nothing older is there either.
+written one there is no other. What the log held before it was begun anew has other salts, and the store empties it
+whenever it opens it, so nothing older passes for it.
 
 Damage of the last transaction itself, or of the log's own header, cannot be told from a power cut.
 
@@ -43,12 +44,11 @@ def _transactions_behind_damage(content: bytes) -> int:
     sums, hidden, is_whole = (first, second), 0, True
     for head, page in _frames(content, page_size):
         _, pages_after_commit, *own_salts, first, second = _FRAME.unpack(head)
-        if own_salts != salts:
-            break
-        if is_whole:
+        is_ours = own_salts == salts
+        if is_whole and is_ours:
             sums = _sums(page, _sums(head[:8], sums, magic), magic)
-            is_whole = sums == (first, second)
-        if not is_whole and pages_after_commit:
+        is_whole = is_whole and is_ours and sums == (first, second)
+        if is_ours and not is_whole and pages_after_commit:
             hidden += 1
     return max(hidden - 1, 0)
 

@@ -10,20 +10,20 @@ over by `journal.py`.
 Holds: D1, D2. Never runs SQLite on the event loop's thread.
 """
 
-import asyncio
 import fcntl
+import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from leeward.apiserver.store.journal import check_journal
 from leeward.apiserver.store.medium import Batch, Loaded, MediumFailed, MediumFull
 from leeward.apiserver.store.record import Record
+from leeward.apiserver.store.worker import Worker
 
 T = TypeVar("T")
 
@@ -31,8 +31,11 @@ SCHEMA_VERSION = 1
 APPLICATION_ID = 0x4C454557
 BUSY_SECONDS = 5.0
 JOURNAL_BYTES = 64 * 1024 * 1024
+ROWS = 1_000
+"""So many records go into one statement at most: SQLite takes 32,766 values."""
 RESTORE = "; restore it from a backup, or begin with an empty data directory"
 
+_FORGET = "DELETE FROM records WHERE revision IN (SELECT value FROM json_each(?))"
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE records (
@@ -56,7 +59,7 @@ class SqliteMedium:
     def __init__(self, path: Path, connection_type: type[sqlite3.Connection] = sqlite3.Connection) -> None:
         self._path = path
         self._connection_type = connection_type
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._worker = Worker("store")
         self._connection: sqlite3.Connection | None = None
         self._lock: int | None = None
 
@@ -68,11 +71,11 @@ class SqliteMedium:
 
     async def close(self) -> None:
         await self._run(self._close)
-        self._thread.shutdown(wait=False)
+        self._worker.end()
 
     async def _run(self, work: Callable[[], T]) -> T:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            return await self._worker.run(work)
         except (sqlite3.Error, OSError) as error:
             if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
                 raise MediumFull(f"{self._path}: {error}; make room on the disk") from error
@@ -103,12 +106,8 @@ class SqliteMedium:
         if connection is None:
             raise MediumFailed(f"{self._path} is not open")
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", map(_row, batch.records))
-            if batch.forgotten:
-                connection.executemany("DELETE FROM records WHERE revision = ?", [(r,) for r in batch.forgotten])
-                connection.execute("UPDATE compaction SET revision = ?", (batch.compacted,))
-            connection.execute("COMMIT")
+            for statement, parameters in _transaction(batch):
+                connection.execute(statement, parameters)
         except BaseException:
             with suppress(sqlite3.Error):
                 connection.rollback()
@@ -201,6 +200,28 @@ def _lock(path: Path) -> int:
         os.close(descriptor)
         raise MediumFailed(f"{path} is in use by another process; stop that one first") from error
     return descriptor
+
+
+Statement = tuple[str, Sequence[Any]]
+
+
+def _transaction(batch: Batch) -> list[Statement]:
+    """As few statements as there can be: before and after each, the thread gives Python up and waits for it again.
+
+    One alone is a transaction by itself.
+    """
+    rows = [_row(record) for record in batch.records]
+    chunks = (rows[first : first + ROWS] for first in range(0, len(rows), ROWS))
+    statements = [_insertion(chunk) for chunk in chunks]
+    if batch.forgotten:
+        statements.append((_FORGET, (json.dumps(batch.forgotten),)))
+        statements.append(("UPDATE compaction SET revision = ?", (batch.compacted,)))
+    return statements if len(statements) == 1 else [("BEGIN IMMEDIATE", ()), *statements, ("COMMIT", ())]
+
+
+def _insertion(rows: Sequence[Sequence[Any]]) -> Statement:
+    places = ", ".join(["(?, ?, ?, ?, ?)"] * len(rows))
+    return f"INSERT INTO records VALUES {places}", [value for row in rows for value in row]
 
 
 def _row(record: Record) -> tuple[int, str, int, bytes, int]:
