@@ -36,8 +36,8 @@ class Admitter:
         manifest = self._ask_inside(review)
         if review.subresource in _SILENT:
             return manifest
-        changed = await self._ask_webhooks(replace(review, object=manifest))
-        return manifest if changed is manifest else self._ask_inside(replace(review, object=changed))
+        changed = await self._ask_webhooks(review.about(manifest))
+        return manifest if changed is manifest else self._ask_inside(review.about(changed))
 
     async def approve(self, review: AdmissionReview) -> None:
         """Asks those who judge the object as it would be stored."""
@@ -54,7 +54,7 @@ class Admitter:
         Gives what is asked for as it is wanted by all who may change it.
         """
         wanted = await self.webhooks.mutate(review)
-        await self._judge(replace(review, object=wanted))
+        await self._judge(review.about(wanted))
         return wanted
 
     async def _judge(self, review: AdmissionReview) -> None:
@@ -72,7 +72,7 @@ class Admitter:
         manifest = review.object
         for admission in self.inside if review.subresource in _WHOLE else self.guards:
             try:
-                admitted = admission.admit(replace(review, object=manifest))
+                admitted = admission.admit(review.about(manifest))
             except Rejected as rejection:
                 raise _refusal_of(review.kind, metadata_of(manifest).get("name", ""), rejection) from rejection
             if admitted is not manifest and review.operation != "DELETE":

@@ -11,6 +11,7 @@ from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.store import Record, Store
 
 NAMESPACE_PREFIX = "//namespaces//"
+_DELETED = b'"deletionTimestamp"'
 
 
 class _Metadata(msgspec.Struct, rename="camel", gc=False):
@@ -43,7 +44,8 @@ def already_there(kind: Kind, name: str, there: Record | None) -> refusals.Refus
 
 
 def _is_ending(record: Record) -> bool:
-    return bool(codec.decode(record.value, _Life).metadata.deletion_timestamp)
+    """Few objects have the word in them at all, and the one that tells is in the metadata."""
+    return _DELETED in record.value and bool(codec.decode(record.value, _Life).metadata.deletion_timestamp)
 
 
 def _terminating(kind: Kind, namespace: str, name: str) -> refusals.Refused:

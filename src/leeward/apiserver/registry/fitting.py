@@ -28,6 +28,7 @@ _ZONE = (r"(Z|[+-]\d\d:\d\d)$", "Z07:00")
 _QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _INT_BITS = {"int32": 31, "int64": 63}
 _GO_NAMES = {"double": "float64", "bytes": "[]uint8", "quantity": "resource.Quantity", "time": "v1.Time"}
+_AT_ONCE = {"string": str, "bool": bool, "double": float}
 _PACKAGES = "v1"
 _CONVERTIBLE = (("string", "int64"), ("int32", "float64"), ("int64", "float64"))
 """Types that Go can convert, but its converter does not; of others it knows nothing."""
@@ -106,7 +107,7 @@ def _fit_list(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
         raise place.wrong(value, structure)
     items = cast(list[Any], value)
     for index, item in enumerate(items):
-        if item is not None:
+        if item is not None and not _fits_at_once(structure.item, item):
             yield from _fit_child(items, index, structure.item, place.item(index))
 
 
@@ -116,6 +117,8 @@ def _fit_map(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
     mapping = cast(dict[str, Any], value)
     for name in list(mapping):
         child = structure.child(name)
+        if child is not None and _fits_at_once(child, mapping[name]):
+            continue
         declared = structure.form == "struct"
         where = place.field(name, structure.type) if declared else place.entry(name)
         if child is None:
@@ -125,6 +128,11 @@ def _fit_map(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
             del mapping[name]
         else:
             yield from _fit_child(mapping, name, child, where)
+
+
+def _fits_at_once(structure: Structure, value: Any) -> bool:
+    """Whether it is a scalar that needs no second look, as most values are."""
+    return structure.form == "scalar" and type(value) is _AT_ONCE.get(structure.type)
 
 
 def _drop_nulls(value: Any) -> None:

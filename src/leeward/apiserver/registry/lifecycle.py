@@ -18,12 +18,21 @@ _SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp",
 _STATUS_WRITES_METADATA = ("annotations", "finalizers", "ownerReferences")
 
 
+def is_nameless(manifest: ReadOnlyManifest) -> bool:
+    """Whether the server makes the name of a new object, with a suffix."""
+    metadata = section(manifest, "metadata")
+    return not metadata.get("name") and bool(metadata.get("generateName"))
+
+
 def stamp_new(kind: Kind, namespace: str, manifest: Manifest, now: datetime, uid: str, suffix: str) -> None:
-    """Gives a new object its name, uid, birth and first generation, and takes away what only the server may say."""
+    """Gives a new object its name, uid, birth and first generation, and takes away what only the server may say.
+
+    `suffix` is for the name of one that `is_nameless`.
+    """
     metadata = metadata_of(manifest)
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "namespace"):
         metadata.pop(field, None)
-    if not metadata.get("name") and metadata.get("generateName"):
+    if is_nameless(manifest):
         metadata["name"] = metadata["generateName"][:MAX_GENERATED_PREFIX] + suffix
     if kind.namespaced:
         metadata["namespace"] = namespace

@@ -15,6 +15,7 @@ from leeward.apiserver.patch.apply.checking import misfits, render_misfits
 from leeward.apiserver.patch.apply.fieldset import Path, in_order, show_path
 from leeward.apiserver.patch.apply.managers import APPLY, UPDATE, Managed, Manager, is_reset, read_managed
 from leeward.apiserver.registry.objects import metadata_of
+from leeward.apiserver.registry.versions import KindVersions
 from leeward.apiserver.structure import empty
 
 MAX_NAME = 128
@@ -55,7 +56,7 @@ def applied(
     manager = Manager(name, APPLY, kind.api_version, subresource)
     ignored = _ignored(kind, subresource)
     try:
-        merged = updating.apply(kind.structure, live or {}, config, managed, manager, time, ignored, force=force)
+        merged = updating.apply(KindVersions(kind), live or {}, config, managed, manager, time, ignored, force=force)
     except updating.Conflicts as conflicts:
         raise _refusal(conflicts) from None
     metadata: dict[str, Any] = {**merged["metadata"], _FIELD: managed.render()}
@@ -64,14 +65,14 @@ def applied(
 
 def _adopted(kind: Kind, live: Manifest, time: str) -> Managed:
     before: Manifest = {} if kind.custom else empty(kind.structure)
-    return updating.adopt(kind.structure, before, live, kind.api_version, time)
+    return updating.adopt(KindVersions(kind), before, live, kind.api_version, time)
 
 
 def _updated(
     kind: Kind, old: ReadOnlyManifest, new: Manifest, managed: Managed, name: str, subresource: str, time: str
 ) -> None:
     manager = Manager(name, UPDATE, kind.api_version, subresource)
-    updating.update(kind.structure, old, new, managed, manager, time, _ignored(kind, subresource))
+    updating.update(KindVersions(kind), old, new, managed, manager, time, _ignored(kind, subresource))
     if managed:
         metadata_of(new)[_FIELD] = managed.render()
 

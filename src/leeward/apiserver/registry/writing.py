@@ -11,7 +11,7 @@ Holds: D4, D8 (an object that is being deleted goes when its last finalizer does
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from leeward.api.meta import Manifest, format_time
 from leeward.api.status import Problem
@@ -67,8 +67,8 @@ class Writer:
         if metadata_of(manifest).get("resourceVersion"):
             raise refusals.version_at_birth()
         check_namespace(self.store, kind, namespace, manifest)
-        now, uid, suffix = self.clock.now(), self.randomness.uid(), self.randomness.suffix()
-        lifecycle.stamp_new(kind, namespace, manifest, now, uid, suffix)
+        now, suffix = self.clock.now(), self.randomness.suffix() if lifecycle.is_nameless(manifest) else ""
+        lifecycle.stamp_new(kind, namespace, manifest, now, self.randomness.uid(), suffix)
         kind.default(manifest)
         if manager:
             managing.track_create(kind, manifest, manager, format_time(now))
@@ -80,7 +80,7 @@ class Writer:
         if (there := self.store.head(key)) is not None:
             raise already_there(kind, name, there)
         self._prepare(kind, manifest, None, dry_run)
-        await self._approve(replace(review, object=manifest))
+        await self._approve(review.about(manifest))
         try:
             return await self._put(kind, key, None, manifest, None, dry_run)
         except Raced:
@@ -130,7 +130,7 @@ class Writer:
         review = AdmissionReview("UPDATE", kind, namespace, new, old, user, dry_run, subresource)
         new = await self.admission.admit(review)
         self._prepare(kind, new, old, dry_run, subresource)
-        await self._approve(replace(review, object=new))
+        await self._approve(review.about(new))
         if new == old:
             await self._until_durable(record)
             return Written(old, record)

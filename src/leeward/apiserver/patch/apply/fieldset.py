@@ -5,6 +5,7 @@ with keys, `v:"x"` for an element of a set.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from leeward.api import codec
@@ -14,10 +15,27 @@ FieldSet = frozenset[Path]
 
 EMPTY: FieldSet = frozenset()
 _SELF = "."
+MOST_REMEMBERED = 200
+LONGEST_REMEMBERED = 8 * 1024
+"""Sets of so many paths, and so many bytes of their wire form: most objects' owners write the same fields for ever."""
 
 
 def render_fields(fields: FieldSet) -> dict[str, Any]:
     """The wire form `FieldsV1`: nested mappings, where `.` stands for the place itself if there is more below it."""
+    if len(fields) > MOST_REMEMBERED:
+        return _rendered(fields)
+    return codec.decode_manifest(_remembered_text(fields))
+
+
+def parse_fields(wire: Mapping[str, Any]) -> FieldSet:
+    """Raises: ValueError."""
+    text = codec.encode(wire)
+    if len(text) > LONGEST_REMEMBERED:
+        return frozenset(_paths(wire, ()))
+    return _remembered_fields(text)
+
+
+def _rendered(fields: FieldSet) -> dict[str, Any]:
     root: dict[str, Any] = {}
     for path in sorted(fields):
         node = root
@@ -27,9 +45,14 @@ def render_fields(fields: FieldSet) -> dict[str, Any]:
     return _without_lonely_selves(root)
 
 
-def parse_fields(wire: Mapping[str, Any]) -> FieldSet:
-    """Raises: ValueError."""
-    return frozenset(_paths(wire, ()))
+@lru_cache(maxsize=1024)
+def _remembered_text(fields: FieldSet) -> bytes:
+    return codec.encode(_rendered(fields))
+
+
+@lru_cache(maxsize=1024)
+def _remembered_fields(text: bytes) -> FieldSet:
+    return frozenset(_paths(codec.decode_manifest(text), ()))
 
 
 def _without_lonely_selves(node: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,9 @@ class Difference:
     modified: set[Path] = field(default_factory=set[Path])
     removed: set[Path] = field(default_factory=set[Path])
 
+    def __bool__(self) -> bool:
+        return bool(self.added or self.modified or self.removed)
+
     @property
     def taken(self) -> set[Path]:
         return self.added | self.modified
@@ -90,50 +93,42 @@ def _fields(structure: Structure, value: Any, path: Path) -> Iterator[Path]:
 def _compare(structure: Structure, old: Any, new: Any, path: Path, found: Difference) -> None:
     if old == new:
         return
-    if old is _ABSENT or new is _ABSENT:
-        whole, side = (new, found.added) if old is _ABSENT else (old, found.removed)
-        side.update(_paths(structure, whole, path))
-        return
     how = structure.merges(old if new is None else new)
-    parts = _parts(structure, old, new, how)
-    if not parts:
-        if path:
-            found.modified.add(path)
-        return
-    for name, (child, before, after) in parts.items():
-        _compare(child, before, after, (*path, name), found)
+    before, after = _parts(structure, old, how), _parts(structure, new, how)
+    if path and not (before or after):
+        found.modified.add(path)
+    for name in before | after:
+        was, becomes = before.get(name, _ABSENT), after.get(name, _ABSENT)
+        if was == becomes:
+            continue
+        child, where = (structure.child(name) or ANY, f"f:{name}") if how == "map" else (structure.item, name)
+        if was is _ABSENT:
+            _add_paths(child, becomes, (*path, where), found.added)
+        elif becomes is _ABSENT:
+            _add_paths(child, was, (*path, where), found.removed)
+        else:
+            _compare(child, was, becomes, (*path, where), found)
 
 
-def _paths(structure: Structure, value: Any, path: Path) -> Iterator[Path]:
+def _add_paths(structure: Structure, value: Any, path: Path, paths: set[Path]) -> None:
     """Every place in a value that is only there on one side."""
-    yield path
+    paths.add(path)
     match structure.merges(value):
         case "map":
             for name, item in cast(dict[str, Any], value).items():
-                yield from _paths(structure.child(name) or ANY, item, (*path, f"f:{name}"))
+                _add_paths(structure.child(name) or ANY, item, (*path, f"f:{name}"), paths)
         case "list":
             for item in cast(list[Any], value):
-                yield from _paths(structure.item, item, (*path, _safe_name(structure, item)))
+                _add_paths(structure.item, item, (*path, _safe_name(structure, item)), paths)
         case _:
             pass
 
 
-def _parts(structure: Structure, old: Any, new: Any, how: str) -> dict[str, tuple[Structure, Any, Any]]:
-    """The parts of both sides by name; none for a leaf."""
-    if how == "map":
-        before = cast(dict[str, Any], old) if isinstance(old, dict) else {}
-        after = cast(dict[str, Any], new) if isinstance(new, dict) else {}
-        return {
-            f"f:{name}": (structure.child(name) or ANY, before.get(name, _ABSENT), after.get(name, _ABSENT))
-            for name in (*before, *(name for name in after if name not in before))
-        }
+def _parts(structure: Structure, value: Any, how: str) -> dict[str, Any]:
+    """The parts of one side by name; none for a leaf."""
     if how == "list":
-        olds, news = _elements(structure, old), _elements(structure, new)
-        return {
-            name: (structure.item, olds.get(name, _ABSENT), news.get(name, _ABSENT))
-            for name in (*olds, *(name for name in news if name not in olds))
-        }
-    return {}
+        return _elements(structure, value)
+    return cast(dict[str, Any], value) if how == "map" and isinstance(value, dict) else {}
 
 
 def _elements(structure: Structure, value: Any) -> dict[str, Any]:

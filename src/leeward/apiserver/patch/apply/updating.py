@@ -3,6 +3,9 @@
 update   takes what it adds or changes, from everybody
 apply    takes what it says; others who own a field with another value are in conflict, unless it is forced;
          what it said last time and does not say any more goes, if nobody else owns it
+
+Everybody's fields are compared in the version in which they own them; who owns some of a version that does not exist
+any more owns nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,9 +14,10 @@ from typing import Any
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.patch.apply.fieldset import EMPTY, FieldSet, Path
+from leeward.apiserver.patch.apply.forgetting import forget
 from leeward.apiserver.patch.apply.managers import APPLY, UPDATE, Entry, Managed, Manager
-from leeward.apiserver.patch.apply.typed import Difference, compare, fields_of, merge, named_parents, remove
-from leeward.apiserver.structure import Structure
+from leeward.apiserver.patch.apply.typed import fields_of, merge
+from leeward.apiserver.patch.apply.versions import Comparison, Versions
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 Ignored = Callable[[Path], bool]
@@ -41,14 +45,15 @@ def nothing_ignored(path: Path) -> bool:
 
 
 def update(
-    structure: Structure, old: Any, new: Any, managed: Managed, manager: Manager, time: str, ignored: Ignored
+    versions: Versions, old: Any, new: Any, managed: Managed, manager: Manager, time: str, ignored: Ignored
 ) -> None:
-    """Changes `managed` to what holds after somebody wrote `new` in place of `old`."""
-    difference = compare(structure, old, new)
-    taken, removed = _ownable(difference.taken, ignored), _ownable(difference.removed, ignored)
+    """Changes `managed` to what holds after somebody wrote `new` in place of `old`, in the version of `manager`."""
+    comparison = Comparison(versions, manager.api_version, old, new)
     for entry in managed.entries():
-        managed.put(replace(entry, fields=entry.fields - taken - removed))
-    if taken:
+        managed.put(_left(entry, comparison, ignored))
+    difference = comparison.at(manager.api_version)
+    assert difference is not None, f"nobody can write {manager.api_version}: there is no such version"
+    if taken := _ownable(difference.taken, ignored):
         mine = managed.entry_of(manager)
         fields = mine.fields if mine is not None else EMPTY
         managed.put(Entry(manager, fields | taken, time))
@@ -56,7 +61,7 @@ def update(
 
 
 def apply(
-    structure: Structure,
+    versions: Versions,
     live: ReadOnlyManifest,
     config: ReadOnlyManifest,
     managed: Managed,
@@ -67,38 +72,52 @@ def apply(
     force: bool,
 ) -> Manifest:
     """The new object; changes `managed`. Raises: Conflicts."""
+    structure = versions.structure(manager.api_version)
     assert manager.operation == APPLY
+    assert structure is not None, f"nobody can apply {manager.api_version}: there is no such version"
     last = managed.entry_of(manager)
     said = fields_of(structure, config)
     wanted = _ownable(said, ignored)
     managed.put(Entry(manager, wanted, time))
     merged = merge(structure, live, config)
     if last is not None:
-        forgotten = named_parents(structure, last.fields) - named_parents(structure, managed.owned() | said)
-        merged = remove(structure, merged, forgotten)
-    difference = compare(structure, live, merged)
-    _settle(managed, manager, difference, ignored, force)
-    if last is not None and last.fields == wanted and not (difference.taken or difference.removed):
-        managed.put(last)
+        merged = forget(versions, merged, last, managed, Entry(manager, said))
+    comparison = Comparison(versions, manager.api_version, live, merged)
+    _settle(managed, manager, comparison, ignored, force)
+    if last is not None and last.fields == wanted and not comparison.at(manager.api_version):
+        managed.put(Entry(manager, wanted, last.time))
     return merged
 
 
-def adopt(structure: Structure, empty: Any, live: ReadOnlyManifest, api_version: str, time: str) -> Managed:
+def adopt(versions: Versions, empty: Any, live: ReadOnlyManifest, api_version: str, time: str) -> Managed:
     """The owners of an object that nobody applied so far: one who made all of it."""
     managed = Managed()
     manager = Manager(BEFORE_FIRST_APPLY, UPDATE, api_version)
-    update(structure, empty, live, managed, manager, time, nothing_ignored)
+    update(versions, empty, live, managed, manager, time, nothing_ignored)
     return managed
 
 
-def _settle(managed: Managed, manager: Manager, difference: Difference, ignored: Ignored, force: bool) -> None:
+def _settle(managed: Managed, manager: Manager, comparison: Comparison, ignored: Ignored, force: bool) -> None:
     """Takes from others what the apply changed. Raises: Conflicts unless forced."""
-    taken, removed = _ownable(difference.taken, ignored), _ownable(difference.removed, ignored)
-    found = [(entry.manager, sorted(entry.fields & taken)) for entry in managed.others(manager) if entry.fields & taken]
+    others = managed.others(manager)
+    found = [(entry.manager, sorted(fields)) for entry in others if (fields := _contested(entry, comparison, ignored))]
     if found and not force:
         raise Conflicts(sorted(found, key=lambda pair: pair[0].identity))
-    for entry in managed.others(manager):
-        managed.put(replace(entry, fields=entry.fields - taken - removed))
+    for entry in others:
+        managed.put(_left(entry, comparison, ignored))
+
+
+def _contested(entry: Entry, comparison: Comparison, ignored: Ignored) -> FieldSet:
+    """What somebody owns and somebody else has changed."""
+    difference = comparison.at(entry.manager.api_version)
+    return entry.fields & _ownable(difference.taken, ignored) if difference is not None else EMPTY
+
+
+def _left(entry: Entry, comparison: Comparison, ignored: Ignored) -> Entry:
+    """What somebody still owns after a write of somebody else."""
+    difference = comparison.at(entry.manager.api_version)
+    gone = entry.fields if difference is None else _ownable(difference.taken | difference.removed, ignored)
+    return replace(entry, fields=entry.fields - gone)
 
 
 def _ownable(paths: set[Path] | FieldSet, ignored: Ignored) -> FieldSet:
