@@ -47,6 +47,11 @@ def decode_manifest(data: bytes) -> Manifest:
     return decode(data, Manifest)
 
 
+def decode_any(data: bytes) -> Any:
+    """Reads JSON as plain values. Raises: DecodeError."""
+    return msgspec.json.decode(data)
+
+
 def copy_manifest(manifest: ReadOnlyManifest) -> Manifest:
     """A deep copy of plain JSON values, ten times as fast as `copy.deepcopy`."""
     return msgspec.to_builtins(manifest if isinstance(manifest, dict) else dict(manifest))

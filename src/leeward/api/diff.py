@@ -42,5 +42,7 @@ def _pointer(at: str, key: str) -> str:
 
 def status_patch(old: object, new: object) -> Manifest:
     """The merge patch of a status subresource from struct to struct; empty when they are equal."""
+    if old == new:
+        return {}
     patch = merge_patch(to_wire(old), to_wire(new))
     return {"status": patch} if patch else {}

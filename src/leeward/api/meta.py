@@ -135,12 +135,12 @@ def wire_time(instant: datetime) -> datetime:
 
 def format_time(instant: datetime) -> str:
     """RFC 3339 in UTC with whole seconds, as Kubernetes prints `metav1.Time`."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{instant.astimezone(UTC).isoformat(timespec='seconds')[:19]}Z"
 
 
 def format_micro_time(instant: datetime) -> str:
     """RFC 3339 in UTC with microseconds, as Kubernetes prints `metav1.MicroTime`."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{instant.astimezone(UTC).isoformat(timespec='microseconds')[:26]}Z"
 
 
 def parse_time(text: str) -> datetime:

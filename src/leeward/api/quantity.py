@@ -5,6 +5,7 @@ Source of the rules: apimachinery's `resource.Quantity`. Precision finer than a 
 
 import re
 from decimal import ROUND_CEILING, Decimal, localcontext
+from functools import lru_cache
 
 Quantity = str | int | float
 """The wire form: text, or a bare JSON number."""
@@ -15,13 +16,24 @@ _PATTERN = re.compile(r"^([+-]?(?:\d+\.?\d*|\.\d+))(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE
 _NANO = Decimal("1e-9")
 MAX_EXPONENT = 30
 """Greater exponents are cut to this: no machine has as much, and what is absurd must stay finite."""
+LONGEST_REMEMBERED = 32
+"""Of the texts whose amount is remembered: a fleet has few different ones, and each is read again and again."""
 
 
 def parse_quantity(quantity: Quantity) -> Decimal:
     """The exact amount in the base unit. Raises: ValueError."""
-    match = _PATTERN.match(str(quantity))
-    if match is None:
+    text = str(quantity)
+    amount = _remembered(text) if len(text) <= LONGEST_REMEMBERED else _amount(text)
+    if amount is None:
         raise ValueError(f"quantities must match a number with an optional suffix such as m, k, Mi or e3: {quantity!r}")
+    return amount
+
+
+def _amount(text: str) -> Decimal | None:
+    """None for what is no quantity."""
+    match = _PATTERN.match(text)
+    if match is None:
+        return None
     number, suffix = Decimal(match[1]), match[2] or ""
     with localcontext() as context:
         context.prec = 60
@@ -32,6 +44,9 @@ def parse_quantity(quantity: Quantity) -> Decimal:
         else:
             amount = number.scaleb(max(-MAX_EXPONENT, min(int(suffix[1:]), MAX_EXPONENT)))
         return amount.quantize(_NANO, rounding=ROUND_CEILING) if amount % _NANO else amount
+
+
+_remembered = lru_cache(maxsize=4096)(_amount)
 
 
 def whole(quantity: Quantity) -> int:

@@ -137,8 +137,17 @@ class ResourceBindingSpec(Object, frozen=True):
     @property
     def is_divided(self) -> bool:
         """Whether replicas are shared out, instead of all of them on each cluster."""
+        return self.replicas > 0 and self._shares_out
+
+    @property
+    def asks_for_none(self) -> bool:
+        """Whether replicas would be shared out, and none are asked for: no copy is missed anywhere."""
+        return self.replicas == 0 and self.replica_requirements is not None and self._shares_out
+
+    @property
+    def _shares_out(self) -> bool:
         strategy = self.placement.replica_scheduling if self.placement else None
-        return self.replicas > 0 and strategy is not None and strategy.replica_scheduling_type != "Duplicated"
+        return strategy is not None and strategy.replica_scheduling_type != "Duplicated"
 
 
 class AggregatedStatusItem(Object, frozen=True):

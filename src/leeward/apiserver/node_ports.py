@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
+from leeward.apiserver.kinds.service_types import OPENED, needs_health_port
 from leeward.apiserver.refusals import Refused, internal_error, invalid
 from leeward.apiserver.values import entries, section
 
 FIRST, LAST = 30000, 32767
-_OUTSIDE = ("NodePort", "LoadBalancer")
 
 
 class NodePorts:
@@ -22,7 +22,7 @@ class NodePorts:
         """Gives `new`, which was checked, the ports that it needs."""
         spec = section(new, "spec")
         held = node_ports(old) if old is not None else set[int]()
-        if spec.get("type") not in _OUTSIDE:
+        if spec.get("type") not in OPENED:
             for port in entries(spec, "ports"):
                 if port.get("nodePort") in held:
                     del port["nodePort"]
@@ -31,6 +31,10 @@ class NodePorts:
             if not port.get("nodePort"):
                 port["nodePort"] = self._pick()
             self._taken.add(port["nodePort"])
+        if needs_health_port(spec):
+            before = section(old, "spec").get("healthCheckNodePort") if old is not None else None
+            spec["healthCheckNodePort"] = spec.get("healthCheckNodePort") or before or self._pick()
+            self._taken.add(spec["healthCheckNodePort"])
 
     def give_back(self, service: ReadOnlyManifest, kept: ReadOnlyManifest | None) -> None:
         """Frees the ports of `service` that `kept` does not have."""
@@ -39,12 +43,15 @@ class NodePorts:
     def check(self, service: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
         """Raises: Refused for ports that cannot be had."""
         held = node_ports(old) if old is not None else set[int]()
-        if section(service, "spec").get("type") not in _OUTSIDE:
+        if section(service, "spec").get("type") not in OPENED:
             return
         for index, port in enumerate(entries(section(service, "spec"), "ports")):
             asked = port.get("nodePort")
             if asked and asked not in held:
                 self._check_one(service, asked, f"spec.ports[{index}].nodePort")
+        asked = section(service, "spec").get("healthCheckNodePort")
+        if asked and asked not in held:
+            self._check_one(service, asked, "spec.healthCheckNodePort")
 
     def _check_one(self, service: ReadOnlyManifest, asked: int, path: str) -> None:
         if not FIRST <= asked <= LAST:
@@ -66,8 +73,9 @@ class NodePorts:
 
 def node_ports(service: ReadOnlyManifest) -> set[int]:
     spec = section(service, "spec")
-    ports = entries(spec, "ports") if spec.get("type") in _OUTSIDE else []
-    return {port["nodePort"] for port in ports if port.get("nodePort")}
+    ports = entries(spec, "ports") if spec.get("type") in OPENED else []
+    given = [*(port.get("nodePort") for port in ports), spec.get("healthCheckNodePort") if ports else None]
+    return {port for port in given if port}
 
 
 def _refused(service: ReadOnlyManifest, problem: Problem) -> Refused:

@@ -72,8 +72,8 @@ def complete(structure: Structure, value: Any) -> None:
             if name not in mapping:
                 mapping[name] = empty(structure.fields[name])
         for name, item in mapping.items():
-            child = structure.child(name)
-            if child is not None and isinstance(item, dict | list):
+            child = structure.child(name) if isinstance(item, dict | list) else None
+            if child is not None:
                 complete(child, item)
     elif isinstance(value, list) and structure.form == "list":
         for item in cast(list[Any], value):

@@ -34,6 +34,16 @@ def ingress(**path: Any) -> Manifest:
 
 
 REFUSED: list[tuple[str, Manifest, str]] = [
+    (
+        "ResourceQuota",
+        {"spec": {"hard": {"cpu": "1"}, "scopes": ["BestEffort"]}},
+        'spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource',
+    ),
+    (
+        "ResourceQuota",
+        {"spec": {"hard": {"pods": "1"}, "scopes": ["Terminating", "NotTerminating"]}},
+        'spec.scopes: Invalid value: ["Terminating","NotTerminating"]: conflicting scopes',
+    ),
     ("Namespace", {"spec": {"finalizers": ["x"]}}, 'spec.finalizers: Invalid value: "x": name is neither a standard'),
     (
         "Service",
@@ -215,7 +225,7 @@ ACCEPTED: list[tuple[str, Manifest]] = [
     ("Service", service(sessionAffinity="ClientIP")),
     ("Service", service(type="LoadBalancer", loadBalancerSourceRanges=[" 10.0.0.0/8"])),
     ("Node", {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]}}),
-    ("ResourceQuota", {"spec": {"hard": {"requests.cpu": "1", "count/jobs.batch": "5"}, "scopes": ["BestEffort"]}}),
+    ("ResourceQuota", {"spec": {"hard": {"pods": "1", "count/jobs.batch": "5"}, "scopes": ["BestEffort"]}}),
     ("LimitRange", {"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"cpu": "1"}}]}}),
     ("Ingress", ingress(path="/x", pathType="Prefix")),
     ("NetworkPolicy", {"spec": {"podSelector": {}, "ingress": [{"ports": [{"port": "http"}]}]}}),

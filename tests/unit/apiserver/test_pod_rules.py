@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from leeward.api.meta import Manifest
+from leeward.apiserver.kinds.job_rules import validate_cron_job, validate_job
 from leeward.apiserver.kinds.pod_rules import validate_pod_spec, validate_whole_pod
 from leeward.apiserver.kinds.pods import default_pod_spec
 from leeward.apiserver.kinds.workload_rules import (
-    validate_cron_job,
     validate_daemon_set,
     validate_deployment,
-    validate_job,
     validate_stateful_set,
 )
 from leeward.apiserver.kinds.workloads import (
+    complete_job,
     default_cron_job,
     default_daemon_set,
     default_deployment,
@@ -312,6 +312,7 @@ def test_a_job_ends_and_so_do_those_of_a_cron_job() -> None:
     template = {"spec": {"containers": [container()]}}
     job: Manifest = {"metadata": {"name": "a"}, "spec": {"template": template}}
     default_job(job)
+    complete_job(job)
     said = 'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'
     assert [str(problem) for problem in validate_job(job, None)] == [said]
     cron_job: Manifest = {"metadata": {"name": "a"}, "spec": {"schedule": "@daily", "jobTemplate": {"spec": {}}}}

@@ -9,13 +9,10 @@ from leeward.api.status import Problem
 from leeward.apiserver.kinds.names import dns_subdomain, qualified_name
 from leeward.apiserver.kinds.pod_rules.resources import is_standard
 from leeward.apiserver.kinds.pod_rules.texts import named, one_of
+from leeward.apiserver.kinds.quota_scopes import scope_problems
 from leeward.apiserver.values import entries, section, texts
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_SCOPES = (
-    "BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass", "Terminating",
-    "VolumeAttributesClass",
-)  # fmt: skip
 _BOUNDS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 
 
@@ -55,8 +52,7 @@ def validate_quota(manifest: Manifest, old: Manifest | None) -> list[Problem]:
         if parse_quantity(quantity) < 0:
             problems.append(Problem.invalid(where, quantity, "must be greater than or equal to 0"))
     scopes = texts(spec, "scopes")
-    if any(scope not in _SCOPES for scope in scopes):
-        problems.append(Problem.invalid("spec.scopes", scopes, "unsupported scope"))
+    problems += scope_problems(spec)
     if old is not None and scopes != texts(section(old, "spec"), "scopes"):
         problems.append(Problem.invalid("spec.scopes", scopes, "field is immutable"))
     return problems

@@ -4,6 +4,7 @@ from typing import Any
 
 from leeward.api.meta import Manifest
 from leeward.apiserver.kinds.pods import default_pod_spec
+from leeward.apiserver.kinds.service_types import is_reached_from_outside
 from leeward.apiserver.values import entries, grown, section, texts
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -52,14 +53,12 @@ def complete_service(manifest: Manifest) -> None:
 def _default_traffic(spec: dict[str, Any], kind: str) -> None:
     """An ExternalName has no addresses, and only services that are reached from outside have an outer policy."""
     if kind == "ExternalName":
-        for field in ("internalTrafficPolicy", "ipFamilies", "ipFamilyPolicy", "externalTrafficPolicy"):
+        for field in ("internalTrafficPolicy", "ipFamilies", "ipFamilyPolicy"):
             spec.pop(field, None)
         return
     spec.setdefault("internalTrafficPolicy", "Cluster")
-    if kind in ("NodePort", "LoadBalancer"):
+    if is_reached_from_outside(spec):
         spec.setdefault("externalTrafficPolicy", "Cluster")
-    else:
-        spec.pop("externalTrafficPolicy", None)
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
 

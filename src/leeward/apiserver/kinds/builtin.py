@@ -11,6 +11,7 @@ from leeward.apiserver.kinds import (
     basics,
     cluster_rules,
     configuration,
+    job_rules,
     network_rules,
     others,
     pods,
@@ -21,7 +22,8 @@ from leeward.apiserver.kinds import (
 )
 from leeward.apiserver.kinds import webhook_configurations as webhooks
 from leeward.apiserver.kinds.columns import CREATED_AT, at
-from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, spec_changed
+from leeward.apiserver.kinds.infrastructure import INFRASTRUCTURE
+from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, families, spec_changed
 from leeward.apiserver.kinds.names import dns_label, path_segment
 from leeward.apiserver.kinds.views import FirstAutoscaler, NewEvent
 from leeward.apiserver.values import section
@@ -119,11 +121,11 @@ APPS = (
 
 BATCH = (
     Kind("batch", "v1", "Job", "jobs", True, (), _ALL, columns=printing.JOBS, status=True,
-         default=workloads.default_job, complete=workloads.complete_job, validate=workload_rules.validate_job,
+         default=workloads.default_job, complete=workloads.complete_job, validate=job_rules.validate_job,
          generation=spec_changed,
          fields=_fields("status.successful")),
     Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), _ALL, columns=printing.CRON_JOBS, status=True,
-         default=workloads.default_cron_job, validate=workload_rules.validate_cron_job,
+         default=workloads.default_cron_job, validate=job_rules.validate_cron_job,
          generation=spec_changed),
 )  # fmt: skip
 
@@ -199,7 +201,7 @@ OTHERS = (
     Kind("authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", ephemeral=True),
 )  # fmt: skip
 
-BUILT_IN = (*CORE, *APPS, *BATCH, *NETWORKING, *RBAC, *EXTENSIONS, *OTHERS)
+BUILT_IN = families((*CORE, *APPS, *BATCH, *NETWORKING, *RBAC, *EXTENSIONS, *OTHERS, *INFRASTRUCTURE))
 
 _SERVED = frozenset((kind.api_version, kind.kind) for kind in BUILT_IN)
 

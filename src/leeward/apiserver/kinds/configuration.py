@@ -14,6 +14,7 @@ from leeward.apiserver.kinds.pod_rules.texts import config_key, named
 from leeward.apiserver.values import section
 
 MAX_DATA_BYTES = 1024 * 1024
+TOKEN_TYPE = "kubernetes.io/service-account-token"
 ACCOUNT_ANNOTATION = "kubernetes.io/service-account.name"
 _HIDDEN = "<secret contents redacted>"
 _REQUIRED_KEYS: Mapping[str, Sequence[str]] = {
@@ -75,7 +76,7 @@ def validate_secret(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 def _type_problems(manifest: Manifest, data: Mapping[str, str]) -> Iterator[Problem]:
     """What a Secret of this type must have."""
     of_type = manifest["type"]
-    if of_type == "kubernetes.io/service-account-token":
+    if of_type == TOKEN_TYPE:
         if not section(manifest["metadata"], "annotations").get(ACCOUNT_ANNOTATION):
             yield Problem.required(f"metadata.annotations[{ACCOUNT_ANNOTATION}]")
     elif of_type in _DOCKER_KEYS:

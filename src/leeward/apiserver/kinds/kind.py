@@ -4,8 +4,9 @@ Built-in kinds are rows of tables in this package; custom kinds are made from th
 registry treats both alike: whatever differs between two kinds is a field here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol
@@ -148,6 +149,10 @@ class Kind:
     deprecation: str = ""
     terminating: bool = False
     """The definition of the kind is being deleted: nothing new may be created."""
+    served: bool = True
+    """Whether there is a path to it. A version that is not served any more may still be one that somebody wrote in."""
+    family: "Mapping[str, Kind]" = field(default_factory=dict[str, "Kind"], repr=False, compare=False)
+    """All versions of the same stored objects, by apiVersion; empty for a kind that has only one."""
 
     @property
     def api_version(self) -> str:
@@ -197,3 +202,15 @@ class Kind:
 
     def key(self, namespace: str, name: str) -> str:
         return f"{self.prefix}{namespace}/{name}"
+
+
+def families(kinds: Iterable[Kind]) -> tuple[Kind, ...]:
+    """The same kinds, those that are versions of the same stored objects knowing of each other."""
+    kinds = tuple(kinds)
+    sizes = Counter(kind.prefix for kind in kinds if not kind.ephemeral)
+    known: dict[str, dict[str, Kind]] = {prefix: {} for prefix, size in sizes.items() if size > 1}
+    made = tuple(replace(kind, family=known.get(kind.prefix, {})) for kind in kinds)
+    for kind in made:
+        if kind.prefix in known:
+            known[kind.prefix][kind.api_version] = kind
+    return made

@@ -60,10 +60,7 @@ def quality_of_service(spec: Mapping[str, Any]) -> str:
 
 
 def complete_pod(manifest: Manifest) -> None:
-    """Its priority, and the addresses that begin with its address."""
-    spec = grown(manifest, "spec")
-    spec.setdefault("priority", 0)
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    """The addresses that begin with its address."""
     status = section(manifest, "status")
     address = status.get("podIP")
     if address and not status.get("podIPs"):

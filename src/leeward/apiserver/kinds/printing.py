@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from leeward.api.meta import ReadOnlyManifest, parse_time
+from leeward.apiserver.kinds.autoscaler_targets import targets
 from leeward.apiserver.kinds.columns import (
     AGE,
     NONE,
@@ -321,9 +322,11 @@ CLAIMS = described(
     AGE,
     Column("VolumeMode", field("spec.volumeMode", "<unset>"), priority=1),
 )
+_TARGETS_DESCRIPTION = "The present value and the target of each metric."
 AUTOSCALERS = described(
     "AUTOSCALERS",
     Column("Reference", text(lambda m: "/".join(at(m, f"spec.scaleTargetRef.{k}", "") for k in ("kind", "name")))),
+    Column("Targets", text(targets), description=_TARGETS_DESCRIPTION),
     Column("MinPods", text(lambda m: str(at(m, "spec.minReplicas", "<unset>")))),
     Column("MaxPods", field("spec.maxReplicas", 0)),
     Column("Replicas", field("status.currentReplicas", 0)),

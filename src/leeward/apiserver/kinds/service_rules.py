@@ -1,4 +1,4 @@
-"""The rules of Services: their ports, their addresses, and what goes with which type."""
+"""The rules of Services: their ports and addresses. What goes with which type is in `service_types.py`."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ from leeward.apiserver.kinds.pod_rules.texts import (
     is_address,
     named,
     network,
-    one_of,
     port_number,
 )
 from leeward.apiserver.kinds.pod_rules.texts import port as port_or_name
+from leeward.apiserver.kinds.service_types import OPENED, type_problems
 from leeward.apiserver.values import entries, section
 
 SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
@@ -37,7 +37,9 @@ def validate_service(manifest: Manifest, old: Manifest | None) -> list[Problem]:
         said = "may not be used when `type` is 'ClusterIP'"
         used = (index for index, port in enumerate(ports) if port.get("nodePort"))
         problems += [Problem.forbidden(f"spec.ports[{index}].nodePort", said) for index in used]
-    problems += [*_type_problems(spec), *_balancer_problems(spec), *_affinity_problems(spec)]
+    before = section(old, "spec") if old is not None else None
+    problems += [*_address_type_problems(spec), *type_problems(spec, before)]
+    problems += [*_balancer_problems(spec), *_affinity_problems(spec)]
     if not ports and spec["type"] != "ExternalName" and spec.get("clusterIP") != "None":
         problems.append(Problem.required("spec.ports"))
     if spec["type"] not in SERVICE_TYPES:
@@ -46,8 +48,8 @@ def validate_service(manifest: Manifest, old: Manifest | None) -> list[Problem]:
         problems.append(Problem.required("spec.externalName"))
     if spec["sessionAffinity"] not in AFFINITIES:
         problems.append(Problem.not_supported("spec.sessionAffinity", spec["sessionAffinity"], AFFINITIES))
-    before = old["spec"].get("clusterIP") if old is not None and old["spec"]["type"] != "ExternalName" else None
-    if before and spec["type"] != "ExternalName" and spec.get("clusterIP") != before:
+    address_before = before.get("clusterIP") if before and before["type"] != "ExternalName" else None
+    if address_before and spec["type"] != "ExternalName" and spec.get("clusterIP") != address_before:
         problems.append(Problem.invalid("spec.clusterIPs[0]", [spec.get("clusterIP")], "may not change once set"))
     return problems
 
@@ -74,22 +76,16 @@ def _not_outside(text: str) -> Iterator[str]:
         yield "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
 
 
-def _type_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
-    """What goes with one type of Service, and not with another."""
+def _address_type_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
+    """Which addresses go with one type of Service, and not with another."""
     kind, address_of_cluster = spec["type"], spec.get("clusterIP")
     if kind == "ExternalName":
         if address_of_cluster:
             yield Problem.forbidden("spec.clusterIPs", "may not be set for ExternalName services")
         if spec.get("externalName"):
             yield from named(dns_subdomain, spec["externalName"].removesuffix("."), "spec.externalName")
-    elif kind in ("NodePort", "LoadBalancer") and address_of_cluster == "None":
+    elif kind in OPENED and address_of_cluster == "None":
         yield Problem.invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")
-    if kind in ("NodePort", "LoadBalancer"):
-        yield from one_of(spec.get("externalTrafficPolicy"), ("Cluster", "Local"), "spec.externalTrafficPolicy")
-    local = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
-    if spec.get("healthCheckNodePort") and not local:
-        said = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        yield Problem.invalid("spec.healthCheckNodePort", spec["healthCheckNodePort"], said)
 
 
 def _balancer_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:

@@ -19,9 +19,15 @@ from leeward.apiserver.structure import ANY, Structure
 
 _CORE, _META = "io.k8s.api.core.v1", "io.k8s.apimachinery.pkg.apis.meta.v1"
 _PACKAGES = {"meta": _META, "core": _CORE, "pods": _CORE, "volumes": _CORE}
-_TABLES = ("meta", "core", "pods", "volumes", "workloads", "network", "others", "reviews")
+_TABLES = ("meta", "core", "pods", "volumes", "workloads", "network", "others", "reviews", "infrastructure")
 _FIELD = re.compile(r"(\w+)(=?) (\[[^\]]*\]|\{\{?[^}]*\}\}?!?|\w+)(?:, |$)")
 _SCALARS = frozenset(("string", "int32", "int64", "bool", "double", "time", "microtime", "bytes", "quantity", "intstr"))
+_OTHERWISE = {
+    ("autoscaling", "v1"): "{}V1",
+    ("events.k8s.io", "v1"): "New{}",
+    ("resource.k8s.io", "v1"): "Dynamic{}",
+}
+"""How structs are called in the tables whose names others have, too."""
 _DEFAULTS = {("ContainerPort", "protocol"): "TCP", ("ServicePort", "protocol"): "TCP"}
 
 
@@ -42,8 +48,7 @@ def structure_of(name: str) -> Structure | None:
 
 def structure_of_kind(group: str, version: str, kind: str) -> Structure | None:
     """A built-in kind as a whole, with its apiVersion and kind."""
-    name = {("autoscaling", "v1"): f"{kind}V1", ("events.k8s.io", "v1"): f"New{kind}"}.get((group, version), kind)
-    structure = structure_of(name)
+    structure = structure_of(_OTHERWISE.get((group, version), "{}").format(kind))
     if structure is not None:
         structure.fields.setdefault("apiVersion", Structure("scalar", "string"))
         structure.fields.setdefault("kind", Structure("scalar", "string"))

@@ -16,7 +16,7 @@ from leeward.apiserver.custom.rules import Unwritable, compile_program
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain, qualified_name
 from leeward.apiserver.values import entries, grown, section
 
-CONDITION_VARIABLES = ("object", "oldObject", "request")
+CONDITION_VARIABLES = ("object", "oldObject", "request", "authorizer")
 MAX_CONDITIONS = 64
 LONGEST_SECONDS = 30
 _OPERATIONS = ("CONNECT", "CREATE", "DELETE", "UPDATE")

@@ -1,6 +1,6 @@
 """The rules of Deployments and their like: a selector that fits the template, a strategy that can be carried out.
 
-Kubernetes: pkg/apis/apps/validation, pkg/apis/batch/validation; the same findings in the same order.
+Kubernetes: pkg/apis/apps/validation; the same findings in the same order. Jobs are in `job_rules.py`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,10 +9,9 @@ from typing import Any
 from leeward.api.meta import Manifest
 from leeward.api.selectors import matches
 from leeward.api.status import Problem
-from leeward.apiserver.kinds.label_selectors import label_problems, parsed, selector_problems
-from leeward.apiserver.kinds.metadata import annotation_problems
-from leeward.apiserver.kinds.pod_rules import validate_pod_spec
+from leeward.apiserver.kinds.label_selectors import parsed, selector_problems
 from leeward.apiserver.kinds.pod_rules.texts import not_negative, one_of
+from leeward.apiserver.kinds.pod_templates import template_problems
 from leeward.apiserver.kinds.strategies import (
     daemon_strategy_problems,
     deployment_strategy_problems,
@@ -97,53 +96,7 @@ def validate_replication_controller(manifest: Manifest, old: Manifest | None) ->
         problems.append(Problem.required("spec.selector"))
     elif not selector.items() <= labels.items():
         problems.append(_mismatch(labels))
-    return [*problems, *_template_problems(template, "spec.template"), *_restart_problems(template, "spec.template")]
-
-
-def validate_job(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    spec = section(manifest, "spec")
-    problems = list(_job_problems(spec, "spec"))
-    if old is not None:
-        for field in ("completions", "selector", "template", "completionMode"):
-            if spec.get(field) != old["spec"].get(field):
-                problems.append(Problem.invalid(f"spec.{field}", spec.get(field), "field is immutable"))
-    return problems
-
-
-def validate_cron_job(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
-    spec = section(manifest, "spec")
-    problems: list[Problem] = []
-    if not spec.get("schedule"):
-        problems.append(Problem.required("spec.schedule"))
-    elif len(spec["schedule"].split()) != 5 and not spec["schedule"].startswith("@"):
-        said = "must have five fields (minute, hour, day of month, month, day of week), or be a macro such as @daily"
-        problems.append(Problem.invalid("spec.schedule", spec["schedule"], said))
-    policies = ("Allow", "Forbid", "Replace")
-    problems += one_of(spec["concurrencyPolicy"], policies, "spec.concurrencyPolicy")
-    problems += _counts(spec, ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
-    return [*problems, *_job_problems(section(section(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec")]
-
-
-def _job_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    fields = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
-    yield from _counts(spec, fields, path)
-    selector, template, where = spec.get("selector"), section(spec, "template"), f"{path}.template"
-    if selector is None:
-        if spec.get("manualSelector"):
-            yield Problem.required(f"{path}.selector")
-    else:
-        faults = list(selector_problems(selector, f"{path}.selector"))
-        yield from faults
-        labels = section(section(template, "metadata"), "labels")
-        if not faults and not matches(parsed(selector), labels):
-            yield Problem.invalid(f"{where}.metadata.labels", labels, "`selector` does not match template `labels`")
-    yield from _template_problems(template, where)
-    policy = section(template, "spec").get("restartPolicy")
-    if policy == "Always":
-        yield Problem.required(f"{where}.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
-    else:
-        yield from one_of(policy, ("OnFailure", "Never"), f"{where}.spec.restartPolicy")
+    return [*problems, *template_problems(template, "spec.template"), *_restart_problems(template, "spec.template")]
 
 
 def _selected_template(spec: Mapping[str, Any], kind: str) -> Iterator[Problem]:
@@ -163,30 +116,13 @@ def _selected_template(spec: Mapping[str, Any], kind: str) -> Iterator[Problem]:
             return
         elif not matches(parsed(selector), labels):
             yield _mismatch(labels)
-    yield from _template_problems(template, "spec.template", entries(spec, "volumeClaimTemplates"))
+    yield from template_problems(template, "spec.template", entries(spec, "volumeClaimTemplates"))
     yield from _restart_problems(template, "spec.template")
 
 
 def _mismatch(labels: Mapping[str, str]) -> Problem:
     said = "`selector` does not match template `labels`"
     return Problem.invalid("spec.template.metadata.labels", dict(labels) or None, said)
-
-
-def _template_problems(
-    template: Mapping[str, Any], path: str, claims: Sequence[Mapping[str, Any]] = ()
-) -> Iterator[Problem]:
-    """`claims` are templates, too: each makes a volume of its name in every Pod."""
-    metadata, spec = section(template, "metadata"), section(template, "spec")
-    yield from label_problems(section(metadata, "labels"), f"{path}.labels")
-    yield from annotation_problems(section(metadata, "annotations"), f"{path}.annotations")
-    made = [
-        {"name": name, "persistentVolumeClaim": {"claimName": name}}
-        for name in (section(claim, "metadata").get("name", "") for claim in claims)
-    ]
-    own = entries(spec, "volumes")
-    named = {volume.get("name") for volume in own}
-    volumes = [*own, *(volume for volume in made if volume["name"] not in named)]
-    yield from validate_pod_spec({**spec, "volumes": volumes}, f"{path}.spec")
 
 
 def _restart_problems(template: Mapping[str, Any], path: str) -> Iterator[Problem]:

@@ -7,6 +7,8 @@ from leeward.apiserver.kinds.basics import default_claim
 from leeward.apiserver.kinds.pods import default_pod_spec
 from leeward.apiserver.values import entries, grown, section
 
+_UID = "batch.kubernetes.io/controller-uid"
+UID_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/job-name", _UID)
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
@@ -90,16 +92,21 @@ def default_job(manifest: Manifest) -> None:
 
 
 def complete_job(manifest: Manifest) -> None:
-    """A Job selects its own Pods."""
+    """A Job selects its own Pods. Labels and selectors that say something else stay, for validation to name."""
     spec = _spec(manifest)
-    uid, name = manifest["metadata"].get("uid", ""), manifest["metadata"].get("name", "")
-    if not spec.get("manualSelector") and not spec.get("selector"):
-        own = {"batch.kubernetes.io/controller-uid": uid}
-        spec["selector"] = {"matchLabels": own}
-        labels = {"controller-uid": uid, "job-name": name, "batch.kubernetes.io/job-name": name, **own}
-        template = spec["template"]["metadata"]
-        template["labels"] = {**section(template, "labels"), **labels}
+    if not spec.get("manualSelector"):
+        own, template = own_labels(manifest), grown(spec, "template")
+        metadata = grown(template, "metadata")
+        metadata["labels"] = {**own, **section(metadata, "labels")}
+        selector = grown(spec, "selector")
+        selector["matchLabels"] = {_UID: own[_UID], **section(selector, "matchLabels")}
     _labelled_as_its_pods(manifest)
+
+
+def own_labels(manifest: Manifest) -> dict[str, str]:
+    """The labels that are made for the Pods of a Job, with a prefix and, as ever, without."""
+    uid, name = manifest["metadata"].get("uid", ""), manifest["metadata"].get("name", "")
+    return dict(zip(UID_LABELS, (uid, name, name, uid), strict=True))
 
 
 def _default_job_spec(spec: dict[str, Any]) -> None:
