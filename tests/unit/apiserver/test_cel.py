@@ -6,7 +6,7 @@ import pytest
 
 from leeward.api.meta import Manifest
 from leeward.apiserver.custom.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
-from leeward.apiserver.custom.rules import compile_program
+from leeward.apiserver.custom.rules import Unwritable, compile_program
 from tests.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget, widgets
 
 
@@ -64,6 +64,9 @@ def evaluate(text: str, value: Any = None) -> Any:
             "!format.datetime().validate(self).hasValue() && format.datetime().validate('x').hasValue()",
             "2020-01-01T00:00:00Z",
         ),
+        ("[1.0, 2].indexOf(1) == 0 && [true].indexOf(1) == -1 && [1, true, 1].lastIndexOf(true) == 1", None),
+        ("self.find('[0-9]+') == '12' && self.find('x') == '' && self.findAll('[0-9]+') == ['12', '3']", "ab12c3"),
+        ("self.findAll('(a)(?P<name>b)') == ['ab', 'ab'] && self.findAll('[(]', 1) == ['(']", "ab(ab("),
     ],
 )
 def test_the_functions_of_kubernetes_are_there(text: str, value: Any):
@@ -78,11 +81,38 @@ def test_the_functions_of_kubernetes_are_there(text: str, value: Any):
         "quantity('x').sign() == 0",
         "ip('x').family() == 4",
         "[].min() == 0",
+        "'x'.find('(') == ''",
+        "{'a': 1, 'b': 2}.transformMapEntry(k, v, {'same': k}).size() == 2",
     ],
 )
 def test_what_has_no_value_is_an_error(text: str):
     with pytest.raises(ValueError, match="OUT_OF_RANGE"):
         evaluate(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("self.all(k, v, k == v) && self.exists(k, v, v == 'b')", {"a": "a", "b": "b"}),
+        ("self.all(index, item, item == index + 1) && self.existsOne(i, v, v == 2)", [1, 2]),
+        ("self.transformList(k, v, k + v) == ['ax']", {"a": "x"}),
+        ("self.transformMap(k, v, v + 1) == {'a': 2} && self.transformMap(k, v, v > 1, v) == {}", {"a": 1}),
+        ("self.transformMap(k, v, v.transformMap(q, w, [w, ')'][0] + 1)) == {'a': {'b': 2}}", {"a": {"b": 1}}),
+        ("self.transformMapEntry(k, v, {v: k}) == {'x': 'a'}", {"a": "x"}),
+        ("self == '.transformMap(k, v, v)'", ".transformMap(k, v, v)"),
+    ],
+)
+def test_comprehensions_may_have_two_variables(text: str, value: Any):
+    assert evaluate(text, value) is True
+
+
+def test_what_is_no_macro_is_named():
+    with pytest.raises(Unwritable, match="transformMap"):
+        compile_program("self.transformMap(k, v)")
+
+
+def test_an_expression_that_invites_backtracking_takes_no_time():
+    assert evaluate("self.find('(a+)+$') == ''", "a" * 5_000 + "b")
 
 
 def test_a_rule_that_takes_too_many_steps_is_cut_off():

@@ -217,6 +217,10 @@ def test_rules_say_which_requests_a_webhook_sees(written: Manifest, seen: bool):
     tell(story, webhook_client=hooks)
 
 
+RIGHTS = "authorizer.requestResource"
+ROBOT = "authorizer.serviceAccount('default', 'robot').group('').resource('configmaps')"
+
+
 @pytest.mark.parametrize(
     ("fields", "seen"),
     [
@@ -227,6 +231,8 @@ def test_rules_say_which_requests_a_webhook_sees(written: Manifest, seen: bool):
         ({"matchConditions": [{"name": "big", "expression": "size(object.data) > 1"}]}, False),
         ({"matchConditions": [{"name": "admin", "expression": "request.userInfo.username == 'admin'"}]}, True),
         ({"matchConditions": [{"name": "create", "expression": "oldObject == null"}]}, True),
+        ({"matchConditions": [{"name": "may", "expression": f"{RIGHTS}.check('delete').allowed()"}]}, True),
+        ({"matchConditions": [{"name": "robot", "expression": f"{ROBOT}.check('delete').allowed()"}]}, False),
     ],
 )
 def test_selectors_and_conditions_narrow_what_a_webhook_sees(fields: dict[str, Any], seen: bool):

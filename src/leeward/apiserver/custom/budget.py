@@ -19,7 +19,7 @@ OBJECT_BUDGET = 5_000_000
 OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 _CHARACTERS_PER_UNIT = 10
 _LITERAL = re.compile(r"""r?("([^"\\\n]|\\.)*"|'([^'\\\n]|\\.)*')""")
-_MACRO = re.compile(r"\.(all|exists|exists_one|map|filter|existsOne|transformList|transformMap)\s*\(")
+_MACRO = re.compile(r"\.(all|exists|exists_one|map|filter|existsOne|transformList|transformMap|transformMapEntry)\s*\(")
 
 
 class Exhausted(Exception):

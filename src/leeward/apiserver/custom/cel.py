@@ -15,6 +15,8 @@ from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 from leeward.apiserver.custom.budget import MAX_STEPS
 from leeward.apiserver.custom.cel_function import Function
 from leeward.apiserver.custom.cel_functions import FUNCTIONS
+from leeward.apiserver.custom.cel_macros import MACRO_FUNCTIONS, without_map_macros
+from leeward.apiserver.custom.cel_patterns import pattern_functions
 from leeward.apiserver.custom.rules import Program, Unwritable
 
 _TYPES: Mapping[str, Any] = {
@@ -26,13 +28,15 @@ _TYPES: Mapping[str, Any] = {
     "list": cel.Type.List(cel.Type.DYN),
     "map": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
 }
+_TWO_VARIABLES = "name: rules\nextensions: [{name: two-var-comprehensions}]\n"
+_PATTERNS = "name: patterns\nextensions: [{name: optional}, {name: regex}]\n"
 _TOO_MANY_STEPS = "Iteration budget exceeded"
 
 
 def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
     """Raises: Unwritable."""
     try:
-        return _Compiled(_environment(variables).compile(text))
+        return _Compiled(_environment(variables).compile(without_map_macros(text)))
     except Exception as error:
         raise Unwritable(str(error)) from error
 
@@ -40,12 +44,14 @@ def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
 @cache
 def _environment(variables: tuple[str, ...]) -> Any:
     libraries = [ext_math.ExtMath(), ext_optional.ExtOptional(), ext_strings.ExtStrings(), _kubernetes()]
-    return cel.NewEnv(variables=dict.fromkeys(variables, cel.Type.DYN), extensions=libraries)
+    with_two_variables = cel.NewEnvConfigFromYaml(_TWO_VARIABLES)
+    return cel.NewEnv(config=with_two_variables, variables=dict.fromkeys(variables, cel.Type.DYN), extensions=libraries)
 
 
 def _kubernetes() -> Any:
     """Comes last: some functions are overloads of those in the libraries before it."""
-    functions = sorted(FUNCTIONS, key=lambda function: function.name)
+    known = (*FUNCTIONS, *MACRO_FUNCTIONS, *pattern_functions(_extract))
+    functions = sorted(known, key=lambda function: function.name)
     by_name = groupby(functions, key=lambda function: function.name)
     declared = [cel.FunctionDecl(name, [_overload(function) for function in group]) for name, group in by_name]
     return cel.CelExtension("kubernetes", declared)
@@ -56,6 +62,19 @@ def _overload(function: Function) -> Any:
     identity = "_".join(("leeward", function.name, *parameters)).replace(".", "_")
     types = [_TYPES[name] for name in parameters]
     return cel.Overload(identity, _TYPES[result], types, function.member, function.run)
+
+
+@cache
+def _extraction() -> Any:
+    environment = cel.NewEnv(
+        config=cel.NewEnvConfigFromYaml(_PATTERNS), variables={"text": cel.Type.STRING, "pattern": cel.Type.STRING}
+    )
+    return _Compiled(environment.compile("regex.extractAll(text, pattern)"))
+
+
+def _extract(text: str, pattern: str) -> list[str]:
+    """All matches. Raises: ValueError for a pattern that cannot be read."""
+    return _extraction().evaluate({"text": text, "pattern": pattern})
 
 
 class _Compiled:

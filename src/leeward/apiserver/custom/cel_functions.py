@@ -1,8 +1,6 @@
-"""Kubernetes' own functions for rules in CEL, all of them.
+"""Kubernetes' own functions for rules in CEL, all but those that need the CEL library themselves (`cel_patterns.py`).
 
-Kubernetes: apiserver/pkg/cel/library; the same functions. Differs: `find` and `findAll` are missing, for a regular
-expression that a user brings must be matched in linear time, which only the language's own `matches` does here; and so
-are comprehensions with two variables, which the CEL library does not know.
+Kubernetes: apiserver/pkg/cel/library; the same functions.
 """
 
 from leeward.apiserver.custom.cel_authorizer import AUTHORIZER_FUNCTIONS

@@ -18,11 +18,16 @@ def _sum(items: Sequence[Any]) -> Any:
 
 
 def _index(items: Sequence[Any], item: Any) -> int:
-    return items.index(item) if item in items else -1
+    return next(iter(_places(items, item)), -1)
 
 
 def _last_index(items: Sequence[Any], item: Any) -> int:
-    return len(items) - 1 - _index(items[::-1], item) if item in items else -1
+    return next(iter(_places(items, item)[::-1]), -1)
+
+
+def _places(items: Sequence[Any], item: Any) -> list[int]:
+    wanted = _key(item)
+    return [place for place, each in enumerate(items) if _key(each) == wanted]
 
 
 def _is_sorted(items: Sequence[Any]) -> bool:
@@ -30,8 +35,12 @@ def _is_sorted(items: Sequence[Any]) -> bool:
 
 
 def _keys(items: Sequence[Any]) -> set[bytes]:
-    """One for each member, the same for equal ones: 1 and 1.0 are."""
-    return {canonical(int(item) if isinstance(item, float) and item.is_integer() else item) for item in items}
+    return {_key(item) for item in items}
+
+
+def _key(item: Any) -> bytes:
+    """The same for what is equal in CEL: 1 and 1.0 are, 1 and true are not."""
+    return canonical(int(item) if isinstance(item, float) and item.is_integer() else item)
 
 
 def _contains(items: Sequence[Any], others: Sequence[Any]) -> bool:

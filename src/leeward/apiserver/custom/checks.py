@@ -130,9 +130,21 @@ def _array(node: Node, value: list[Any], path: str) -> Iterator[Problem]:
     if least is not None and len(value) < least:
         yield Problem.invalid(path, len(value), f"{_in_body(path)} should have at least {least} items")
     yield from _duplicates(node.raw, value, path)
-    if node.items is not None:
-        for index, item in enumerate(value):
-            yield from _check(node.items, item, f"{path}[{index}]")
+    text = node.sound.text_of(value)
+    if node.items is None or node.sound.knows(text):
+        return
+    found = False
+    for problem in _items(node.items, value, path):
+        found = True
+        yield problem
+    if not found:
+        node.sound.keep(text)
+
+
+def _items(node: Node, value: list[Any], path: str) -> Iterator[Problem]:
+    for index, item in enumerate(value):
+        if type(item) is not node.plain:
+            yield from _check(node, item, f"{path}[{index}]")
 
 
 def _duplicates(raw: Mapping[str, Any], value: list[Any], path: str) -> Iterator[Problem]:
@@ -167,7 +179,7 @@ def _object(node: Node, value: dict[str, Any], path: str) -> Iterator[Problem]:
         yield Problem.invalid(path, len(value), f"{_in_body(path)} should have at least {least} properties")
     for name, item in value.items():
         child = node.properties.get(name) or node.additional
-        if child is not None:
+        if child is not None and type(item) is not child.plain:
             yield from _check(child, item, _child(path, name))
 
 

@@ -16,7 +16,7 @@ from leeward.apiserver.custom.jsonpath import Find, compile_path
 from leeward.apiserver.custom.scale_rules import scale_validator
 from leeward.apiserver.custom.schema import StructuralSchema
 from leeward.apiserver.kinds.columns import age
-from leeward.apiserver.kinds.kind import Cell, Column, Kind, Scale, content_changed, spec_changed
+from leeward.apiserver.kinds.kind import Cell, Column, Kind, Scale, content_changed, families, spec_changed
 from leeward.apiserver.kinds.names import dns_subdomain
 from leeward.apiserver.values import entries, section
 
@@ -61,8 +61,9 @@ def is_terminating(definition: ReadOnlyManifest) -> bool:
 
 
 def kinds_of(definition: ReadOnlyManifest) -> tuple[Kind, ...]:
-    """One kind for each served version."""
-    return tuple(_kind_of(definition, version) for version in definition["spec"]["versions"] if version["served"])
+    """One kind for each served version; they know of those that are not."""
+    every = families(_kind_of(definition, version) for version in definition["spec"]["versions"])
+    return tuple(kind for kind in every if kind.served)
 
 
 def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any]) -> Kind:
@@ -94,6 +95,7 @@ def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any]) -> Kind:
         schema=schema,
         deprecation=_deprecation(spec, names.kind, version),
         terminating=is_terminating(definition),
+        served=version["served"],
     )
 
 

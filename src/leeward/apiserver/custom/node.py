@@ -4,9 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from leeward.apiserver.custom.memory import Memory
 from leeward.apiserver.values import section
 
 _ABSENT = object()
+_PLAIN: Mapping[str, type] = {"string": str, "boolean": bool, "integer": int, "number": float}
+_UNLIMITED = frozenset(("type", "description", "default", "nullable"))
+"""Keywords that take nothing away from a type."""
 
 
 @dataclass(slots=True)
@@ -24,6 +28,14 @@ class Node:
     any_of: tuple["Node", ...] = ()
     one_of: tuple["Node", ...] = ()
     negated: "Node | None" = None
+    plain: type | None = None
+    """Values of exactly this type are right, whatever they are; None where there is more to a value than its type."""
+    sound: Memory = field(default_factory=Memory)
+    """Lists whose items have no problem."""
+    pruned: Memory = field(default_factory=Memory)
+    """Lists whose items have no unknown field."""
+    full: Memory = field(default_factory=Memory)
+    """Lists whose items lack no default."""
     rules: tuple[object, ...] | None = None
     """The compiled rules, once somebody has asked for them."""
 
@@ -46,6 +58,7 @@ def compile_schema(raw: Mapping[str, Any]) -> Node:
         any_of=() if raw.get("x-kubernetes-int-or-string") else _compile_all(raw.get("anyOf")),
         one_of=_compile_all(raw.get("oneOf")),
         negated=compile_schema(raw["not"]) if isinstance(raw.get("not"), dict) else None,
+        plain=_PLAIN.get(raw.get("type", "")) if raw.keys() <= _UNLIMITED else None,
     )
 
 

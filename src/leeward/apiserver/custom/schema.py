@@ -82,8 +82,20 @@ def _prune(node: Node, value: Any, path: str, drop: bool) -> Iterator[str]:
     if isinstance(value, dict):
         yield from _prune_object(node, cast(dict[str, Any], value), path, root=node.embedded, drop=drop)
     elif isinstance(value, list) and node.items is not None:
-        for index, item in enumerate(cast(list[Any], value)):
-            yield from _prune(node.items, item, f"{path}[{index}]", drop)
+        yield from _prune_list(node, node.items, cast(list[Any], value), path, drop)
+
+
+def _prune_list(node: Node, each: Node, value: list[Any], path: str, drop: bool) -> Iterator[str]:
+    text = node.pruned.text_of(value)
+    if node.pruned.knows(text):
+        return
+    found = False
+    for index, item in enumerate(value):
+        for where in _prune(each, item, f"{path}[{index}]", drop):
+            found = True
+            yield where
+    if not found:
+        node.pruned.keep(text)
 
 
 def _prune_object(node: Node, value: dict[str, Any], path: str, *, root: bool, drop: bool) -> Iterator[str]:
@@ -91,6 +103,8 @@ def _prune_object(node: Node, value: dict[str, Any], path: str, *, root: bool, d
         if root and name in _TYPE_FIELDS:
             continue
         child = node.properties.get(name) or node.additional
+        if child is not None and not isinstance(value[name], dict | list):
+            continue
         where = f"{path}.{name}" if path else name
         if child is not None:
             yield from _prune(child, value[name], where, drop)
@@ -104,8 +118,15 @@ def _default(node: Node, value: Any) -> None:
     if isinstance(value, dict):
         _default_object(node, cast(dict[str, Any], value), root=node.embedded)
     elif isinstance(value, list) and node.items is not None:
-        for item in cast(list[Any], value):
-            _default(node.items, item)
+        _default_list(node, node.items, cast(list[Any], value))
+
+
+def _default_list(node: Node, each: Node, value: list[Any]) -> None:
+    if node.full.knows(node.full.text_of(value)):
+        return
+    for item in value:
+        _default(each, item)
+    node.full.keep(node.full.text_of(value))
 
 
 def _default_object(node: Node, value: dict[str, Any], *, root: bool) -> None:
@@ -117,7 +138,9 @@ def _default_object(node: Node, value: dict[str, Any], *, root: bool) -> None:
         if name not in value and child.has_default:
             value[name] = copy.deepcopy(child.default)
         if name in value:
-            _default(child, value[name])
+            item = value[name]
+            if isinstance(item, dict | list):
+                _default(child, item)
     if node.additional is not None:
         for name in value.keys() - node.properties.keys():
             _default(node.additional, value[name])

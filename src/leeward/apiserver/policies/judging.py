@@ -11,12 +11,10 @@ from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
-from leeward.apiserver.authorization.attributes import Attributes
+from leeward.apiserver.authorization.asked import authorizer_about, deciding
 from leeward.apiserver.authorization.port import Authorizer
-from leeward.apiserver.authorization.rbac import SERVICE_ACCOUNT_PREFIX
 from leeward.apiserver.catalog import Catalog
-from leeward.apiserver.custom.cel_authorizer import authorizer_of, authorizing
-from leeward.apiserver.handler import User
+from leeward.apiserver.custom.cel_authorizer import authorizing
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.policies.configuration import BINDINGS, POLICIES, Bound, BoundPolicies, Match
 from leeward.apiserver.policies.evaluation import Evaluation, Failed, Failure
@@ -78,7 +76,7 @@ class AdmissionPolicies:
             return
         known = self._known(as_seen(review, kind), kind)
         for param in params:
-            with authorizing(lambda verb, about: self._decide(review.user, verb, about)):
+            with authorizing(deciding(self._authorizer, review.user)):
                 self._evaluate(bound, {**known, "params": param}, said)
 
     def _evaluate(self, bound: Bound, known: Mapping[str, Any], said: _Said) -> None:
@@ -112,33 +110,13 @@ class AdmissionPolicies:
             "oldObject": rendered["oldObject"],
             "request": request,
             "namespaceObject": self._namespace(review),
-            "authorizer": authorizer_of(
-                {
-                    "group": review.kind.group,
-                    "resource": review.kind.plural,
-                    "subresource": review.subresource,
-                    "namespace": review.namespace,
-                    "name": request.get("name", ""),
-                }
-            ),
+            "authorizer": authorizer_about(review, request.get("name", "")),
         }
-
-    def _decide(self, user: User, verb: str, about: Mapping[str, str]) -> tuple[bool, str]:
-        if about["subject"]:
-            user = _service_account(*about["subject"].split("/"))
-        asked = {key: value for key, value in about.items() if key != "subject"}
-        decision = self._authorizer.decide(user, Attributes(verb, **asked))
-        return decision.allowed, decision.reason
 
     def _namespace(self, review: AdmissionReview) -> Manifest | None:
         """The namespace that the object lies in."""
         record = self._store.get(f"//namespaces//{review.namespace}") if review.kind.namespaced else None
         return codec.decode_manifest(record.value) if record else None
-
-
-def _service_account(namespace: str, name: str) -> User:
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    return User(f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}", groups)
 
 
 def _is_exempt(kind: Kind) -> bool:

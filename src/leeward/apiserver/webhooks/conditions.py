@@ -1,4 +1,6 @@
-"""Match conditions: the last filter before a webhook is asked, in CEL over `object`, `oldObject` and `request`.
+"""Match conditions: the last filter before a webhook is asked, in CEL over the request.
+
+They see `object`, `oldObject`, `request`, and `authorizer`: what whoever asks may do.
 
 All of them must be true. One that is false settles it, whatever the others do; else one that fails decides as the
 webhook's failure would.
@@ -14,11 +16,15 @@ from leeward.apiserver.webhooks.calling import Uncallable
 from leeward.apiserver.webhooks.configuration import Webhook
 
 
-def meets_conditions(webhook: Webhook, request: Mapping[str, Any]) -> bool:
-    """`request` is that of the AdmissionReview. Raises: Uncallable when a condition has no result."""
+def meets_conditions(webhook: Webhook, request: Mapping[str, Any], authorizer: Mapping[str, Any]) -> bool:
+    """`request` is that of the AdmissionReview. Raises: Uncallable when a condition has no result.
+
+    `authorizer` is the value of the variable; who decides is bound by `authorizing`.
+    """
     if not webhook.match_conditions:
         return True
-    variables = {"object": request["object"], "oldObject": request["oldObject"], "request": request}
+    seen = {"object": request["object"], "oldObject": request["oldObject"]}
+    variables = {**seen, "request": request, "authorizer": authorizer}
     budget, failed = Budget(), list[str]()
     for condition in webhook.match_conditions:
         try:

@@ -17,7 +17,10 @@ from leeward.api.meta import Manifest
 from leeward.api.status import Status
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
+from leeward.apiserver.authorization.asked import authorizer_about, deciding
+from leeward.apiserver.authorization.port import Authorizer
 from leeward.apiserver.catalog import Catalog
+from leeward.apiserver.custom.cel_authorizer import authorizing
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.remarks import annotate, warn
 from leeward.apiserver.store import Store
@@ -58,7 +61,15 @@ class _Question:
 class AdmissionWebhooks:
     """The `Webhooks` of a store's configurations, reached through `client`."""
 
-    def __init__(self, store: Store, catalog: Catalog, client: WebhookClient, randomness: Randomness) -> None:
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        client: WebhookClient,
+        randomness: Randomness,
+        authorizer: Authorizer,
+    ) -> None:
+        self._authorizer = authorizer
         self._store = store
         self._catalog = catalog
         self._client = client
@@ -112,7 +123,8 @@ class AdmissionWebhooks:
             return None
         request = render_request(as_seen(review, kind), kind, self._randomness.uid())
         try:
-            wanted = meets_conditions(webhook, request)
+            with authorizing(deciding(self._authorizer, review.user)):
+                wanted = meets_conditions(webhook, request, authorizer_about(review, request.get("name", "")))
         except Uncallable as error:
             _failed(webhook, str(error))
             return None
