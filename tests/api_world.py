@@ -105,7 +105,10 @@ class ApiWorld:
 
 
 def _decoded(response: Response) -> Any:
-    if "json" not in response.headers.get("content-type", ""):
+    content_type = response.headers.get("content-type", "")
+    if content_type.endswith("+protobuf"):
+        return response.body
+    if "json" not in content_type:
         return response.body.decode()
     return codec.decode(response.body, dict[str, Any])
 

@@ -11,6 +11,7 @@ from leeward.api.names import AGENT_GROUP
 from leeward.apiserver.authorization.gate import AUTHENTICATED, UNAUTHENTICATED
 from leeward.apiserver.authorization.rbac import GROUP
 from leeward.apiserver.handler import ADMIN_GROUP
+from leeward.apiserver.values import section
 from leeward.core.registration import AGENT_RULES, ASKING_RULE
 
 API_VERSION = f"{GROUP}/v1"
@@ -124,8 +125,11 @@ def _roles() -> Iterator[Manifest]:
     ]
     yield cluster_role("cluster-admin", [rule(_EVERY, "*", _EVERY), path_rule(_EVERY, _EVERY)])
     yield _aggregated("admin", [*admin, *edit, *view])
-    yield _aggregated("edit", [*edit, *view])
-    yield _aggregated("view", view)
+    yield _aggregated("edit", [*edit, *view], "admin")
+    yield _aggregated("view", view, "edit")
+    yield _part("admin", admin)
+    yield _part("edit", edit, "admin")
+    yield _part("view", view, "edit", "admin")
     yield cluster_role("system:discovery", [path_rule(("get",), _DISCOVERED)])
     yield cluster_role("system:public-info-viewer", [path_rule(("get",), _PUBLIC)])
     yield cluster_role("system:monitoring", [path_rule(("get",), ("/metrics", "/metrics/slis", *_PUBLIC[:3]))])
@@ -147,11 +151,23 @@ def _roles() -> Iterator[Manifest]:
     yield cluster_role(AGENT_GROUP, AGENT_RULES)
 
 
-def _aggregated(name: str, rules: Sequence[Manifest]) -> Manifest:
+def _aggregated(name: str, rules: Sequence[Manifest], *wider: str) -> Manifest:
+    """`wider` are the roles that it is a part of. It begins with the `rules` that it will be made of."""
     selector = {"clusterRoleSelectors": [{"matchLabels": {f"{_AGGREGATE}{name}": "true"}}]}
-    return cluster_role(name, rules, aggregationRule=selector)
+    return _part_of(cluster_role(name, rules, aggregationRule=selector), *wider)
+
+
+def _part(name: str, rules: Sequence[Manifest], *wider: str) -> Manifest:
+    """What an aggregated role has of its own."""
+    return _part_of(cluster_role(f"system:aggregate-to-{name}", rules), name, *wider)
+
+
+def _part_of(role: Manifest, *wider: str) -> Manifest:
+    labels = {f"{_AGGREGATE}{name}": "true" for name in wider}
+    return {**role, "metadata": {**role["metadata"], "labels": labels}}
 
 
 def _labelled(manifest: Manifest) -> Manifest:
-    metadata = {**manifest["metadata"], "labels": _BOOTSTRAP_LABELS, "annotations": _AUTOUPDATE}
+    labels = {**_BOOTSTRAP_LABELS, **section(manifest["metadata"], "labels")}
+    metadata = {**manifest["metadata"], "labels": labels, "annotations": _AUTOUPDATE}
     return {**manifest, "metadata": metadata}
