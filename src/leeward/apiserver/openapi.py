@@ -1,11 +1,12 @@
 """OpenAPI: what kubectl asks for before it creates, applies or explains something.
 
-Version 3 has one document per group and version, with the paths, their parameters, and the schemas of all that lies
-there; version 2 has the schemas alone. What a schema says is in `openapi_types.py`.
+Version 3 has one document per group and version; version 2 has a single one, which older clients and
+`kubectl explain --output=plaintext-openapiv2` read as protobuf. What a schema says is in `openapi_types.py`, what a
+path says in `openapi_paths.py`.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from leeward.api import codec
@@ -13,32 +14,13 @@ from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.health import KUBERNETES_VERSION
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.negotiation import JSON, parse_accept
-from leeward.apiserver.openapi_types import V2, V3, definition_name, definitions, identity
+from leeward.apiserver.openapi_paths import paths_of
+from leeward.apiserver.openapi_types import V2, V3, definitions
+from leeward.apiserver.protobuf.openapi import render_document
 from leeward.apiserver.refusals import not_acceptable, page_not_found
 from leeward.client.transport import Request, Response
 
-_READ = ("pretty",)
-_WRITE = ("dryRun", "fieldManager", "fieldValidation", "pretty")
-_LIST = (
-    "allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit", "pretty", "resourceVersion",
-    "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch",
-)  # fmt: skip
-_DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "pretty", "propagationPolicy")
-_ACTIONS = {"get": "get", "put": "put", "post": "post", "patch": "patch", "delete": "delete"}
-_PATCH_TYPES = ("application/json-patch+json", "application/merge-patch+json")
-"""Without the strategic one: kubectl would take it for a promise that the schemas here say how lists are merged."""
-
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-
-
-def _message(*fields: tuple[int, bytes]) -> bytes:
-    """A protobuf message of length-delimited fields shorter than 128 bytes."""
-    return b"".join(bytes((number << 3 | 2, len(content))) + content for number, content in fields)
-
-
-_V2_INFO = _message((1, b"Kubernetes"), (2, KUBERNETES_VERSION.encode()))
-_EMPTY_V2_PROTOBUF = _message((1, b"2.0"), (2, _V2_INFO), (8, b""))
-"""A document without paths: kubectl asks for it when version 3 does not know a kind, and then says so itself."""
 
 
 class OpenApi:
@@ -52,11 +34,11 @@ class OpenApi:
     def answer(self, request: Request) -> Response:
         """The answer to a path under `/openapi/`. Raises: Refused (406) for formats other than JSON."""
         accepted = parse_accept(request.headers.get("accept", ""))
-        if request.path.rstrip("/") == "/openapi/v2" and any(element.name == V2_PROTOBUF for element in accepted):
-            return Response(200, _EMPTY_V2_PROTOBUF, {"content-type": V2_PROTOBUF.replace("@", ".")})
+        path = request.path.rstrip("/")
+        if path == "/openapi/v2" and any(element.name == V2_PROTOBUF for element in accepted):
+            return Response(200, self._document("v2.pb"), {"content-type": V2_PROTOBUF.replace("@", ".")})
         if not any(element.name in ("", "*/*", JSON) for element in accepted):
             raise not_acceptable([JSON])
-        path = request.path.rstrip("/")
         if path == "/openapi/v2":
             return _json(self._document("v2"))
         if path == "/openapi/v3":
@@ -71,13 +53,16 @@ class OpenApi:
             self._documents.clear()
             self._generation = self._catalog.generation
         if name not in self._documents:
-            self._documents[name] = codec.encode(self._render(name))
+            rendered = self._render(name)
+            self._documents[name] = rendered if isinstance(rendered, bytes) else codec.encode(rendered)
         return self._documents[name]
 
-    def _render(self, name: str) -> dict[str, Any]:
+    def _render(self, name: str) -> dict[str, Any] | bytes:
         match name:
             case "v2":
                 return self._version_two()
+            case "v2.pb":
+                return render_document(self._version_two())
             case "index":
                 return {"paths": {group: self._index_entry(group) for group, _ in self._groups()}}
             case _:
@@ -96,7 +81,8 @@ class OpenApi:
 
     def _version_two(self) -> dict[str, Any]:
         schemas = definitions(self._catalog.kinds(), V2)
-        return {"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": schemas}
+        paths = {path: it for name, kinds in self._groups() for path, it in _paths(name, kinds, V2).items()}
+        return {"swagger": "2.0", "info": _INFO, "paths": paths, "definitions": schemas}
 
 
 _INFO = {"title": "Kubernetes", "version": KUBERNETES_VERSION}
@@ -107,62 +93,9 @@ def _json(body: bytes) -> Response:
 
 
 def _version_three(name: str, kinds: Sequence[Kind]) -> dict[str, Any]:
-    paths: dict[str, Any] = {}
-    for kind in kinds:
-        paths |= _paths(f"/{name}", kind)
     schemas = definitions(kinds, V3)
-    return {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": schemas}}
+    return {"openapi": "3.0.0", "info": _INFO, "paths": _paths(name, kinds, V3), "components": {"schemas": schemas}}
 
 
-def _paths(root: str, kind: Kind) -> dict[str, Any]:
-    scope = "/namespaces/{namespace}" if kind.namespaced else ""
-    collection = f"{root}{scope}/{kind.plural}"
-    if kind.ephemeral:
-        return {collection: _operations(kind, {"post": _WRITE})}
-    paths = {
-        collection: _operations(kind, {"get": _LIST, "post": _WRITE, "delete": _DELETE}, collection=True),
-        f"{collection}/{{name}}": _operations(
-            kind, {"get": _READ, "put": _WRITE, "patch": (*_WRITE, "force"), "delete": _DELETE}
-        ),
-    }
-    for subresource in kind.all_subresources:
-        operations = {"get": _READ, "put": _WRITE, "patch": (*_WRITE, "force")}
-        paths[f"{collection}/{{name}}/{subresource}"] = _operations(kind, operations)
-    if kind.namespaced:
-        paths[f"{root}/{kind.plural}"] = _operations(kind, {"get": _LIST}, collection=True)
-    return paths
-
-
-def _operations(kind: Kind, wanted: Mapping[str, Sequence[str]], *, collection: bool = False) -> dict[str, Any]:
-    return {
-        method: {
-            "operationId": f"{method}{kind.group.title().replace('.', '')}{kind.version.title()}{kind.kind}",
-            "parameters": [_parameter(name) for name in parameters],
-            "responses": {"200": {"description": "OK", "content": _content(kind)}},
-            "x-kubernetes-action": _action(method, collection),
-            "x-kubernetes-group-version-kind": identity(kind),
-            **(_request_body(method, kind) if method in ("post", "put", "patch") else {}),
-        }
-        for method, parameters in wanted.items()
-    }
-
-
-def _action(method: str, collection: bool) -> str:
-    if collection:
-        return {"get": "list", "delete": "deletecollection"}.get(method, method)
-    return _ACTIONS[method]
-
-
-def _parameter(name: str) -> dict[str, Any]:
-    return {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
-
-
-def _content(kind: Kind) -> dict[str, Any]:
-    return {JSON: {"schema": {"$ref": f"#/components/schemas/{definition_name(kind)}"}}}
-
-
-def _request_body(method: str, kind: Kind) -> dict[str, Any]:
-    if method != "patch":
-        return {"requestBody": {"content": _content(kind), "required": True}}
-    content = {media_type: {"schema": {"type": "object"}} for media_type in _PATCH_TYPES}
-    return {"requestBody": {"content": content, "required": True}}
+def _paths(name: str, kinds: Sequence[Kind], dialect: str) -> dict[str, Any]:
+    return {path: item for kind in kinds for path, item in paths_of(f"/{name}", kind, dialect).items()}

@@ -84,12 +84,15 @@ def test_open_api_is_new_when_a_definition_is():
     tell(story)
 
 
-def test_open_api_as_protobuf_names_no_kinds():
+def test_open_api_version_two_is_asked_for_as_protobuf_or_as_json():
     async def story(world: ApiWorld) -> None:
         wanted = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
         assert (await world.call("GET", "/openapi/v2", accept=wanted)).code == 200
         assert (await world.call("GET", "/openapi/v2", accept="text/html")).code == 406
-        assert (await world.get("/openapi/v2")).body["swagger"] == "2.0"
+        document = (await world.get("/openapi/v2")).body
+        assert document["swagger"] == "2.0"
+        patch = document["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]["patch"]
+        assert {"name": "dryRun", "in": "query", "type": "string", "uniqueItems": True} in patch["parameters"]
 
     tell(story)
 

@@ -1,7 +1,8 @@
 """Reads the protobuf bodies that typed clients send, kubectl's imperative commands among them (`kubectl create job`).
 
 A body is an envelope that names the kind, around a message without field names; the tables of `kinds` give the names
-back. Answers are always JSON: every client that sends protobuf reads JSON, too.
+back. Answers about objects are always JSON: every client that sends protobuf reads JSON, too. Only the OpenAPI document
+of version 2 is written as protobuf (`openapi.py`).
 """
 
 from leeward.api.meta import Manifest

@@ -1,10 +1,12 @@
-"""Protobuf's encoding: numbered values, and what a value means once its type is known."""
+"""Protobuf's encoding: numbered values, read and written, and what a value means once its type is known."""
 
+import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5
 MAX_EMPTY_DEPTH = 16
+_MASK_64 = (1 << 64) - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Raw = int | bytes
@@ -63,6 +65,33 @@ def is_empty(raw: Raw, depth: int = MAX_EMPTY_DEPTH) -> bool:
         return depth > 0 and all(is_empty(inner, depth - 1) for _, inner in fields(raw))
     except ValueError:
         return False
+
+
+def bytes_field(number: int, content: bytes) -> bytes:
+    """A field as it is written: a message, or bytes."""
+    return _written(number << 3 | BYTES) + _written(len(content)) + content
+
+
+def text_field(number: int, text: str) -> bytes:
+    return bytes_field(number, text.encode())
+
+
+def integer_field(number: int, value: int) -> bytes:
+    """Also for booleans."""
+    return _written(number << 3 | VARINT) + _written(int(value) & _MASK_64)
+
+
+def double_field(number: int, value: float) -> bytes:
+    return _written(number << 3 | FIXED_64) + struct.pack("<d", value)
+
+
+def _written(value: int) -> bytes:
+    """Seven bits in each byte, the lowest first."""
+    written = bytearray()
+    while value > 0x7F:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*written, value))
 
 
 def _size(data: bytes, position: int, number: int, wire_type: int) -> tuple[int, int]:
