@@ -33,9 +33,9 @@ class Access:
         signing_key: SigningKey | None = None,
     ) -> None:
         self.authorizer = Rbac(store)
-        self._accounts = ServiceAccountTokens(store, clock, signing_key or SigningKey.draw(randomness))
-        self._requests = TokenRequests(store, clock, randomness, self._accounts)
-        self.authenticator = Authenticator(tokens, (self._accounts, BootstrapTokens(store, clock)))
+        self.accounts = ServiceAccountTokens(store, clock, signing_key or SigningKey.draw(randomness))
+        self._requests = TokenRequests(store, clock, randomness, self.accounts)
+        self.authenticator = Authenticator(tokens, (self.accounts, BootstrapTokens(store, clock)))
         self.gate = Gate(self.authorizer)
         self.admission: tuple[Admission, ...] = (
             EscalationCheck(self.authorizer),
@@ -48,7 +48,7 @@ class Access:
     def review(self, kind: str, manifest: Manifest, user: User, namespace: str) -> dict[str, Any]:
         """The status of the answer to an access review or a TokenReview. Raises: Refused."""
         if kind == "TokenReview":
-            return review_token(manifest, self._accounts, self.authenticator)
+            return review_token(manifest, self.accounts, self.authenticator)
         return access_reviews.review(self.authorizer, kind, manifest, user, namespace)
 
     def issue_token(self, namespace: str, name: str, manifest: Manifest, dry_run: bool) -> Manifest:

@@ -9,7 +9,7 @@ somewhere else: they see the same, and are waited for.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
@@ -40,6 +40,10 @@ class AdmissionReview:
     @property
     def resource(self) -> Resource[Manifest]:
         return self.kind.resource
+
+    def about(self, wanted: Manifest) -> "AdmissionReview":
+        """The same deed with another object."""
+        return self if wanted is self.object else replace(self, object=wanted)
 
 
 class Rejected(Exception):

@@ -1,4 +1,4 @@
-"""What an API server has before the first request: namespaces, roles, and the definitions that it is started with.
+"""What an API server has before the first request: namespaces, roles, priorities, and the definitions it starts with.
 
 Idempotent over restarts: what is there already stays, and a definition is only written when it differs.
 """
@@ -18,6 +18,16 @@ from leeward.apiserver.registry.decoding import decode_object
 from leeward.apiserver.registry.writing import Change, Writer
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_PRIORITIES = {
+    "system-cluster-critical": (
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+    "system-node-critical": (
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+}
 SERVER = User("system:apiserver", (ADMIN_GROUP,))
 
 
@@ -32,6 +42,13 @@ async def create_roles(writer: Writer, catalog: Catalog) -> None:
         kind = catalog.find_kind(manifest["apiVersion"], manifest["kind"])
         assert kind is not None
         await _create_missing(writer, kind, manifest)
+
+
+async def create_priority_classes(writer: Writer, kind: Kind) -> None:
+    """Those of what a cluster cannot do without."""
+    for name, (value, said) in _PRIORITIES.items():
+        manifest = {"metadata": {"name": name}, "value": value, "description": said}
+        await _create_missing(writer, kind, {"apiVersion": kind.api_version, "kind": kind.kind, **manifest})
 
 
 async def _create_missing(writer: Writer, kind: Kind, manifest: Manifest) -> None:

@@ -3,7 +3,7 @@
 The catalog only knows; `custom/definitions.py` decides what is installed.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from leeward.apiserver.kinds.kind import Kind
 
@@ -16,6 +16,7 @@ class Catalog:
         self._builtin_groups = {kind.group for kind in self._builtin.values()}
         self._custom: dict[str, tuple[Kind, ...]] = {}
         self._served = dict(self._builtin)
+        self._versions = _versions_by_group(self._served.values())
         self.generation = 0
 
     def find(self, group: str, version: str, plural: str) -> Kind | None:
@@ -36,6 +37,7 @@ class Catalog:
             self._custom.pop(definition, None)
         custom = {(k.group, k.version, k.plural): k for ks in self._custom.values() for k in ks}
         self._served = {**self._builtin, **custom}
+        self._versions = _versions_by_group(self._served.values())
         self.generation += 1
 
     def is_builtin_group(self, group: str) -> bool:
@@ -55,10 +57,9 @@ class Catalog:
     def kinds_of_group(self, group: str) -> list[Kind]:
         return [kind for kind in self._served.values() if kind.group == group]
 
-    def versions_of_group(self, group: str) -> list[str]:
+    def versions_of_group(self, group: str) -> Sequence[str]:
         """The preferred one first: stable before beta before alpha, then the higher."""
-        versions = {kind.version for kind in self._served.values() if kind.group == group}
-        return sorted(versions, key=version_rank, reverse=True)
+        return self._versions.get(group, ())
 
     def groups(self) -> list[str]:
         """All but the core group, the built-in ones first."""
@@ -66,6 +67,13 @@ class Catalog:
 
     def __contains__(self, kind: Kind) -> bool:
         return self._served.get((kind.group, kind.version, kind.plural)) is kind
+
+
+def _versions_by_group(kinds: Iterable[Kind]) -> Mapping[str, Sequence[str]]:
+    versions: dict[str, set[str]] = {}
+    for kind in kinds:
+        versions.setdefault(kind.group, set()).add(kind.version)
+    return {group: sorted(known, key=version_rank, reverse=True) for group, known in versions.items()}
 
 
 def version_rank(version: str) -> tuple[int, int, int]:

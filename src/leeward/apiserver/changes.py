@@ -5,6 +5,7 @@ level-triggered: it sees every object at least once, and every deletion that hap
 """
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator
 
 from leeward.apiserver.store import Record, Store
@@ -20,8 +21,9 @@ async def changes(store: Store, prefix: str = "") -> AsyncGenerator[Record, None
         try:
             for record in listing.records:
                 yield record
-            while (record := await watcher.next()) is not None:
-                yield record
+            while records := await watcher.take(math.inf):
+                for record in records:
+                    yield record
         finally:
             watcher.close()
         await asyncio.sleep(RESTART_SECONDS)

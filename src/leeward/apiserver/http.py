@@ -199,11 +199,18 @@ async def _read_request(incoming: web.BaseRequest) -> Request:
     query: dict[str, str] = {}
     for key, value in incoming.query.items():
         query.setdefault(key, value)
-    async with asyncio.timeout(READ_TIMEOUT_SECONDS):
-        body = await incoming.read() if incoming.body_exists else b""
+    body = await _read_body(incoming)
     if len(body) > MAX_BODY_BYTES:
         raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, len(body))
     return Request(incoming.method, incoming.path, query, _headers(incoming), body, incoming.query_string)
+
+
+async def _read_body(incoming: web.BaseRequest) -> bytes:
+    """What came together with its head need not be waited for. Raises: TimeoutError."""
+    if incoming.content.is_eof():
+        return await incoming.read()
+    async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+        return await incoming.read()
 
 
 def _headers(incoming: web.BaseRequest) -> dict[str, str]:

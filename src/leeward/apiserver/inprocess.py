@@ -26,17 +26,20 @@ class InProcessTransport:
         """Raises: Unreachable when there was no answer in time."""
         try:
             async with asyncio.timeout(timeout_seconds):
-                await asyncio.sleep(0)
-                answer = await self._server.handle(request, self._user)
+                answer = await self._ask(request)
         except TimeoutError:
             raise Unreachable(f"{request.method} {request.path}: no answer within {timeout_seconds:g} s") from None
+        return answer if isinstance(answer, Response) else await _collect(answer, timeout_seconds)
+
+    async def carry(self, request: Request, timeout_seconds: float) -> Response:
+        """As `send`, where the caller watches over the deadline already."""
+        answer = await self._ask(request)
         return answer if isinstance(answer, Response) else await _collect(answer, timeout_seconds)
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[bytes], None]:
         """Raises: ApiError for an answer of 400 and above."""
-        await asyncio.sleep(0)
-        answer = await self._server.handle(request, self._user)
+        answer = await self._ask(request)
         if isinstance(answer, Response):
             if answer.code >= 400:
                 raise error_of(answer.code, answer.body)
@@ -48,6 +51,10 @@ class InProcessTransport:
         finally:
             await _close(lines)
             await _close(answer.lines)
+
+    async def _ask(self, request: Request) -> Response | StreamResponse:
+        await asyncio.sleep(0)
+        return await self._server.handle(request, self._user)
 
     async def close(self) -> None:
         """There is nothing to let go of."""

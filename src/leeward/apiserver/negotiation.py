@@ -1,6 +1,7 @@
 """In which form the client wants its answer: an object, a Table, or only the metadata; in JSON or in YAML."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from leeward.apiserver.refusals import not_acceptable
@@ -10,6 +11,8 @@ YAML = "application/yaml"
 _SPOKEN = (JSON, YAML)
 _SAID = (JSON, YAML, "application/vnd.kubernetes.protobuf")
 _ANY = ("", "*/*")
+LONGEST_REMEMBERED = 1024
+"""Of the headers whose form is remembered; clients send one of a few."""
 _LOOSE = ("*", "application/*")
 """Understood where objects of custom kinds are asked for; for the others, kube-apiserver's router does not."""
 
@@ -45,14 +48,22 @@ def parse_accept(header: str) -> list[MediaType]:
     return sorted(elements, key=lambda element: -_quality(element))
 
 
+@lru_cache(maxsize=256)
 def negotiate(header: str, *, custom: bool = False) -> Form:
     """The first acceptable form that can be made. Raises: Refused (406)."""
+    return _negotiated(header, custom) if len(header) <= LONGEST_REMEMBERED else _chosen(header, custom)
+
+
+def _chosen(header: str, custom: bool) -> Form:
     elements = parse_accept(header)
     for element in elements:
         form = Form() if custom and element.name in _LOOSE else _form_of(element)
         if form is not None:
             return form
     raise not_acceptable(_SAID, known=custom or any(element.name in _SAID for element in elements))
+
+
+_negotiated = lru_cache(maxsize=256)(_chosen)
 
 
 def _form_of(element: MediaType) -> Form | None:

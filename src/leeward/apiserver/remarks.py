@@ -29,14 +29,18 @@ def annotate(key: str, value: str) -> None:
         written.setdefault(key, value)
 
 
-@contextmanager
-def collected_warnings() -> Generator[list[str]]:
-    said: list[str] = []
-    token = _warnings.set(said)
-    try:
-        yield said
-    finally:
-        _warnings.reset(token)
+class CollectedWarnings:
+    """What is warned of within, for one answer: `with CollectedWarnings() as warnings`."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> list[str]:
+        said: list[str] = []
+        self._token = _warnings.set(said)
+        return said
+
+    def __exit__(self, *raised: object) -> None:
+        _warnings.reset(self._token)
 
 
 @contextmanager

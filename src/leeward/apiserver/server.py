@@ -15,6 +15,7 @@ from leeward.apiserver import bootstrap, discovery, refusals
 from leeward.apiserver.access import Access
 from leeward.apiserver.admission import Admission, AdmissionReview
 from leeward.apiserver.authentication import Authenticator
+from leeward.apiserver.authorization.aggregation import RoleAggregation
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.connecting import Connect, ConnectRequest, Connects, key_of
 from leeward.apiserver.custom.controller import Definitions
@@ -28,18 +29,20 @@ from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.limits import check_body
 from leeward.apiserver.namespaces import NamespaceController
 from leeward.apiserver.openapi import OpenApi
+from leeward.apiserver.pod_classes import PodClasses
 from leeward.apiserver.policies.judging import AdmissionPolicies
 from leeward.apiserver.presenting import with_warnings
 from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.deleting import Deleter
 from leeward.apiserver.registry.writing import Writer
-from leeward.apiserver.remarks import collected_warnings
+from leeward.apiserver.remarks import CollectedWarnings
 from leeward.apiserver.routing import GroupPath, Target, Unknown, route
 from leeward.apiserver.services import ServiceAddresses
 from leeward.apiserver.store import Overloaded, Store, StoreFailed
 from leeward.apiserver.template_generations import DAEMON_SETS, TemplateGenerations
 from leeward.apiserver.tokens import SigningKey
 from leeward.apiserver.tokens.certificates import CertificateSigner
+from leeward.apiserver.tokens.secrets import TokenSecrets
 from leeward.apiserver.verbs import Verbs
 from leeward.apiserver.webhooks.calling import NoCalls, WebhookClient
 from leeward.apiserver.webhooks.dispatch import AdmissionWebhooks
@@ -85,7 +88,8 @@ class ApiServer:
     ) -> "ApiServer":
         """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
 
-        `collectors`: whether to empty namespaces that end and to collect dependents; kube-apiserver alone does not.
+        `collectors`: whether to empty namespaces that end, to collect dependents and to aggregate roles;
+        kube-apiserver alone does not.
         Webhooks are asked through `webhook_client`, but never about what the server must have to begin with.
         """
         catalog = Catalog(BUILT_IN)
@@ -94,12 +98,13 @@ class ApiServer:
         services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
         hooks = {DEFINITIONS: definitions, "//services/": services, DAEMON_SETS: TemplateGenerations()}
         access = Access(store, clock, randomness, tokens, signing_key)
-        inside = (*admission, *access.admission)
-        webhooks = AdmissionWebhooks(store, catalog, webhook_client or NoCalls(), randomness)
+        inside = (*admission, *access.admission, PodClasses(store))
+        webhooks = AdmissionWebhooks(store, catalog, webhook_client or NoCalls(), randomness, access.authorizer)
         writer = Writer(store, clock, randomness, Admitter(inside, access.guards), hooks)
         definitions.serve_stored()
         await bootstrap.create_namespaces(writer, namespaces)
         await bootstrap.create_roles(writer, catalog)
+        await bootstrap.create_priority_classes(writer, _kind(catalog, "scheduling.k8s.io", "priorityclasses"))
         await bootstrap.install_definitions(writer, definition, definitions, crds)
         policies = AdmissionPolicies(store, catalog, access.authorizer)
         writer = replace(writer, admission=Admitter(inside, access.guards, webhooks, policies))
@@ -110,6 +115,8 @@ class ApiServer:
         supervisor.start(expiry.expire(), "event-expiry")
         supervisor.start(definitions.run(writer, deleter), "definitions")
         if collectors:
+            roles = RoleAggregation(writer, _kind(catalog, "rbac.authorization.k8s.io", "clusterroles"))
+            supervisor.start(roles.run(), "role-aggregation")
             supervisor.start(NamespaceController(store, catalog, namespaces).run(writer, deleter), "namespaces")
             supervisor.start(GarbageCollector(store, catalog, writer, deleter).run(), "garbage-collector")
         return server
@@ -123,13 +130,18 @@ class ApiServer:
         """Run it where this server may sign with the client CA. Raises: ValueError."""
         return CertificateSigner(self._writer, _kind(self._catalog, *_SIGNING_REQUEST), certificate, key)
 
+    def token_secrets(self, authority: bytes = b"") -> TokenSecrets:
+        """Run it where accounts may have Secrets with their tokens. `authority` (PEM) vouches for this server."""
+        secrets, randomness = _kind(self._catalog, "", "secrets"), self._writer.randomness
+        return TokenSecrets(self._writer, secrets, self._access.accounts, randomness, authority)
+
     def connect(self, group: str, plural: str, subresource: str, to: Connect) -> None:
         """From now on, paths below this subresource lead to `to`."""
         self._connects.known[key_of(group, plural, subresource)] = to
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         """Answers one request; errors are answers, too."""
-        with collected_warnings() as warnings:
+        with CollectedWarnings() as warnings:
             answer = await self._answer_or_refuse(request, user)
         return with_warnings(answer, warnings) if isinstance(answer, Response) else answer
 

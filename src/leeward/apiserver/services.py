@@ -10,6 +10,7 @@ from typing import cast
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
+from leeward.apiserver.kinds.service_types import drop_useless
 from leeward.apiserver.node_ports import NodePorts
 from leeward.apiserver.refusals import internal_error, invalid
 from leeward.apiserver.values import grown, section
@@ -30,6 +31,8 @@ class ServiceAddresses:
     def before_write(self, new: Manifest, old: ReadOnlyManifest | None) -> None:
         """Raises: Refused when an address is asked for that cannot be had."""
         spec = grown(new, "spec")
+        if old is not None:
+            drop_useless(new, old)
         if spec.get("type") == "ExternalName":
             spec.pop("clusterIP", None)
             spec.pop("clusterIPs", None)

@@ -9,6 +9,7 @@ from leeward.app.local.components import agent_config, control_plane_config, mem
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, load_fleet
 from leeward.app.local.layout import Layout
+from leeward.cli.parameters import Duration
 from leeward.cli.serving import log_to_stderr, serve
 from leeward.cli.settings import Settings
 
@@ -18,28 +19,34 @@ Component = Literal["control-plane", "member", "agent"]
 @click.command()
 @click.argument("component", type=click.Choice(["control-plane", "member", "agent"]))
 @click.argument("name", default="")
+@click.option("--event-ttl", type=Duration(), help="How long its API server keeps events.  [default: the fleet's]")
 @click.pass_obj
-def run(settings: Settings, component: Component, name: str) -> None:
+def run(settings: Settings, component: Component, name: str, event_ttl: float | None) -> None:
     """Run one component of a fleet in the foreground."""
+    if component == "agent" and event_ttl is not None:
+        raise FleetError("--event-ttl: an agent has no API server, and keeps no events")
     if bool(name) != (component != "control-plane"):
         raise FleetError(f"{component} takes no name" if name else f"{component}: give the name of the member")
     settings.debug = True
     layout = settings.layout
     fleet = load_fleet(layout)
     log_to_stderr()
-    serve(_work(layout, fleet, component, name), name or component)
+    serve(_work(layout, fleet, component, name, event_ttl), name or component)
 
 
-def _work(layout: Layout, fleet: Fleet, component: Component, name: str) -> Coroutine[Any, Any, None]:
+def _work(
+    layout: Layout, fleet: Fleet, component: Component, name: str, event_ttl: float | None
+) -> Coroutine[Any, Any, None]:
+    """`event_ttl`, in seconds, where it is not that of the fleet."""
     match component:
         case "control-plane":
             from leeward.app.control_plane import run_control_plane
 
-            return run_control_plane(control_plane_config(layout, fleet))
+            return run_control_plane(control_plane_config(layout, fleet, event_ttl))
         case "member":
             from leeward.app.member import run_member
 
-            return run_member(member_config(layout, fleet, fleet.member(name)))
+            return run_member(member_config(layout, fleet, fleet.member(name), event_ttl))
         case "agent":
             from leeward.app.agent import run_agent
 
