@@ -75,6 +75,11 @@ def test_a_new_alarm_ends_the_calm() -> None:
     assert decide_brake(calming, fleet(0, 3), at(130), SETTINGS).brake == Brake(at(0))
 
 
+def test_a_calm_that_was_dated_ahead_counts_from_now() -> None:
+    decision = decide_brake(Brake(since=at(0), calm_since=at(3600)), [cluster("m1"), cluster("m2")], at(10), SETTINGS)
+    assert (decision.brake.calm_since, decision.wake_at) == (at(10), at(10 + SETTINGS.release_seconds))
+
+
 def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
     overruled = Brake(overruled=True)
     assert not holds(overruled, fleet(0, 3), SETTINGS)

@@ -1,11 +1,12 @@
 """When each agent was heard of last: a renewal of its Lease, or a status that it wrote, as received here.
 
 What was received before this start is known from the Leases, by the clock of the API server; so a restart restarts no
-clock. Judges nothing.
+clock. From then on seconds are counted, so that silence is as long as it is, whatever becomes of the wall clock.
+Judges nothing.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
@@ -20,15 +21,20 @@ LEASE_MANIFESTS = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lea
 
 
 class SignsOfLife:
-    """`started` is since when this control plane listens."""
+    """Instants are kept as seconds of the monotonic clock, and told by the wall clock as it goes now."""
 
     def __init__(self, plane: ControlPlane, patience: Patience) -> None:
-        self.started = plane.clock.now()
         self._plane = plane
+        self._started = plane.clock.monotonic()
         self._patience = patience
         self._leases = plane.informers.of(LEASES, CLUSTER_NAMESPACE)
-        self._last_seen: dict[str, datetime] = {}
+        self._last_seen: dict[str, float] = {}
         self._received: Mapping[str, datetime] | None = None
+
+    @property
+    def started(self) -> datetime:
+        """Since when this control plane listens."""
+        return self._instant(self._started)
 
     def start(self, heard: Callable[[str], None]) -> None:
         """`heard` is told the names of clusters whose Lease is renewed."""
@@ -38,7 +44,7 @@ class SignsOfLife:
             if new is None or (old is not None and old.spec.renew_time == new.spec.renew_time):
                 return
             if old is not None or self._received is not None:
-                self._last_seen[new.name] = self._plane.clock.now()
+                self._last_seen[new.name] = self._plane.clock.monotonic()
             heard(new.name)
 
         self._plane.informers.of(CLUSTERS).on_change(self._cluster_changed)
@@ -55,16 +61,25 @@ class SignsOfLife:
     def last_seen(self, name: str) -> datetime:
         """Now, for a cluster that has never been heard of."""
         if name not in self._last_seen:
-            received = (self._received or {}).get(name)
-            now = self._plane.clock.now()
-            self._last_seen[name] = last_seen_before(received, self.started, self._patience) if received else now
-        return self._last_seen[name]
+            self._last_seen[name] = self._recalled(name)
+        return self._instant(self._last_seen[name])
+
+    def _recalled(self, name: str) -> float:
+        received, clock = (self._received or {}).get(name), self._plane.clock
+        if received is None:
+            return clock.monotonic()
+        silent = clock.now() - last_seen_before(received, self.started, self._patience)
+        return clock.monotonic() - max(0.0, silent.total_seconds())
+
+    def _instant(self, seconds: float) -> datetime:
+        clock = self._plane.clock
+        return clock.now() - timedelta(seconds=clock.monotonic() - seconds)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if old is not None and new is None:
             self._last_seen.pop(old.name, None)
         if old is not None and new is not None and is_sign_of_life(old.status, new.status):
-            self._last_seen[new.name] = self._plane.clock.now()
+            self._last_seen[new.name] = self._plane.clock.monotonic()
 
 
 def _received_at(lease: Manifest) -> datetime | None:

@@ -97,7 +97,7 @@ def decide_brake(brake: Brake, clusters: Iterable[Cluster], now: datetime, setti
         return BrakeDecision(Brake(brake.since or now), message)
     if not brake.engaged:
         return BrakeDecision(Brake(), count)
-    calm_since = brake.calm_since or now
+    calm_since = min(brake.calm_since or now, now)
     release_at = calm_since + timedelta(seconds=settings.release_seconds)
     if now >= release_at:
         return BrakeDecision(Brake(), f"released: {count}")

@@ -2,7 +2,8 @@
 
 A task ends when every present target is seen healthy; or, past its grace period, when replacements that cover it
 were at least placed, and the old copy is not what is seen healthy meanwhile. `suppressDeletion` holds a task (true)
-or ends it (false), whatever else is the case. An empty result is never "all healthy" (BEHAVIOUR 8.1).
+or ends it (false), whatever else is the case. An empty result is never "all healthy" (BEHAVIOUR 8.1); but where
+replicas are shared out and none are asked for any more, nothing is missed, and the task ends at once.
 
 A copy that was purged Directly and is gone holds no place free: where nothing replaces it the task ends, so that its
 cluster can take the application in again when it is back.
@@ -79,6 +80,8 @@ def _is_covered(
     """Whether what replaces the old copy is seen healthy: not that part of it which stays for want of a place, unless
     that part is all that is asked for by now."""
     spec = binding.spec
+    if spec.asks_for_none:
+        return task.purge_mode != "Directly" or task.from_cluster not in works
     others = tuple(target for target in spec.clusters if target.name != task.from_cluster)
     targets = others or (spec.clusters if spec.is_divided else ())
     return (
@@ -91,6 +94,8 @@ def _is_covered(
 def is_replaced(binding: Binding) -> bool:
     """Whether the present targets are all that is asked for, so that nothing of the old copies is missed."""
     spec = binding.spec
+    if spec.asks_for_none:
+        return True
     return bool(spec.clusters) and (
         not spec.is_divided or sum(target.replicas for target in spec.clusters) >= spec.replicas
     )

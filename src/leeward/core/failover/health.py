@@ -58,19 +58,28 @@ def decide_ready(
     """The memory to keep and the condition that holds now, after one more observation.
 
     The very first observation counts at once. Between True and not True the current condition stays until the
-    observed status has been the same for the threshold; False and Unknown change places at once.
+    observed status has been the same for the threshold; False and Unknown change places at once. What was observed by
+    a clock that was ahead, and has been set right, counts from now; and what was observed before another leader made
+    the current condition True or False counts from then, so that two of them do not toss it to and fro (C1).
     """
     if memory is None:
         return HealthMemory(observed.status, BEFORE_ALL), observed
     if current is None:
         return memory, observed
-    since = memory.since if memory.status == observed.status else now
-    memory = HealthMemory(observed.status, since)
+    since = min(memory.since, now) if memory.status == observed.status else now
     if (observed.status == "True") == (current.status == "True"):
-        return memory, observed
+        return HealthMemory(observed.status, since), observed
+    since = max(since, _decided_at(current, now))
+    memory = HealthMemory(observed.status, since)
     seconds = thresholds.success_seconds if observed.status == "True" else thresholds.failure_seconds
     still_doubted = since != BEFORE_ALL and now < since + timedelta(seconds=seconds)
     return memory, current if still_doubted else observed
+
+
+def _decided_at(current: Condition, now: datetime) -> datetime:
+    """When somebody decided that it is True or False. Unknown is the word of who hears nothing, and no observation."""
+    at = current.last_transition_time
+    return BEFORE_ALL if current.status == "Unknown" or at is None or at > now else at
 
 
 def _ready(status: str, reason: str, message: str) -> Condition:

@@ -6,8 +6,9 @@
     Ready=True     none of the four
 
 The two keys replace each other; an outage that changes its face goes on, with the clock that it has. That clock lies
-in the Cluster itself (an annotation), so that a restart neither forgets nor restarts it. Taints of others are never
-touched; nor are those of the four that a ClusterTaintPolicy has added (`core.failover.taint_policy`).
+in the Cluster itself (an annotation), so that a restart neither forgets nor restarts it; what is dated ahead, by a
+clock that has been set right, counts from now. Taints of others are never touched; nor are those of the four that a
+ClusterTaintPolicy has added (`core.failover.taint_policy`).
 
 Karmada: pkg/controllers/cluster (taintClusterByCondition, processTaintBaseEviction of 1.4); same, except that a
 status that merely could not be collected never leads to NoExecute (what runs there probably still runs).
@@ -69,9 +70,10 @@ def decide_taints(
     no_schedule = _find(cluster, (key, NO_SCHEDULE)) or Taint(key=key, effect=NO_SCHEDULE, time_added=stamp)
     if ready is None or (could_not_look and ready.reason == "StatusCollectionFailed"):
         return TaintDecision(_in_place(cluster, others, (no_schedule,)), _outage_ends(cluster))
-    since = outage_since(cluster) or _outage_start(cluster, key, last_seen, now)
-    annotations = _outage_begins(cluster, since)
-    no_execute = _carried_over(cluster, key)
+    begun = outage_since(cluster)
+    since = begun if begun is not None and begun <= now else _outage_start(cluster, key, last_seen, now)
+    annotations = {} if since == begun else {OUTAGE_ANNOTATION: format_time(since)}
+    no_execute = _carried_over(cluster, key, stamp)
     due = wire_time(since) + timedelta(seconds=eviction_seconds)
     if no_execute is None and failover and now >= due:
         no_execute = Taint(key=key, effect=NO_EXECUTE, time_added=stamp)
@@ -97,10 +99,6 @@ def outage_since(cluster: Cluster) -> datetime | None:
         return None
 
 
-def _outage_begins(cluster: Cluster, since: datetime) -> Mapping[str, str | None]:
-    return {} if outage_since(cluster) is not None else {OUTAGE_ANNOTATION: format_time(since)}
-
-
 def _outage_ends(cluster: Cluster) -> Mapping[str, str | None]:
     return {OUTAGE_ANNOTATION: None} if OUTAGE_ANNOTATION in cluster.metadata.annotations else {}
 
@@ -119,13 +117,16 @@ def _find(cluster: Cluster, wanted: TaintKey) -> Taint | None:
     return next((taint for taint in cluster.spec.taints if key_of(taint) == wanted), None)
 
 
-def _carried_over(cluster: Cluster, key: str) -> Taint | None:
-    """The automatic NoExecute taint that is there already, under the key that holds now."""
+def _carried_over(cluster: Cluster, key: str, stamp: datetime) -> Taint | None:
+    """The automatic NoExecute taint that is there already, under the key that holds now; dated `stamp` at most."""
     mine = [
         t for t in cluster.spec.taints if t.effect == NO_EXECUTE and key_of(t) in AUTOMATIC - policy_taints(cluster)
     ]
     carried = next((msgspec.structs.replace(taint, key=key) for taint in mine if taint.key != key), None)
-    return _find(cluster, (key, NO_EXECUTE)) or carried
+    found = _find(cluster, (key, NO_EXECUTE)) or carried
+    if found is None or found.time_added is None or found.time_added <= stamp:
+        return found
+    return msgspec.structs.replace(found, time_added=stamp)
 
 
 def _in_place(cluster: Cluster, others: tuple[Taint, ...], ours: tuple[Taint, ...]) -> tuple[Taint, ...]:

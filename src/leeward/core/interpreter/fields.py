@@ -30,7 +30,7 @@ def int_at(manifest: object, *path: str) -> int:
 
 def value_at(manifest: object, *path: str) -> Any:
     for key in path:
-        if not isinstance(manifest, Mapping):
+        if not isinstance(manifest, dict | Mapping):
             return None
         manifest = cast(Mapping[str, Any], manifest).get(key)
     return manifest

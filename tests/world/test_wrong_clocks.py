@@ -1,0 +1,56 @@
+"""The control plane's wall clock jumps an hour ahead, and is set right: no outage lasts an hour longer for it (L2)."""
+
+from leeward.api.names import NOT_READY_TAINT
+from leeward.api.resource import CLUSTERS
+from leeward.sim.world import Mode, World
+from tests.world.stories import play
+
+TWO_PULL: dict[str, Mode] = {"member1": "Push", "member2": "Pull", "member3": "Pull"}
+HOUR_SECONDS = 3600
+
+
+def is_unreachable(world: World, name: str) -> bool:
+    ready = world.cluster(name).ready
+    return ready is not None and ready.status == "Unknown"
+
+
+def is_left(world: World, name: str) -> bool:
+    taints = {(taint.key, taint.effect) for taint in world.cluster(name).spec.taints}
+    return (NOT_READY_TAINT, "NoExecute") in taints
+
+
+def test_l2_an_agent_that_was_heard_last_while_the_clock_was_ahead_is_missed_in_time() -> None:
+    async def story(world: World) -> None:
+        world.controllers_clock.skew_seconds = HOUR_SECONDS
+        await world.sleep(30)
+        await world.members["member3"].stop()
+        world.controllers_clock.skew_seconds = 0
+        grace = world.timing.cluster_monitor_grace_period
+        await world.until(lambda: is_unreachable(world, "member3"), grace + 2)
+        assert not is_unreachable(world, "member2")
+
+    play(story, TWO_PULL)
+
+
+def test_s4_a_jump_of_the_clock_makes_no_agent_silent() -> None:
+    async def story(world: World) -> None:
+        world.controllers_clock.skew_seconds = HOUR_SECONDS
+        for second in range(10):
+            label = {"metadata": {"labels": {"looked-at": str(second)}}}
+            await world.client.patch(CLUSTERS, "member2", label)
+            await world.sleep(1)
+            assert world.is_ready("member2")
+
+    play(story, TWO_PULL)
+
+
+def test_l2_an_outage_that_began_while_the_clock_was_ahead_is_left_in_time() -> None:
+    async def story(world: World) -> None:
+        timing = world.timing
+        world.controllers_clock.skew_seconds = HOUR_SECONDS
+        world.members["member1"].set_ready(False)
+        await world.until(lambda: not world.is_ready("member1"), timing.cluster_failure_threshold + 30)
+        world.controllers_clock.skew_seconds = 0
+        await world.until(lambda: is_left(world, "member1"), timing.failover_eviction_timeout + 15)
+
+    play(story, TWO_PULL)
