@@ -1,14 +1,14 @@
 """The controller manager and the scheduler as processes beside an API server that is not ours.
 
 Each holds a lease of its own while it works, under Karmada's names. All that they write, to the control plane and to
-members, goes through that lease (Holds: S8). `leeward serve` runs both in one process, each with its own caches, so
-that either can be led by another process.
+members, goes through that lease (Holds: S8). `leeward serve` runs both in one process, over one set of caches as long
+as it leads both; either can be led by another process.
 """
 
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -28,8 +28,9 @@ from leeward.manager.choice import SCHEDULER
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import ManagerSettings
 from leeward.runtime.events import EventRecorder
-from leeward.runtime.leader import FencedTransport, LeaderElector
+from leeward.runtime.leader import LeaderElector
 from leeward.runtime.metrics import Metrics
+from leeward.runtime.parts import Led, Parts, fenced
 from leeward.runtime.plane import ControlPlane, Server
 
 log = logging.getLogger(__name__)
@@ -53,19 +54,14 @@ async def run_component(config: ComponentConfig) -> None:
     """Works until cancelled. Raises: OSError when an address is taken."""
     metrics = Metrics()
     probes = Probes(metrics)
-    async with served(probes, config.settings.serving), Supervisor("component") as supervisor:
+    async with served(probes, config.settings.serving):
         transport = limited(transport_of(config.connection), config.settings.limits.control_plane)
         leases = transport_of(config.connection)
         try:
             await _meet(Client(transport, "leeward"))
             probes.ready = True
-            replicas = [_Replica(part, config.settings, transport, leases, metrics) for part in config.parts]
-            tasks = [supervisor.start(replica.run(), replica.part) for replica in replicas]
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
+            await _Process(config, transport, leases, metrics).run()
         finally:
-            await supervisor.close()
             await transport.close()
             await leases.close()
 
@@ -81,60 +77,64 @@ async def _meet(client: Client) -> None:
             await asyncio.sleep(RETRY_SECONDS)
 
 
-class _Replica:
-    """One part, which works while it leads.
+class _Process:
+    """It works on those of its parts that it leads.
 
-    The lease is renewed over connections of its own: behind the writes of a large failover it would end unrenewed.
+    Leases are renewed over connections of their own: behind the writes of a large failover they would end unrenewed.
     """
 
-    def __init__(
-        self, part: Part, settings: ComponentSettings, transport: Transport, leases: Transport, metrics: Metrics
-    ) -> None:
-        self.part: Part = part
-        self._settings = settings
+    def __init__(self, config: ComponentConfig, transport: Transport, leases: Transport, metrics: Metrics) -> None:
+        self._settings = config.settings
         self._transport = transport
         self._leases = leases
         self._metrics = metrics
         self._clock, self._randomness = SystemClock(), Randomness()
+        self._names = config.parts
+        self._parts = Parts(config.parts, self._work)
 
     async def run(self) -> None:
+        """Until cancelled. The work ends before the leases are given back."""
+        async with Supervisor("leases") as leasing, Supervisor("process") as working:
+            tasks = [leasing.start(self._lead(part), part) for part in self._names]
+            tasks.append(working.start(self._parts.run(), "parts"))
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+
+    async def _lead(self, part: Part) -> None:
         if not self._settings.leader.enabled:
-            await self._work(lambda transport: transport)
+            await self._parts.lead(part, None)
             return
+        client = Client(self._leases, f"{part}/leader-election")
         identity = f"{socket.gethostname()}_{self._randomness.uid()}"
-        elector = LeaderElector(
-            Client(self._leases, f"{self.part}/leader-election"),
-            self.part,
-            identity,
-            self._clock,
-            self._randomness,
-            self._settings.leader,
-        )
-        await elector.lead(lambda: self._work(lambda transport: FencedTransport(transport, elector.leadership)))
+        elector = LeaderElector(client, part, identity, self._clock, self._randomness, self._settings.leader)
+        await elector.lead(lambda: self._parts.lead(part, elector.leadership))
 
-    def _work(self, fence: Callable[[Transport], Transport]) -> Awaitable[None]:
-        return self._control(Client(fence(self._transport), self.part), fence)
-
-    async def _control(self, client: Client, fence: Callable[[Transport], Transport]) -> None:
-        async with Supervisor(self.part) as supervisor:
+    async def _work(self, led: Led[Part]) -> None:
+        name = next(iter(led)) if len(led) == 1 else "leeward"
+        client = Client(fenced(self._transport, led), name)
+        async with Supervisor(name) as supervisor:
             server = Server.of(client, self._randomness, supervisor)
             events = EventRecorder(client, self._clock, self._randomness)
             plane = ControlPlane(server, self._clock, self._randomness, self._metrics, events, supervisor)
-            manager = ControllerManager(plane, self._connector(fence), self._share())
+            manager = ControllerManager(plane, self._connector(led, name), self._share(led))
             try:
                 manager.start()
                 await asyncio.Event().wait()
             finally:
                 await manager.close()
 
-    def _share(self) -> ManagerSettings:
-        """Of the controllers that are to run, those of this part."""
+    def _share(self, led: Led[Part]) -> ManagerSettings:
+        """Of the controllers that are to run, those of the parts that are led."""
         settings = self._settings.manager
         chosen = settings.controllers
-        mine = chosen.only(SCHEDULER) if self.part == "karmada-scheduler" else chosen.without(SCHEDULER)
-        return replace(settings, controllers=mine)
+        if "karmada-scheduler" not in led:
+            chosen = chosen.without(SCHEDULER)
+        elif "karmada-controller-manager" not in led:
+            chosen = chosen.only(SCHEDULER)
+        return replace(settings, controllers=chosen)
 
-    def _connector(self, fence: Callable[[Transport], Transport]) -> Callable[[Cluster, Secret | None], Client]:
+    def _connector(self, led: Led[Part], name: str) -> Callable[[Cluster, Secret | None], Client]:
         """How Push members are reached."""
 
         def connect(cluster: Cluster, secret: Secret | None) -> Client:
@@ -142,6 +142,6 @@ class _Replica:
                 transport: Transport = transport_to(cluster, secret)
             except ValueError as error:
                 transport = UnusableTransport(str(error))
-            return Client(fence(limited(transport, self._settings.limits.members)), self.part)
+            return Client(fenced(limited(transport, self._settings.limits.members), led), name)
 
         return connect

@@ -66,6 +66,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             manager = ControllerManager(plane, connect, config.settings)
             authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
             serving.start(api_server.certificate_signer(*authority).run(), "certificate-signer")
+            serving.start(api_server.token_secrets(authority[0]).run(), "token-secrets")
             audited = Audit(Fairness(api_server), audit_file, clock, randomness)
             front = HttpFront(audited, api_server.authenticator, tls, port=config.port)
             await front.start()

@@ -50,7 +50,10 @@ async def run_member(config: MemberConfig) -> None:
                 tokens=tokens,
                 signing_key=signing_key,
                 webhook_client=webhooks,
+                event_ttl_seconds=config.timing.event_ttl,
             )
+            token_secrets = api_server.token_secrets(config.client_ca_file.read_bytes())
+            supervisor.start(token_secrets.run(), "token-secrets")
             faulty = FaultyServer(config, api_server)
             supervisor.start(faulty.follow(), "faults")
             client = Client(InProcessTransport(api_server), "leeward-member")

@@ -26,7 +26,7 @@ from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, Change, Said
+from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
 
 T = TypeVar("T")
 
@@ -163,7 +163,8 @@ class BindingController:
     async def _report(self, binding: Binding, template: Manifest, works: Mapping[str, Work]) -> None:
         """What the Works report goes into the binding's status and the template's: when all have spoken, at once.
 
-        Of a copy that is being evicted the template hears only when that takes long.
+        As long as a copy is being evicted something will soon follow that says more: the binding hears of it as of
+        progress, and the template only when it takes long.
         """
         items, applied = aggregate(binding, {cluster: trusted(work) for cluster, work in works.items()})
         applied = msgspec.structs.replace(applied, observed_generation=rendered_generation(binding, works))
@@ -176,12 +177,15 @@ class BindingController:
         def report_to_template(status: Manifest) -> Manifest:
             return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
 
-        is_news = all(item.health != "Unknown" or item.applied_message for item in items)
         is_moving = bool(binding.spec.graceful_eviction_tasks)
+        within, template_within = BOOKKEEPING_SECONDS, BOOKKEEPING_SECONDS
+        if all(item.health != "Unknown" or item.applied_message for item in items):
+            within = PROGRESS_SECONDS if is_moving else NEWS_SECONDS
+            template_within = BOOKKEEPING_SECONDS if is_moving else NEWS_SECONDS
         told = partial(self._events.aggregated, binding)
-        self._post(self._kind.resource, binding, binding, report, is_news=is_news, on_written=told)
+        self._post(self._kind.resource, binding, binding, report, within, told)
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
-        self._post(resource, template, binding, report_to_template, is_news=is_news and not is_moving)
+        self._post(resource, template, binding, report_to_template, template_within)
 
     def _post(
         self,
@@ -189,15 +193,13 @@ class BindingController:
         obj: T,
         binding: Binding,
         change: Change,
-        *,
-        is_news: bool,
+        within: float,
         on_written: Callable[[T, T], None] | None = None,
     ) -> None:
         def on_failure(error: WorldError) -> None:
             self._events.not_aggregated(binding, error)
             self._controller.failed(key_of(binding), error)
 
-        within = NEWS_SECONDS if is_news else BOOKKEEPING_SECONDS
         said = Said(change, on_failure, on_written)
         self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within)
 

@@ -6,7 +6,8 @@ follows. A drained cluster that dies is left as others are: its budget holds nob
 
 Application failover is not paced. Holds: C4.
 
-Karmada: the eviction queue of the taint manager; same for the rate (0 is one in half an hour), there is no budget.
+Karmada: the eviction queue of the taint manager; same for the rate (0 is one in half an hour), except that a restart
+forgets it there. There is no budget.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,8 @@ from leeward.core.placement import Decision
 K = TypeVar("K", bound=Hashable)
 
 SLOWEST = timedelta(minutes=30)
+RESOLUTION = timedelta(seconds=1)
+"""Of the times that eviction tasks tell."""
 
 
 def drain_budget(cluster: Cluster | None) -> int | None:
@@ -67,6 +70,11 @@ class Pace(Generic[K]):
     def observe(self, key: K, leaving: Iterable[str]) -> None:
         """What a binding says of itself: the clusters that it has open eviction tasks for."""
         self._set_leaving(key, frozenset(leaving))
+
+    def see_evictions(self, at: Iterable[datetime], now: datetime) -> None:
+        """Evictions for taints that a binding tells of, to the second: those of an earlier process count like ours, so
+        that a restart does not hurry anything. What is yet to come is the word of a clock that was wrong."""
+        self._rate.see([instant for instant in at if instant <= now])
 
     def forget(self, key: K) -> None:
         """The binding is gone."""
@@ -126,6 +134,7 @@ class _Rate:
         self._reserved: dict[Hashable, datetime] = {}
         self._free_from: datetime | None = None
         self._next: datetime | None = None
+        self._last: datetime | None = None
 
     def wait_until(self, key: Hashable, evictions: int, now: datetime) -> datetime | None:
         """When `key` may go on with so many evictions; None is now, and that takes the turn."""
@@ -141,9 +150,20 @@ class _Rate:
             self._reserved[key] = turn
             return turn
         self._reserved.pop(key, None)
+        self._last = now
         self._free_from = max(now + self._interval * evictions, self._free_from or now)
         self._forget_unused()
         return None
+
+    def see(self, at: Sequence[datetime]) -> None:
+        """What is later than our last one was not ours."""
+        newest = max(at, default=None)
+        if self._interval is None or newest is None or (self._last is not None and newest <= self._last):
+            return
+        self._last = newest
+        free_from = newest + RESOLUTION + self._interval * at.count(newest)
+        self._free_from = max(free_from, self._free_from or free_from)
+        self._next = max(free_from, self._next or free_from)
 
     @property
     def waiting(self) -> int:

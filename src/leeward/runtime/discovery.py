@@ -13,7 +13,7 @@ from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
 from leeward.client import Client, WorldError
 from leeward.client.errors import error_of
-from leeward.runtime.offers import ACCEPT, OfferedResource, read_resources, read_root
+from leeward.runtime.offers import ACCEPT, OfferedResource, Root, read_resources, read_root
 
 
 class Offer(NamedTuple):
@@ -32,7 +32,8 @@ class Discovery:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._kinds: dict[tuple[str, str], Resource[Manifest]] = {}
-        self._offered: dict[str, APIEnablement] = {}
+        self._offered: dict[str, tuple[Sequence[OfferedResource], APIEnablement]] = {}
+        self._documents: dict[str, tuple[bytes, Root]] = {}
 
     async def resource(self, api_version: str, kind: str) -> Resource[Manifest]:
         """Where a kind lives. Raises: UnknownKind when the server answered and does not have it."""
@@ -53,17 +54,28 @@ class Discovery:
         """
         found = {**await self._below("/api"), **await self._below("/apis")}
         for version, resources in found.items():
-            if resources is not None:
-                self._offered[version] = _enablement(version, resources)
-        enablements = tuple(self._offered[version] for version in sorted(found) if version in self._offered)
+            if resources is not None and not self._is_known(version, resources):
+                self._offered[version] = resources, _enablement(version, resources)
+        enablements = tuple(self._offered[version][1] for version in sorted(found) if version in self._offered)
         return Offer(enablements, tuple(version for version, resources in found.items() if resources is None))
+
+    def _is_known(self, version: str, resources: Sequence[OfferedResource]) -> bool:
+        known = self._offered.get(version)
+        return known is not None and known[0] is resources
 
     async def _below(self, path: str) -> Mapping[str, Sequence[OfferedResource] | None]:
         """By group version; None for one that does not answer."""
-        root = read_root(await self._get(path, ACCEPT))
+        root = self._root(path, await self._get(path, ACCEPT))
         if isinstance(root, Mapping):
             return root
         return dict(zip(root, await asyncio.gather(*map(self._group_version_or_none, root)), strict=True))
+
+    def _root(self, path: str, body: bytes) -> Root:
+        """What the document says; it seldom says anything new."""
+        known = self._documents.get(path)
+        if known is None or known[0] != body:
+            known = self._documents[path] = body, read_root(body)
+        return known[1]
 
     async def _group_version_or_none(self, api_version: str) -> Sequence[OfferedResource] | None:
         try:

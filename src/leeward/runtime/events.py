@@ -1,7 +1,8 @@
 """Kubernetes events: the story that `kubectl describe` tells.
 
-Equal events of one object are counted up instead of written again, and the count is written once in a while. Recording
-never waits and never fails its caller: the buffer is bounded, and what does not fit is dropped with a line in the log.
+Equal events of one object are counted up instead of written again, and the count is written once in a while: what is
+new comes first, and where much happens at once counting waits. Recording never waits and never fails its caller: the
+buffer is bounded, and what does not fit is dropped with a line in the log.
 """
 
 import asyncio
@@ -9,6 +10,8 @@ import logging
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import datetime
+from heapq import heappop, heappush
+from itertools import count
 
 import msgspec
 
@@ -18,6 +21,7 @@ from leeward.api.resource import EVENTS
 from leeward.client import Client, NotFound, WorldError
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
+from leeward.runtime.crowd import Crowd
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +30,8 @@ REMEMBERED = 4_096
 NORMAL, WARNING = "Normal", "Warning"
 COUNT_SECONDS = {NORMAL: 300.0, WARNING: 10.0}
 """What happens again and again is counted up in the server at most once in this time."""
+CROWD, CROWD_SECONDS = 64, 10.0
+"""So many events within this time are a crowd: the server has better things to do than to count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,8 @@ class Note:
 @dataclass(slots=True)
 class _Written:
     """An event as the server has it, until when it is not counted up, and how often it has happened since."""
+
+    note: Note
 
     name: str
     namespace: str
@@ -60,7 +68,9 @@ class EventRecorder:
         self._randomness = randomness
         self._notes: asyncio.Queue[tuple[Note, datetime]] = asyncio.Queue(BUFFER)
         self._written: OrderedDict[Note, _Written] = OrderedDict()
-        self._counting: OrderedDict[Note, _Written] = OrderedDict()
+        self._counting: list[tuple[float, int, _Written]] = []
+        self._order = count()
+        self._crowd = Crowd(CROWD, CROWD_SECONDS)
 
     def record(self, note: Note) -> None:
         name = f"{note.about.namespace}/{note.about.name}" if note.about.namespace else note.about.name
@@ -82,10 +92,10 @@ class EventRecorder:
                 log.exception("an event%s is lost", _title(recorded))
 
     async def _next(self) -> tuple[Note, datetime] | None:
-        """None when the count of the event that has waited longest is to be written first."""
-        seconds = None
-        if self._counting:
-            seconds = next(iter(self._counting.values())).rests_until - self._clock.monotonic()
+        """None when an event is to be counted up, and there is nothing new to tell."""
+        if not self._notes.empty():
+            return self._notes.get_nowait()
+        seconds = self._counting[0][0] - self._clock.monotonic() if self._counting else None
         try:
             async with asyncio.timeout(seconds):
                 return await self._notes.get()
@@ -93,34 +103,41 @@ class EventRecorder:
             return None
 
     async def _tell(self, note: Note, at: datetime) -> None:
+        now = self._clock.monotonic()
         key = replace(note, about=msgspec.structs.replace(note.about, resource_version=""))
+        self._crowd.add(key, now)
         known = self._written.get(key)
         if known is None:
             await self._remember(key, note, at)
             return
         self._written.move_to_end(key)
-        known.again += 1
         known.last_at = at
-        self._counting.setdefault(key, known)
+        known.again += 1
+        if known.again == 1:
+            due = now + COUNT_SECONDS[note.type] if self._crowd.is_there(now) else known.rests_until
+            heappush(self._counting, (due, next(self._order), known))
 
     async def _count_up(self) -> None:
-        key, written = self._counting.popitem(last=False)
-        count, last_at = written.count + written.again, written.last_at or self._clock.now()
-        patch = {"count": count, "lastTimestamp": format_time(last_at)}
+        _, _, written = heappop(self._counting)
+        key, times, last_at = written.note, written.count + written.again, written.last_at or self._clock.now()
+        written.count, written.again = times, 0
+        patch = {"count": times, "lastTimestamp": format_time(last_at)}
         try:
             await self._client.patch(EVENTS, written.name, patch, written.namespace)
         except NotFound:
             await self._remember(key, key, last_at)
             return
-        written.count, written.again = count, 0
         written.rests_until = self._clock.monotonic() + COUNT_SECONDS[key.type]
 
     async def _remember(self, key: Note, note: Note, at: datetime) -> None:
-        self._written[key] = await self._create(note, at)
+        name, namespace = await self._create(note, at)
+        rests_until = self._clock.monotonic() + COUNT_SECONDS[note.type]
+        self._written[key] = _Written(key, name, namespace, 1, rests_until)
         if len(self._written) > REMEMBERED:
             self._written.popitem(last=False)
 
-    async def _create(self, note: Note, at: datetime) -> _Written:
+    async def _create(self, note: Note, at: datetime) -> tuple[str, str]:
+        """Returns its name and namespace."""
         namespace = note.about.namespace or "default"
         name = f"{note.about.name}.{self._randomness.token()[:16]}"
         event = Event(
@@ -136,7 +153,7 @@ class EventRecorder:
             count=1,
         )
         await self._client.create(EVENTS, event, namespace)
-        return _Written(name, namespace, 1, self._clock.monotonic() + COUNT_SECONDS[note.type])
+        return name, namespace
 
 
 def _title(recorded: tuple[Note, datetime] | None) -> str:

@@ -53,6 +53,8 @@ class Informer(Generic[T]):
 
     async def wait_synced(self, timeout_seconds: float = SYNC_TIMEOUT_SECONDS) -> None:
         """Raises: Unreachable when the server's list has not been seen in time."""
+        if self.synced:
+            return
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._synced.wait()

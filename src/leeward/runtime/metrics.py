@@ -22,6 +22,8 @@ class Metrics:
         self._reconciles = Counter(
             "controller_runtime_reconcile", "Reconciliations", ("controller", "result"), registry=self.registry
         )
+        self._reconciled: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
+        """The series that are there already: to look one up by its labels takes longer than to count."""
         self._durations = Histogram(
             "controller_runtime_reconcile_time_seconds",
             "Length of reconciliations",
@@ -107,8 +109,13 @@ class Metrics:
         )
 
     def reconciled(self, controller: str, result: str, seconds: float) -> None:
-        self._reconciles.labels(controller, result).inc()
-        self._durations.labels(controller).observe(seconds)
+        series = self._reconciled.get((controller, result))
+        if series is None:
+            series = self._reconciles.labels(controller, result), self._durations.labels(controller)
+            self._reconciled[controller, result] = series
+        count, duration = series
+        count.inc()
+        duration.observe(seconds)
 
     def amount(self, cluster: str, resource: Amount, kind: AmountKind, value: float) -> None:
         """Of a member's capacity: `cpu` in cores, `memory` in bytes, `pod` as a count."""

@@ -29,6 +29,10 @@ class OfferedResource(msgspec.Struct):
     namespaced: bool = False
 
 
+Root = Sequence[str] | Mapping[str, Sequence[OfferedResource] | None]
+"""The group versions that must be asked one by one, or what all of them offer; None: one that does not answer."""
+
+
 class _Resources(msgspec.Struct):
     resources: list[OfferedResource] = []
 
@@ -83,11 +87,8 @@ def read_resources(body: bytes) -> Sequence[OfferedResource]:
     return _read(body, _Resources).resources
 
 
-def read_root(body: bytes) -> Sequence[str] | Mapping[str, Sequence[OfferedResource] | None]:
-    """The group versions that must be asked one by one, or what all of them offer; None: one that does not answer.
-
-    Raises: Undecodable.
-    """
+def read_root(body: bytes) -> Root:
+    """Raises: Undecodable."""
     root = _read(body, _Root)
     if root.kind == AGGREGATED:
         return {name: offered for group in _read(body, _AggregatedList).items for name, offered in _versions(group)}

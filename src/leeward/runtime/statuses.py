@@ -1,8 +1,8 @@
 """Writes statuses: what several controllers have to say of one object, and soon say anew, is one write.
 
 A change is a function from status to status, so that it can be made to whatever is there when it is written. What a
-writer has said and is not written yet is replaced by what it says next. Everything is written within a moment, until
-there is a crowd: then progress and bookkeeping, which nobody acts upon, wait for what comes of them. Nothing is
+writer has said and is not written yet is replaced by what it says next. Everything is written within a moment, unless
+it is one of a crowd: then progress and bookkeeping, which nobody acts upon, wait for what comes of them. Nothing is
 remembered beyond that: who is told of a failure reconciles again.
 """
 
@@ -19,6 +19,7 @@ from leeward.api.meta import Manifest, TypedObject
 from leeward.api.resource import Resource
 from leeward.client import Client, NotFound, WorldError
 from leeward.loop.supervisor import Supervisor
+from leeward.runtime.crowd import Crowd
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.informers import Informers
@@ -26,12 +27,12 @@ from leeward.runtime.informers import Informers
 T = TypeVar("T")
 
 NEWS_SECONDS = 0.1
-PROGRESS_SECONDS = 3.0
+PROGRESS_SECONDS = 5.0
 """Where images are there, a replacement is up sooner, and all that led to it is told in one write."""
-BOOKKEEPING_SECONDS = 10.0
+BOOKKEEPING_SECONDS = 20.0
 """That something was seen, and that nothing is known of it yet, waits longest."""
-CROWD = 16
-"""From so many objects of a kind on that wait to be written, they are a crowd: a mass failover, not an idle fleet."""
+CROWD, CROWD_SECONDS = 16, 10.0
+"""So many objects of a kind of which something is said within this time are a crowd: a mass failover, no idle fleet."""
 AT_ONCE = 8
 """So many statuses of a kind are written at once. The others go on to collect what is said: a crowded server hears less
 of progress, and sooner of what has to be done.
@@ -78,8 +79,8 @@ class Statuses(Generic[T]):
         self._resource = resource
         self._informer = informer
         self._supervisor = supervisor
-        self._crowd = crowd
         self._batches: dict[Key, _Batch[T]] = {}
+        self._crowd = Crowd(crowd, CROWD_SECONDS)
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     def post(self, obj: T, writer: str, said: Said[T], *, within: float) -> None:
@@ -87,13 +88,14 @@ class Statuses(Generic[T]):
 
         An object that is gone, or replaced by another, has no status to write any more.
         """
-        seconds = within if len(self._batches) >= self._crowd else min(within, NEWS_SECONDS)
-        key, due = key_of(obj), asyncio.get_running_loop().time() + seconds
+        now = asyncio.get_running_loop().time()
+        key, due = key_of(obj), now + (within if self._crowd.is_there(now) else min(within, NEWS_SECONDS))
         batch = self._batches.get(key)
         if batch is None or batch.uid != uid_of(obj):
             if not _patch(obj, (said.change,)):
                 return
             batch = self._batches[key] = _Batch[T](uid_of(obj), due)
+            self._crowd.add(key, now)
             self._supervisor.start(self._write_when_due(key, batch), f"status of {self._resource.kind} {key}")
         batch.said[writer] = said
         if due < batch.due:

@@ -50,3 +50,10 @@ def test_an_agent_is_told_both_contexts(tmp_path: Path) -> None:
     assert (config.control_plane_context, config.member_context) == ("karmada-apiserver", "member3")
     with pytest.raises(FleetError, match="member1 is a Push member"):
         agent_config(Layout(tmp_path), FLEET, MEMBER1)
+
+
+def test_how_long_events_are_kept_can_be_said_for_one_component(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    assert control_plane_config(layout, FLEET, event_ttl=60.0).settings.timing.event_ttl == 60
+    assert member_config(layout, FLEET, MEMBER1, event_ttl=60.0).timing.event_ttl == 60
+    assert member_config(layout, FLEET, MEMBER1).timing == Timing.fast()

@@ -1,13 +1,10 @@
 """A cluster joins in Push mode and leaves again: two API servers, and the token controller of the member."""
 
-import asyncio
-import base64
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import pytest
 
-from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.joining import Joining, forget_cluster, join_cluster
@@ -15,6 +12,7 @@ from leeward.app.leaving import unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
+from leeward.client.transport import Request
 from leeward.loop.clock import VirtualClock
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
@@ -28,15 +26,10 @@ ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 ROLE_BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 
-async def fill_in_tokens(member: ApiWorld) -> None:
-    """What a kube-controller-manager does with Secrets of service accounts."""
-    while True:
-        for secret in (await member.get("/api/v1/secrets")).body["items"]:
-            name = secret["metadata"]["name"]
-            if "data" not in secret:
-                token: Manifest = {"data": {"token": base64.b64encode(f"token of {name}".encode()).decode()}}
-                await member.patch(f"{MEMBER_SECRETS}/{name}", token)
-        await asyncio.sleep(0.5)
+def bearer(member: ApiWorld, token: bytes) -> str:
+    """Who the member takes the bearer of `token` for."""
+    request = Request("GET", "/", {}, {"authorization": f"Bearer {token.decode()}"})
+    return member.server.authenticator.authenticate(request, None).name
 
 
 def tell(story: Callable[[ApiWorld, ApiWorld], Awaitable[None]], *, tokens: bool = True) -> None:
@@ -48,7 +41,7 @@ def tell(story: Callable[[ApiWorld, ApiWorld], Awaitable[None]], *, tokens: bool
             for world, name in ((plane, "karmada-cluster"), (member, "kube-system")):
                 await world.create("/api/v1/namespaces", {"metadata": {"name": name}})
             if tokens:
-                supervisor.start(fill_in_tokens(member), "tokens")
+                supervisor.start(member.server.token_secrets(AUTHORITY).run(), "tokens")
             await story(plane, member)
 
     run_virtual(play())
@@ -64,12 +57,11 @@ def test_the_control_plane_gets_a_token_to_act_with_and_one_to_speak_for_users()
         assert acting is not None
         assert speaking is not None
         secret = await client.get(SECRETS, acting.name, acting.namespace)
-        assert secret.data == {"token": b"token of karmada-member1", "caBundle": AUTHORITY}
+        assert secret.data["caBundle"] == AUTHORITY
+        assert bearer(member, secret.data["token"]) == "system:serviceaccount:karmada-cluster:karmada-member1"
         secret = await client.get(SECRETS, speaking.name, speaking.namespace)
-        assert (secret.metadata.name, secret.data) == (
-            "member1-impersonator",
-            {"token": b"token of karmada-impersonator"},
-        )
+        assert (secret.metadata.name, list(secret.data)) == ("member1-impersonator", ["token"])
+        assert bearer(member, secret.data["token"]) == "system:serviceaccount:karmada-cluster:karmada-impersonator"
         (rule,) = (await member.get(f"{ROLES}/karmada-impersonator")).body["rules"]
         assert rule["verbs"] == ["impersonate"], "it may do nothing else"
 

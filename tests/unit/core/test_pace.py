@@ -56,6 +56,27 @@ def test_c4_at_a_rate_of_one_in_two_seconds_the_third_leaves_after_four() -> Non
     assert leave(pace, "d", web, 5) == (set(), 1)
 
 
+def test_c4_what_an_earlier_process_has_evicted_counts_to_the_second_that_is_known() -> None:
+    pace, web = Pace[str](0.1), Binding("member1")
+    pace.see_evictions([after(100), after(90)], after(103.5))
+    assert leave(pace, "a", web, 103.5) == (set(), 7.5)
+    assert leave(pace, "b", web, 103.5) == (set(), 17.5)
+    assert leave(pace, "a", web, 111) == ({"member1"}, 0)
+
+
+def test_c4_what_was_evicted_long_ago_or_by_a_wrong_clock_holds_up_nobody() -> None:
+    pace, web = Pace[str](0.1), Binding("member1")
+    pace.see_evictions([after(50), after(3600)], after(103))
+    assert leave(pace, "a", web, 103) == ({"member1"}, 0)
+
+
+def test_c4_what_it_has_evicted_itself_is_not_counted_twice() -> None:
+    pace, web = Pace[str](1), Binding("member1")
+    assert leave(pace, "a", web, 7.3) == ({"member1"}, 0)
+    pace.see_evictions([after(7)], after(7.4))
+    assert leave(pace, "b", web, 8.3) == ({"member1"}, 0)
+
+
 def test_c4_a_binding_that_leaves_two_clusters_takes_two_turns() -> None:
     pace = Pace[str](1)
     assert leave(pace, "a", Binding("member1", "member2"), 0) == ({"member1", "member2"}, 0)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from leeward.app.config import AgentConfig, ControlPlaneConfig, MemberConfig
+from leeward.app.config import AgentConfig, ControlPlaneConfig, MemberConfig, Timing
 from leeward.app.local.certificates import Pair
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member
@@ -32,7 +32,9 @@ def command_of(layout: Layout, component: str) -> list[str]:
     return [sys.executable, "-m", "leeward.cli", "run", *what, "--data-dir", str(layout.root)]
 
 
-def control_plane_config(layout: Layout, fleet: Fleet) -> ControlPlaneConfig:
+def control_plane_config(layout: Layout, fleet: Fleet, event_ttl: float | None = None) -> ControlPlaneConfig:
+    """`event_ttl`, in seconds, where it is not that of the fleet."""
+    settings = settings_of_fleet(fleet).manager
     pair, authority = Pair.in_directory(layout.pki, CONTROL_PLANE), Pair.in_directory(layout.pki, "ca")
     return ControlPlaneConfig(
         data_dir=layout.control_plane,
@@ -42,12 +44,13 @@ def control_plane_config(layout: Layout, fleet: Fleet) -> ControlPlaneConfig:
         client_ca_file=authority.certificate,
         client_ca_key_file=authority.key,
         token_file=layout.control_plane_tokens,
-        settings=settings_of_fleet(fleet).manager,
+        settings=replace(settings, timing=_keeping(settings.timing, event_ttl)),
         ready=_report_ready(layout, CONTROL_PLANE),
     )
 
 
-def member_config(layout: Layout, fleet: Fleet, member: Member) -> MemberConfig:
+def member_config(layout: Layout, fleet: Fleet, member: Member, event_ttl: float | None = None) -> MemberConfig:
+    """`event_ttl`, in seconds, where it is not that of the fleet."""
     pair = Pair.in_directory(layout.pki, member.name)
     return MemberConfig(
         name=member.name,
@@ -59,7 +62,7 @@ def member_config(layout: Layout, fleet: Fleet, member: Member) -> MemberConfig:
         token_file=layout.tokens(member.name),
         impersonator_token_file=layout.impersonator_tokens(member.name),
         faults_file=layout.faults(member.name),
-        timing=fleet.timing_values,
+        timing=_keeping(fleet.timing_values, event_ttl),
         ready=_report_ready(layout, member.name),
     )
 
@@ -79,6 +82,10 @@ def agent_config(layout: Layout, fleet: Fleet, member: Member) -> AgentConfig:
         renews_certificate=False,
         ready=_report_ready(layout, agent_of(member.name)),
     )
+
+
+def _keeping(timing: Timing, event_ttl: float | None) -> Timing:
+    return timing if event_ttl is None else replace(timing, event_ttl=event_ttl)
 
 
 def settings_of_fleet(fleet: Fleet) -> "ComponentSettings":

@@ -6,6 +6,7 @@ estimators are asked first (`runtime/estimators.py`). Writes nothing.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
@@ -13,6 +14,7 @@ from leeward.api.work import Binding
 from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.leaving import TAINT_UNTOLERATED
 from leeward.core.pace import Pace
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.core.scheduling import Fleet, plan
@@ -84,6 +86,7 @@ class Deciding:
         """Takes in a change. Returns the others of its group that it may concern."""
         if new is not None:
             self._pace.observe(key, _left_by(new))
+            self._pace.see_evictions(_evicted_at(new), self._plane.clock.now())
         elif old is not None:
             self._fleet.release(owner_of(old))
             self._pace.forget(key)
@@ -184,6 +187,12 @@ class Unlisted(WorldError):
 def _left_by(binding: Binding) -> Iterator[str]:
     """The clusters that the binding is on its way out of."""
     return (task.from_cluster for task in binding.spec.graceful_eviction_tasks)
+
+
+def _evicted_at(binding: Binding) -> Iterator[datetime]:
+    """When copies began to leave because of taints."""
+    tasks = (task for task in binding.spec.graceful_eviction_tasks if task.reason == TAINT_UNTOLERATED)
+    return (task.creation_timestamp for task in tasks if task.creation_timestamp is not None)
 
 
 def _is_placeable(binding: Binding) -> bool:

@@ -1,6 +1,7 @@
 """Tells what a decision has changed, and what it could not: events on the binding and on its template, and metrics.
 
-An event that would say the same again is not recorded: the condition that stands says it.
+One event tells of an eviction and of its result; that it is over is told apart (`departures.py`). An event that would
+say the same again is not recorded: the condition that stands says it.
 """
 
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from leeward.api.meta import Condition, find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, TargetCluster
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
+from leeward.controllers.scheduler.departures import EVICTED, Departures
 from leeward.core.decision import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.runtime.events import NORMAL, WARNING
@@ -18,20 +20,23 @@ from leeward.runtime.metrics import EVICTION_QUEUE, Metrics
 from leeward.runtime.plane import Recorder
 
 RECONCILE = "ReconcileSchedule"
-EVICTED, NOT_EVICTED = "EvictWorkloadFromClusterSucceed", "EvictWorkloadFromClusterFailed"
+NOT_EVICTED = "EvictWorkloadFromClusterFailed"
 
 
 class Telling:
-    def __init__(self, bindings: Bindings, recorder: Recorder, metrics: Metrics) -> None:
+    def __init__(self, bindings: Bindings, recorder: Recorder, departures: Departures, metrics: Metrics) -> None:
         self._bindings = bindings
         self._recorder = recorder
+        self._departures = departures
         self._metrics = metrics
 
     def tell(self, key: BindingKey, before: Binding, after: Binding, decision: Decision) -> None:
-        abouts = (reference_of(self._bindings.resource(key), after), template_of(after))
-        for news in (*_of_scheduling(before, after, decision), *_of_evictions(before, decision)):
+        template = template_of(after)
+        abouts = (reference_of(self._bindings.resource(key), after), template)
+        for news in _of_move(before, after, decision):
             for about in abouts:
                 self._recorder.note(about, news.type, news.reason, news.message)
+        self._departures.tell(template, decision.finished)
         self._count(before, after, decision)
 
     def measure(self, decision: Decision, seconds: float) -> None:
@@ -60,6 +65,16 @@ class _News(NamedTuple):
     message: str
 
 
+def _of_move(before: Binding, after: Binding, decision: Decision) -> Iterator[_News]:
+    """What leaves, with the result; the result by itself where nothing leaves; and what does not move, and why."""
+    leaves = decision.evicted or decision.followed
+    if not leaves or isinstance(decision.result, Unplaceable):
+        yield from _of_scheduling(before, after, decision)
+    yield from _of_evictions(decision, _describe(after.spec.clusters))
+    yield from _of_returns(decision)
+    yield from _of_holding(before, decision)
+
+
 def _of_scheduling(before: Binding, after: Binding, decision: Decision) -> Iterator[_News]:
     scheduled = find_condition(before.status.conditions, "Scheduled")
     match decision.result:
@@ -72,14 +87,16 @@ def _of_scheduling(before: Binding, after: Binding, decision: Decision) -> Itera
             pass
 
 
-def _of_evictions(before: Binding, decision: Decision) -> Iterator[_News]:
+def _of_evictions(decision: Decision, result: str) -> Iterator[_News]:
     for eviction in decision.evicted:
-        yield _News(NORMAL, EVICTED, f"Evicting from cluster {eviction.cluster}, {eviction.cause}.")
+        message = f"Evicting from cluster {eviction.cluster}, {eviction.cause}. Result: {result}"
+        yield _News(NORMAL, EVICTED, message)
     for cluster in decision.followed:
         message = f"Leaving cluster {cluster}, which is well, for another affinity term, when all is healthy there."
-        yield _News(NORMAL, EVICTED, message)
-    for cluster in decision.finished:
-        yield _News(NORMAL, EVICTED, f"Evict from cluster {cluster} succeed.")
+        yield _News(NORMAL, EVICTED, f"{message} Result: {result}")
+
+
+def _of_returns(decision: Decision) -> Iterator[_News]:
     if decision.withdrawn:
         back = ", ".join(decision.withdrawn)
         message = f"Back with a healthy copy: {back}. The eviction from there is withdrawn."
@@ -88,7 +105,6 @@ def _of_evictions(before: Binding, decision: Decision) -> Iterator[_News]:
         parts = ", ".join(f"{count} to {cluster}" for cluster, count in sorted(decision.returning.items()))
         message = f"Moving replicas back: {parts}. What they leave shrinks when they are healthy."
         yield _News(NORMAL, "FailbackStarted", message)
-    yield from _of_holding(before, decision)
 
 
 def _of_holding(before: Binding, decision: Decision) -> Iterator[_News]:

@@ -1,0 +1,72 @@
+"""What a mass failover costs the API server: writes for each binding, where each write takes the server a while."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+from leeward.api.resource import EVENTS
+from leeward.apiserver.handler import Response, StreamResponse
+from leeward.client import Request
+from leeward.controllers.scheduler.departures import CROWD
+from leeward.sim.network import Answering
+from leeward.sim.world import World
+from tests.world.stories import apply, by_weight, deployment, play, policy
+
+BINDINGS = 100
+REST_SECONDS = 400
+"""After it all events of the beginning have been counted up."""
+WRITE_SECONDS = 0.008
+"""A server that is busy: it makes one write after the other."""
+MOST_WRITES, MOST_WITH_EVENTS = 7, 9
+
+
+class Accounts:
+    """Counts and slows down what is written to the control plane."""
+
+    def __init__(self, world: World) -> None:
+        self.writes: Counter[str] = Counter()
+        self._turn = asyncio.Lock()
+        world.place.audit = self._audit
+
+    async def _audit(self, request: Request, answer: Callable[[], Answering]) -> Response | StreamResponse:
+        if request.method == "GET" or "/leases/" in request.path:
+            return await answer()
+        async with self._turn:
+            await asyncio.sleep(WRITE_SECONDS)
+        self.writes[_kind_of(request)] += 1
+        return await answer()
+
+
+def _kind_of(request: Request) -> str:
+    parts = request.path.split("/")
+    resource = parts[parts.index("namespaces") + 2] if "namespaces" in parts else "cluster-wide"
+    return f"{request.method} {resource}" + ("/status" if parts[-1] == "status" else "")
+
+
+def test_a_mass_failover_costs_few_writes() -> None:
+    async def story(world: World) -> None:
+        everywhere = policy("all", by_weight({"member1": 1, "member2": 1}))
+        everywhere["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
+        await apply(world.client, everywhere, *(deployment(f"app-{index}", 2) for index in range(BINDINGS)))
+        names = [f"app-{index}-deployment" for index in range(BINDINGS)]
+        await world.until(lambda: all(len(world.assigned(name)) == 2 for name in names))
+        await world.sleep(REST_SECONDS)
+        accounts = Accounts(world)
+        await world.member("member1").stop()
+        await world.until(lambda: all(has_moved(world, name) for name in names))
+        await world.sleep(60)
+        events = sum(count for kind, count in accounts.writes.items() if kind.endswith(" events"))
+        others = accounts.writes.total() - events
+        assert others / BINDINGS <= MOST_WRITES, accounts.writes
+        assert (others + events) / BINDINGS <= MOST_WITH_EVENTS, accounts.writes
+        assert accounts.writes["PATCH resourcebindings"] == 2 * BINDINGS
+        told = await world.client.list(EVENTS, "default")
+        sums = [event.message for event in told.items if event.message.endswith("workloads in 10 s.")]
+        assert sums == [f"Evict from cluster member1 succeed: {BINDINGS - CROWD + 1} workloads in 10 s."]
+
+    play(story, {"member1": "Push", "member2": "Push"})
+
+
+def has_moved(world: World, name: str) -> bool:
+    binding = world.binding(name)
+    return binding is not None and world.assigned(name) == {"member2": 2} and not binding.spec.graceful_eviction_tasks
