@@ -13,10 +13,11 @@ from typing import Any, cast
 from unittest import mock
 
 from leeward.api.cluster import Cluster
+from leeward.api.codec import to_wire
 from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
-from leeward.client import Client
+from leeward.client import Client, Conflict
 from leeward.controllers import binding as binding_controller
 from leeward.controllers.scheduler import deciding
 from leeward.core.execution.works import build_works
@@ -25,6 +26,8 @@ from leeward.core.failover.evidence import is_fresh, is_seen_healthy
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.manager import member_side
 from leeward.runtime.informer import Informer
+
+ATTEMPTS = 4
 
 
 def _evict_twice() -> Any:
@@ -35,6 +38,21 @@ def _evict_twice() -> Any:
         known = {task.from_cluster for task in binding.spec.graceful_eviction_tasks}
         again = tuple(task for task in decision.eviction_tasks if task.from_cluster not in known)
         return replace(decision, eviction_tasks=(*decision.eviction_tasks, *again))
+
+    return mock.patch.object(deciding, "decide_placement", decide)
+
+
+def _forget_to_evict() -> Any:
+    """What would have to leave a cluster stays, and nothing says so."""
+
+    def decide(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
+        decision = decide_placement(binding, around, now, settings)
+        if not decision.evicted:
+            return decision
+        spec = binding.spec
+        return replace(
+            decision, clusters=spec.clusters, eviction_tasks=spec.graceful_eviction_tasks, evicted=(), held=None
+        )
 
     return mock.patch.object(deciding, "decide_placement", decide)
 
@@ -60,6 +78,31 @@ def _act_on_a_stale_cache() -> Any:
         return await patch(self, *arguments, **more)
 
     return mock.patch.object(Client, "patch", blindly)
+
+
+def _repeat_after_a_conflict() -> Any:
+    """A patch that was refused with 409 is repeated as it is, with the version that is there now."""
+    patch = Client.patch
+
+    async def stubbornly(
+        self: Client,
+        resource: Any,
+        name: str,
+        change: Any,
+        namespace: str = "",
+        *,
+        resource_version: str = "",
+        **more: Any,
+    ) -> Any:
+        for _ in range(ATTEMPTS):
+            try:
+                return await patch(self, resource, name, change, namespace, resource_version=resource_version, **more)
+            except Conflict:
+                newest = to_wire(await self.get(resource, name, namespace))
+                resource_version = newest["metadata"]["resourceVersion"]
+        return await patch(self, resource, name, change, namespace, resource_version=resource_version, **more)
+
+    return mock.patch.object(Client, "patch", stubbornly)
 
 
 def _know_late_of_clusters() -> Any:
@@ -93,8 +136,10 @@ def _delete_on_an_empty_result() -> Any:
 
 BUGS: Mapping[str, Callable[[], Any]] = {
     "evict twice": _evict_twice,
+    "forget to evict": _forget_to_evict,
     "drop a finalizer": _drop_a_finalizer,
     "act on a stale cache": _act_on_a_stale_cache,
+    "repeat after a conflict": _repeat_after_a_conflict,
     "know late of clusters": _know_late_of_clusters,
     "forget the threshold": _forget_the_threshold,
     "delete on an empty result": _delete_on_an_empty_result,

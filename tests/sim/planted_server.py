@@ -8,6 +8,7 @@ from unittest import mock
 
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.store import Record, Store
+from leeward.apiserver.store.keyspace import Keyspace
 from leeward.apiserver.store.medium import Loaded
 from leeward.apiserver.store.watch import Watcher
 
@@ -66,11 +67,34 @@ def _repeat_an_event() -> Any:
     return mock.patch.object(Watcher, "_advance", repeating)
 
 
+def _never_compact() -> Any:
+    """What is forgotten in memory stays on the medium."""
+    settle = Keyspace.settle
+
+    def too_little(self: Keyspace, record: Record) -> list[int]:
+        settle(self, record)
+        return []
+
+    return mock.patch.object(Keyspace, "settle", too_little)
+
+
+def _compact_one_too_many() -> Any:
+    """What the oldest revision that can be read still needs is forgotten, too."""
+    settle = Keyspace.settle
+
+    def too_much(self: Keyspace, record: Record) -> list[int]:
+        return [*settle(self, record), record.revision]
+
+    return mock.patch.object(Keyspace, "settle", too_much)
+
+
 SERVER_BUGS: Mapping[str, tuple[Callable[[], Any], str]] = {
     "acknowledge before the sync": (_acknowledge_before_the_sync, "D1"),
     "forget at a restart": (_forget_at_a_restart, "D4"),
     "overwrite on conflict": (_overwrite_on_conflict, "D4"),
     "swallow an event": (_swallow_an_event, "D5"),
     "repeat an event": (_repeat_an_event, "D5"),
+    "never compact": (_never_compact, "D9"),
+    "compact one too many": (_compact_one_too_many, "D6"),
 }
 """How each is planted, and which invariant is seen to be broken: what a restart loses (D1) as an answer that is old."""

@@ -1,15 +1,30 @@
 """Each checker can fail: what is planted against it is found, and without the bug the same history holds."""
 
+from unittest import mock
+
 import pytest
 
-from leeward.sim.histories.model import ApiServerIsKilled, ControllersAreKilled, Deploy, History, Scale, Storm
+from leeward.client import Request, Response
+from leeward.runtime.leader import FencedTransport
+from leeward.sim.histories.model import (
+    ApiServerIsKilled,
+    ControllersAreKilled,
+    Deploy,
+    History,
+    LeaderIsPaused,
+    MemberStops,
+    Scale,
+    Storm,
+)
 from leeward.sim.histories.playing import play
+from tests.sim.planted import planted
 from tests.sim.planted_server import SERVER_BUGS
 from tests.sim.scenarios import FLEET, STATIC
 
 BUSY = History(
     seed=3,
     members=FLEET,
+    revisions=10,
     steps=(
         Deploy(at=45, app="web", plan=STATIC, replicas=4),
         Storm(
@@ -32,3 +47,36 @@ def test_a_planted_bug_of_the_api_server_is_found(bug: str) -> None:
     with plant():
         run = play(BUSY)
     assert invariant in {violation.invariant for violation in run.violations}
+
+
+PAUSED = History(
+    seed=3,
+    members=FLEET,
+    steps=(
+        Deploy(at=45, app="web", plan=STATIC, replicas=4),
+        LeaderIsPaused(at=60, lasts=70, after=10, pause_seconds=30),
+        Scale(at=70.05, app="web", replicas=6),
+    ),
+)
+
+
+def test_s8_a_leader_that_was_paused_begins_no_write_when_its_lease_has_ended() -> None:
+    run = play(PAUSED)
+    assert run.reached["a write is not begun because the lease has ended"] == 1
+    assert run.violations == []
+
+
+def test_s8_a_write_behind_the_end_of_a_lease_is_found() -> None:
+    async def unfenced(self: FencedTransport, request: Request, *, timeout_seconds: float) -> Response:
+        return await self._inner.send(request, timeout_seconds=timeout_seconds)  # pyright: ignore[reportPrivateUsage]
+
+    with mock.patch.object(FencedTransport, "send", unfenced):
+        assert {violation.invariant for violation in play(PAUSED).violations} == {"S8"}
+
+
+def test_l2_an_eviction_that_is_forgotten_is_found() -> None:
+    lost = MemberStops(at=80, lasts=120, member="m1")
+    history = History(seed=9, members=FLEET, steps=(Deploy(at=45, app="web", plan=STATIC, replicas=4), lost))
+    assert play(history).violations == []
+    with planted("forget to evict"):
+        assert {violation.invariant for violation in play(history).violations} == {"L2"}

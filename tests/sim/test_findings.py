@@ -4,19 +4,26 @@ import pytest
 
 from leeward.sim.histories.model import (
     AnyStep,
+    ClockIsWrong,
+    ControllersAreKilled,
     CutOff,
     Deploy,
     History,
     MemberComesBackOld,
+    MemberHangs,
     MemberIsUnready,
     MemberStops,
+    Mode,
     Plan,
     Rejoin,
+    Scale,
     Withdraw,
 )
 from leeward.sim.histories.playing import play
 
 BOTH = Plan(division="Duplicated", clusters=("m1", "m2"))
+EVENLY = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1))
+PUSHED: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"), ("m3", "Push"))
 DIRECTLY = Plan(division="Static", clusters=("m1", "m2"), weights=(2, 1), directly=True)
 
 
@@ -57,3 +64,32 @@ def test_what_a_member_brings_back_from_its_past_is_removed_again_once_it_is_rea
         Withdraw(at=90, app="web"),
     )
     assert plays(*steps) == []
+
+
+def test_a_cluster_is_ready_again_though_the_clock_was_an_hour_ahead_when_it_answered_first() -> None:
+    """Its threshold was counted from an instant that was still to come (seeds 543 and 652)."""
+    steps = (
+        MemberIsUnready(at=80, lasts=60, member="m1"),
+        ClockIsWrong(at=130, lasts=20, who="controllers", seconds=3600),
+    )
+    assert plays(*steps) == []
+
+
+def test_what_is_scaled_to_nothing_leaves_a_cluster_that_was_being_evicted() -> None:
+    """Nothing could replace what nobody asked for, and the eviction went on for ever (seed 788)."""
+    steps = (
+        Deploy(at=45, app="web", plan=EVENLY, replicas=2),
+        MemberHangs(at=80, lasts=100, member="m1"),
+        Scale(at=150, app="web", replicas=0),
+    )
+    assert plays(*steps) == []
+
+
+@pytest.mark.parametrize("killed_at", [131, 150])
+def test_c4_a_restart_of_the_controllers_does_not_hurry_evictions(killed_at: float) -> None:
+    """How long ago the last one was, was known to the process only, and the next one followed at once."""
+    apps = tuple(Deploy(at=45 + number, app=f"app{number}", plan=EVENLY, replicas=2) for number in range(3))
+    lost = MemberStops(at=80, lasts=250, member="m1")
+    steps = (*apps, lost, ControllersAreKilled(at=killed_at, lasts=1))
+    run = play(History(seed=9, members=PUSHED, steps=steps, evictions_per_second=0.05))
+    assert (run.reached["an eviction starts"], run.violations) == (3, [])

@@ -15,6 +15,7 @@ BREAKS = {
     "evict twice": {"C3"},
     "drop a finalizer": {"L1"},
     "act on a stale cache": {"S5"},
+    "repeat after a conflict": {"S2", "S3", "S9"},
     "know late of clusters": {"S1", "S2", "S4", "S5"},
     "forget the threshold": {"C1"},
     "delete on an empty result": {"S1"},

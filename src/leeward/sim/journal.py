@@ -5,7 +5,7 @@ same hash, to the last byte.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from leeward.apiserver.store.medium import Batch, Loaded
@@ -33,6 +33,7 @@ class Journal:
         self._hash = hashlib.blake2b(digest_size=16)
         self._readers: list[Callable[[Write], None]] = []
         self._replaced: list[Callable[[str], None]] = []
+        self._forgotten: list[Callable[[str, Sequence[int], int], None]] = []
 
     @property
     def trace_hash(self) -> str:
@@ -45,6 +46,10 @@ class Journal:
         """Calls `reader` with the place whose whole contents are others from now on; its writes follow."""
         self._replaced.append(reader)
 
+    def on_forgotten(self, reader: Callable[[str, Sequence[int], int], None]) -> None:
+        """Calls `reader` after each commit: the place, the revisions that it forgot, the oldest that can be read."""
+        self._forgotten.append(reader)
+
     def write(self, place: str, record: Record) -> None:
         write = Write(self.now(), place, record)
         self.count += 1
@@ -53,6 +58,10 @@ class Journal:
         self._hash.update(record.value)
         for reader in self._readers:
             reader(write)
+
+    def forgotten(self, place: str, revisions: Sequence[int], compacted: int) -> None:
+        for reader in self._forgotten:
+            reader(place, revisions, compacted)
 
     def replaced(self, place: str) -> None:
         self._hash.update(f"{self.now()!r} {place} replaced".encode())
@@ -70,13 +79,16 @@ class JournaledMedium(MemoryMedium):
         self._told = 0
 
     async def load(self) -> Loaded:
+        """Of a backup it is told what is there, and not how that came to be: those were other days."""
         loaded = await super().load()
-        self._tell(loaded.records)
+        latest = {record.key: record for record in loaded.records}
+        self._tell(sorted(latest.values(), key=lambda record: record.revision) if not self._told else loaded.records)
         return loaded
 
     async def commit(self, batch: Batch) -> None:
         await super().commit(batch)
         self._tell(batch.records)
+        self._journal.forgotten(self._place, batch.forgotten, batch.compacted)
 
     def replace(self, loaded: Loaded) -> None:
         """Other contents: a member that lost its data, or comes back as it once was."""

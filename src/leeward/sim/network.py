@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol
 
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.inprocess import InProcessTransport
@@ -12,6 +12,14 @@ from leeward.loop.lives import Life
 from leeward.sim.weather import Weather
 
 OPEN_TIMEOUT_SECONDS = 10.0
+
+
+class Wait(Protocol):
+    """What is under way over a link."""
+
+    def interrupt(self) -> None:
+        """Ends it: the link is cut."""
+        ...
 
 
 class Link:
@@ -28,7 +36,7 @@ class Link:
         self.weather: Weather | None = None
         self._flowing = asyncio.Event()
         self._flowing.set()
-        self._waits: dict[asyncio.Timeout, None] = {}
+        self._waits: dict[Wait, None] = {}
 
     @property
     def clear(self) -> bool:
@@ -41,11 +49,9 @@ class Link:
 
     def interrupt(self) -> None:
         """Breaks what is under way, and nothing else."""
-        now = asyncio.get_running_loop().time()
         while self._waits:
             wait, _ = self._waits.popitem()
-            if not wait.expired():
-                wait.reschedule(now)
+            wait.interrupt()
 
     def mend(self) -> None:
         self.refused = False
@@ -64,15 +70,12 @@ class Link:
             await asyncio.sleep(self.latency_seconds)
         await self._flowing.wait()
 
-    def join(self, wait: asyncio.Timeout) -> None:
-        """Has `wait` end when the link is cut. Raises: Unreachable when it is."""
-        if self.refused:
-            raise Unreachable("connection refused")
+    def join(self, wait: "Wait") -> None:
+        """Has `wait` end when the link is cut."""
         self._waits[wait] = None
 
-    def leave(self, wait: asyncio.Timeout) -> bool:
-        """Returns whether the link has been cut meanwhile."""
-        return self._waits.pop(wait, False) is False
+    def leave(self, wait: "Wait") -> None:
+        self._waits.pop(wait, None)
 
 
 Answering = Coroutine[Any, Any, Response | StreamResponse]
@@ -136,23 +139,25 @@ class LinkedTransport:
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         """A link that fails while the server works keeps the answer back: what was written is written."""
-        async with _Wait(self._links, request, timeout_seconds):
+        with _Wait(self._links, request, timeout_seconds):
             await self._pass_links()
             for link in self._links:
                 if link.weather is not None:
                     return await link.weather.send(request, self._inner, timeout_seconds)
-            response = await self._inner.send(request, timeout_seconds=timeout_seconds)
+            response = await self._inner.carry(request, timeout_seconds)
             await self._pass_links(late=False)
             return response
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[bytes], None]:
-        async with _Wait(self._links, request, OPEN_TIMEOUT_SECONDS):
-            await self._pass_links()
-            for link in self._links:
-                if link.weather is not None:
-                    link.weather.open(request)
-        async with self._inner.stream(request) as lines:
+        """A server that is killed while it opens the stream is out of reach, as any other."""
+        async with AsyncExitStack() as stack:
+            with _Wait(self._links, request, OPEN_TIMEOUT_SECONDS):
+                await self._pass_links()
+                for link in self._links:
+                    if link.weather is not None:
+                        link.weather.open(request)
+                lines = await stack.enter_async_context(self._inner.stream(request))
             guarded = self._guard(lines, request)
             try:
                 yield guarded
@@ -167,13 +172,13 @@ class LinkedTransport:
         loop = asyncio.get_running_loop()
         while True:
             asked_at = loop.time()
-            async with _Wait(self._links, request):
+            with _Wait(self._links, request):
                 line = await anext(lines, None)
             if line is None:
                 return
             copies = 1
             if not all(link.clear and link.weather is None for link in self._links):
-                async with _Wait(self._links, request):
+                with _Wait(self._links, request):
                     await self._pass_links(late=loop.time() > asked_at)
                     copies = await self._weather_of_line()
             for _ in range(copies):
@@ -190,30 +195,55 @@ class LinkedTransport:
 
 
 class _Wait:
-    """A wait that ends when one of the links is cut, or at its deadline. Raises: Unreachable."""
+    """A wait of the running task that ends when one of the links is cut, or at its deadline. Raises: Unreachable.
+
+    As `asyncio.timeout`, but for two reasons to end, and without a step of the loop: there is one for every message.
+    """
+
+    __slots__ = ("_broken", "_cancelled", "_cancelling", "_links", "_request", "_seconds", "_task", "_timer")
 
     def __init__(self, links: Sequence[Link], request: Request, timeout_seconds: float | None = None) -> None:
         self._links = links
         self._request = request
         self._seconds = timeout_seconds
-        self._timeout = asyncio.timeout(timeout_seconds)
+        self._timer: asyncio.Handle | None = None
+        self._broken = self._cancelled = False
 
-    async def __aenter__(self) -> None:
+    def __enter__(self) -> None:
         for link in self._links:
             if link.refused:
                 raise Unreachable("connection refused")
-        await self._timeout.__aenter__()
+        task = asyncio.current_task()
+        assert task is not None
+        self._task, self._cancelling = task, task.cancelling()
+        if self._seconds is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(loop.time() + self._seconds, self._cancel)
         for link in self._links:
-            link.join(self._timeout)
+            link.join(self)
 
-    async def __aexit__(self, *raised: object) -> None:
-        broken = [link.leave(self._timeout) for link in self._links]
-        try:
-            await self._timeout.__aexit__(*raised)  # type: ignore[arg-type]
-        except TimeoutError:
-            if not self._timeout.expired():
-                raise
-            if any(broken):
-                raise Unreachable("connection reset") from None
-            what = f"{self._request.method} {self._request.path}"
-            raise Unreachable(f"{what}: no answer within {self._seconds:g} s") from None
+    def interrupt(self) -> None:
+        """The link has been cut."""
+        if not self._cancelled:
+            self._broken = True
+            self._stop_timer()
+            self._timer = asyncio.get_running_loop().call_soon(self._cancel)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        for link in self._links:
+            link.leave(self)
+        self._stop_timer()
+        if self._cancelled and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
+            raise Unreachable(self._why()) from None
+
+    def _cancel(self) -> None:
+        self._cancelled = True
+        self._task.cancel()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _why(self) -> str:
+        what = f"{self._request.method} {self._request.path}"
+        return "connection reset" if self._broken else f"{what}: no answer within {self._seconds:g} s"

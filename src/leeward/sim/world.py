@@ -25,7 +25,7 @@ from leeward.apiserver.inprocess import ADMIN
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.store import HISTORY_REVISIONS
-from leeward.client import Client
+from leeward.client import Client, Transport
 from leeward.loop.clock import Clock, VirtualClock
 from leeward.loop.lives import Life
 from leeward.loop.randomness import Randomness
@@ -210,9 +210,18 @@ class World:
         return life
 
     def _start_manager(self, supervisor: Supervisor) -> ControllerManager:
-        transport = LinkedTransport(self.place, ADMIN, self.link(CONTROLLERS, self.NAME))
+        return self.start_manager(supervisor, lambda transport: transport)
+
+    def start_manager(self, supervisor: Supervisor, fence: Callable[[Transport], Transport]) -> ControllerManager:
+        """Controllers in the life of the caller; what they send, to whomever, goes through `fence`."""
+        transport = fence(LinkedTransport(self.place, ADMIN, self.link(CONTROLLERS, self.NAME)))
         plane = self.plane(Client(transport, CONTROLLERS), supervisor, self.controllers_clock)
-        manager = ControllerManager(plane, self._connect, self._settings)
+
+        def connect(cluster: Cluster, _: Secret | None) -> Client:
+            place = self._members[cluster.name].place
+            return Client(fence(LinkedTransport(place, ADMIN, self.link(CONTROLLERS, cluster.name))), CONTROLLERS)
+
+        manager = ControllerManager(plane, connect, self._settings)
         manager.start()
         return manager
 
@@ -291,10 +300,6 @@ class World:
         self._informers.of(CLUSTERS).on_change(changed)
         self._informers.of(RESOURCE_BINDINGS).on_change(changed)
         self._informers.of(WORKS).on_change(changed)
-
-    def _connect(self, cluster: Cluster, secret: Secret | None) -> Client:
-        place = self._members[cluster.name].place
-        return Client(LinkedTransport(place, ADMIN, self.link(CONTROLLERS, cluster.name)), CONTROLLERS)
 
 
 async def _close(manager: ControllerManager, supervisor: Supervisor) -> None:

@@ -9,9 +9,14 @@ import pytest
 from leeward.api.core import ConfigMap
 from leeward.api.meta import ObjectMeta
 from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Unreachable, WatchEvent
+from leeward.apiserver.handler import User
+from leeward.apiserver.inprocess import ADMIN
+from leeward.client import Request, Response, Unreachable, WatchEvent
 from leeward.client.client import REQUEST_TIMEOUT_SECONDS
-from leeward.sim.network import OPEN_TIMEOUT_SECONDS
+from leeward.loop.lives import Life
+from leeward.loop.supervisor import Supervisor
+from leeward.loop.virtual import run_virtual
+from leeward.sim.network import OPEN_TIMEOUT_SECONDS, LinkedTransport, Place
 from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 
 
@@ -119,3 +124,29 @@ def test_a_hung_stream_brings_what_was_said_meanwhile_when_it_flows_again() -> N
         assert told == [(21, "a"), (21, "b")]
 
     tell(story)
+
+
+def test_a_server_that_is_killed_while_it_opens_a_stream_leaves_nobody_waiting() -> None:
+    class Slow:
+        async def handle(self, request: Request, user: User) -> Response:
+            await asyncio.sleep(60)
+            raise AssertionError("it was killed long ago")
+
+    async def story() -> float:
+        place, life, loop = Place(), Life("server"), asyncio.get_running_loop()
+        place.put(Slow(), life)
+
+        async def kill() -> None:
+            await asyncio.sleep(1)
+            life.end()
+            place.take_away()
+
+        async with Supervisor() as supervisor:
+            supervisor.start(kill(), "kill")
+            with pytest.raises(Unreachable, match="connection reset"):
+                async with LinkedTransport(place, ADMIN).stream(Request("GET", "/api/v1/pods")):
+                    pass
+            await life.bury()
+            return loop.time()
+
+    assert run_virtual(story()) == 1

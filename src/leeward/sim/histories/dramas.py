@@ -2,6 +2,9 @@
 
 Left to chance alone, few faults are long enough, few applications run where they strike, and next to nothing falls
 into the half minute in which an eviction is open. Everything else about a drama is drawn.
+
+Haste is another one: users change their minds within a second while writes are on a slow way, so that one decision
+overtakes the other.
 """
 
 import random
@@ -22,6 +25,7 @@ from leeward.sim.histories.model import (
     MemberStops,
     Mode,
     Rejoin,
+    Storm,
     TwoLeaders,
 )
 
@@ -50,6 +54,19 @@ class Dramas:
         wish, fault = self._draw.choice(wishes(middle)), self._fault(victim, middle)
         interruptions = self._draw.choice(((wish,), (fault,), (wish, fault)))
         return self._death(at, round(lasts, 3), victim), *interruptions
+
+    def haste(self, wishes: Callable[[float], Sequence[AnyUserStep]]) -> tuple[AnyStep, ...]:
+        """Four to eight wishes in a row, while requests of the controllers take about as long as lies between them."""
+        at = round(self._draw.uniform(FIRST, LAST), 3)
+        lag, jitter = self._draw.choice((0.0, 0.0, 0.5)), self._draw.choice((0.1, 0.3, 1.0))
+        storm = Storm(
+            at=at, lasts=20.0, who="controllers", whom="control-plane", lag_seconds=lag, jitter_seconds=jitter
+        )
+        steps: list[AnyStep] = [storm]
+        for _ in range(self._draw.randint(4, 8)):
+            at = round(at + self._draw.uniform(0.02, jitter), 3)
+            steps.append(self._draw.choice(wishes(at)))
+        return tuple(steps)
 
     def _seconds_until_eviction(self, hero: Deploy) -> float:
         timing = self._timing

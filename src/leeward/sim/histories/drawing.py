@@ -1,7 +1,8 @@
 """Draws a history from a seed: a fleet, applications, what users do with them, and what fails meanwhile.
 
 How long a fault lasts is drawn around the moments at which something happens because of it: noticed, tainted, evicted,
-past its grace. That is where the rare situations are. Two histories in three have a drama, too (`dramas.py`).
+past its grace. That is where the rare situations are. Two histories in three have a drama, too, and one in four has
+users in haste (`dramas.py`).
 """
 
 import random
@@ -20,6 +21,7 @@ from leeward.sim.histories.model import (
     Deploy,
     Division,
     History,
+    LeaderIsPaused,
     Maintain,
     Meddle,
     MemberComesBackOld,
@@ -55,6 +57,8 @@ FIRST_DEPLOY, LAST_DEPLOY = 40.0, 70.0
 FIRST_FAULT, LAST_FAULT = 60.0, 240.0
 KILL_STEPS = 400
 DRAMA_SHARE = 0.65
+HASTE_SHARE = 0.25
+RATE_SHARE = 0.1
 LARGE_CPU = 7
 LARGE_REPLICAS_OF_A_MEMBER = 2
 
@@ -85,18 +89,32 @@ class Drawing:
         steps = [*deploys, *self._wishes(), *faults]
         if self._draw.random() < DRAMA_SHARE:
             steps += self._drama(self._draw.choice(deploys))
+        sync_seconds, revisions = self._draw.choice((0.0, 0.002, 0.02)), self._draw.choice((0, 0, 0, 20))
+        if self._draw.random() < HASTE_SHARE:
+            steps += self._haste(self._draw.choice(deploys))
         return History(
             seed=self._seed,
             members=tuple(self._members.items()),
             steps=tuple(sorted(steps, key=lambda step: step.at)),
             pace=self._pace,
-            sync_seconds=self._draw.choice((0.0, 0.002, 0.02)),
-            revisions=self._draw.choice((0, 0, 0, 20)),
+            sync_seconds=sync_seconds,
+            revisions=revisions,
+            evictions_per_second=self._rate(steps),
         )
+
+    def _rate(self, steps: Sequence[AnyStep]) -> float:
+        """Seldom limited; two sets of controllers that know nothing of each other cannot keep one rate."""
+        rate = self._draw.choice((0.05, 0.2, 1.0)) if self._draw.random() < RATE_SHARE else 0.0
+        return 0.0 if any(isinstance(step, TwoLeaders) for step in steps) else rate
 
     def _drama(self, hero: Deploy) -> Sequence[AnyStep]:
         dramas = Dramas(self._draw, TIMINGS[self._pace], self._members)
         return dramas.drama(hero, lambda at: self._changes(at, hero.app))
+
+    def _haste(self, hero: Deploy) -> Sequence[AnyStep]:
+        """Wishes that change how many there are, or where."""
+        dramas = Dramas(self._draw, TIMINGS[self._pace], self._members)
+        return dramas.haste(lambda at: self._changes(at, hero.app)[:4])
 
     def _deploys(self) -> list[Deploy]:
         return [self._deploy(app) for app in self._apps]
@@ -206,8 +224,14 @@ class Drawing:
             MemberIsKilled(at=at, lasts=lasts, member=member, steps=steps),
             AgentIsKilled(at=at, lasts=lasts, member=self._pull_member(), steps=steps),
             TwoLeaders(at=at, lasts=self._draw.choice((2.0, 15.0, 60.0))),
+            self._paused_leader(at),
         ]
         return self._draw.choice(faults)
+
+    def _paused_leader(self, at: float) -> LeaderIsPaused:
+        """It is stopped around that time; replicas need some seconds to begin, and to take over."""
+        after, pause = round(self._draw.uniform(6, 16), 3), self._draw.choice((5.0, 20.0, 45.0))
+        return LeaderIsPaused(at=round(at - 10, 3), lasts=after + pause + 20, after=after, pause_seconds=pause)
 
     def _network_fails(self) -> AnyFault:
         at, lasts = self._fault_at(), self._lasts()

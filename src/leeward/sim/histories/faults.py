@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from leeward.apiserver.store.medium import Loaded, MediumFailed
 from leeward.client import Request, Response, WorldError
 from leeward.loop.lives import Life
+from leeward.sim.candidate import Begun, Candidate
 from leeward.sim.histories.lies import lie
 from leeward.sim.histories.model import (
     AgentIsKilled,
@@ -19,6 +20,7 @@ from leeward.sim.histories.model import (
     ClockIsWrong,
     ControllersAreKilled,
     CutOff,
+    LeaderIsPaused,
     MemberComesBackOld,
     MemberFlaps,
     MemberHangs,
@@ -46,10 +48,12 @@ KILLED_AT_AN_AWAIT = "killed at an await"
 
 
 class Faults:
-    """`rare` is told of every mishap on a link, and of who dies at what moment; `past` knows the stale answers."""
+    """`rare` is told of every mishap on a link, and of who dies at what moment; `past` knows the stale answers; `begun`
+    sees what replicas write."""
 
-    def __init__(self, world: World, seed: int, rare: RareSituations, past: Past) -> None:
+    def __init__(self, world: World, seed: int, rare: RareSituations, past: Past, begun: Begun) -> None:
         self._past = past
+        self._begun = begun
         self.healed = False
         self._world = world
         self._seed = seed
@@ -69,6 +73,8 @@ class Faults:
                 await self._kill_agent(self._world.member(fault.member), fault)
             case ControllersAreKilled():
                 await self._kill_controllers(fault)
+            case LeaderIsPaused():
+                await self._pause_leader(fault)
             case ApiServerIsKilled():
                 await self._kill_apiserver(fault)
             case MemberLosesData():
@@ -183,6 +189,31 @@ class Faults:
         await self._kill(life, fault, self._crash_controllers)
         self._holds["controllers"] -= 1
         await self._up("controllers", lambda: world.controllers_are_up, self._start_controllers)
+
+    async def _pause_leader(self, fault: LeaderIsPaused) -> None:
+        """While replicas compete, the controllers that know of no lease are gone."""
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + fault.lasts
+        self._holds["controllers"] += 1
+        self._world.controllers_life.end()
+        self._world.crash_controllers()
+        replicas = [Candidate(self._world, f"replica {number}", self._begun) for number in (1, 2)]
+        for replica in replicas:
+            replica.start()
+        await asyncio.sleep(fault.after)
+        leader = next((replica for replica in replicas if replica.leads), replicas[0])
+        leader.life.pause()
+        await asyncio.sleep(fault.pause_seconds)
+        if not leader.leads:
+            self._rare.told("a leader goes on when its lease has ended")
+        leader.life.resume()
+        await asyncio.sleep(max(0.0, ends_at - loop.time()))
+        for replica in replicas:
+            replica.life.end()
+        if leader.refused:
+            self._rare.told("a write is not begun because the lease has ended")
+        self._holds["controllers"] -= 1
+        await self._up("controllers", lambda: self._world.controllers_are_up, self._start_controllers)
 
     async def _kill_apiserver(self, fault: ApiServerIsKilled) -> None:
         world = self._world

@@ -217,6 +217,14 @@ class TwoLeaders(Fault, frozen=True, kw_only=True):
     """A second set of controllers works beside the first."""
 
 
+class LeaderIsPaused(Fault, frozen=True, kw_only=True):
+    """Two replicas compete for the lease, in place of the controllers; the one that leads is stopped `after` seconds
+    later, and goes on `pause_seconds` after that in the middle of what it did."""
+
+    after: float
+    pause_seconds: float
+
+
 class ApiServerIsKilled(Fault, frozen=True, kw_only=True):
     """`power_cut`: writes that are not synced are gone."""
 
@@ -295,6 +303,7 @@ AnyFault = (
     | CutOff
     | ControllersAreKilled
     | TwoLeaders
+    | LeaderIsPaused
     | ApiServerIsKilled
     | ClockIsWrong
     | Storm

@@ -11,7 +11,7 @@ import gc
 import logging
 import random
 from collections import Counter
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +21,19 @@ from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.sim.histories.checkers import CHECKERS, RequestsChecker, ServerAudit, Violation, scene_of
+from leeward.sim.histories.checkers import (
+    CHECKERS,
+    CompactionChecker,
+    FailoversChecker,
+    LeadersChecker,
+    RequestsChecker,
+    ServerAudit,
+    Violation,
+    scene_of,
+)
 from leeward.sim.histories.convergence import forsakes, unsettled
 from leeward.sim.histories.faults import Faults
+from leeward.sim.histories.handling import unhandled
 from leeward.sim.histories.model import (
     Fault,
     History,
@@ -32,6 +42,7 @@ from leeward.sim.histories.model import (
     Rejoin,
     UserStep,
 )
+from leeward.sim.histories.places import Place, places
 from leeward.sim.histories.rare import RareSituations
 from leeward.sim.histories.truth import Change, Truth
 from leeward.sim.histories.users import Users
@@ -46,6 +57,7 @@ ECHO_SECONDS = 120.0
 SYNC_SECONDS = 0.001
 """No write is for nothing, so that two parties who undo each other's work do not stop the clock."""
 LOOK_SECONDS = 5.0
+HANDLED = 5
 MARGIN_SECONDS = 1.0
 USERS_SECONDS = 420.0
 MOST_TURNS = 400_000
@@ -82,6 +94,7 @@ class Run:
     seconds: float = 0.0
     outcome: dict[str, object] = field(default_factory=dict[str, object])
     """What users ended up with, to be compared with a run without faults."""
+    places: dict[str, Place] = field(default_factory=dict[str, Place])
 
 
 def play(history: History) -> Run:
@@ -121,8 +134,11 @@ class Player(logging.Handler):
         self._past = Past(self._world.journal)
         self._rare = RareSituations(self._run.reached, self._truth)
         self._scene = scene_of(history, TIMINGS[history.pace], self._truth)
-        self._checkers = [checker(self._scene) for checker in CHECKERS]
+        self._failovers = FailoversChecker(self._scene)
+        self._checkers = [self._failovers, *(checker(self._scene) for checker in CHECKERS)]
+        self._compaction = CompactionChecker(self._scene, self._world.journal, self._world.history_revisions)
         self._requests = RequestsChecker(self._scene)
+        self._leaders = LeadersChecker(self._scene, self._world.journal)
         self._stopped = asyncio.Event()
         self._noise: list[Write] = []
         self._forsaken: set[str] = set()
@@ -131,6 +147,7 @@ class Player(logging.Handler):
         journal = self._world.journal
         self._truth.on_change(self._check)
         journal.on_write(self._listen)
+        journal.on_forgotten(self._forgotten)
         self._witness()
         asyncio.get_running_loop().set_exception_handler(lambda _, __: None)
         async with self._world:
@@ -161,7 +178,7 @@ class Player(logging.Handler):
         world, history = self._world, self._history
         await world.until(lambda: all(world.is_ready(name) for name, _ in history.members), START_SECONDS)
         async with Supervisor("history", self._failed) as supervisor:
-            faults = Faults(world, history.seed, self._rare, self._past)
+            faults = Faults(world, history.seed, self._rare, self._past, self._begins)
             users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))  # type: ignore[arg-type]
             self._scene.touched = users.touched
             wishes = [self._users(users, supervisor)]
@@ -174,7 +191,7 @@ class Player(logging.Handler):
             await self._unless_stopped(asyncio.wait(wishes, timeout=USERS_SECONDS))
             await self._unless_stopped(self._converge())
             self._run.seconds = world.seconds
-            self._run.outcome = _outcome(self._truth)
+            self._run.outcome, self._run.places = _outcome(self._truth), places(self._truth)
 
     async def _users(self, users: Users, supervisor: Supervisor) -> None:
         """One thing after the other; what takes its time goes on beside the rest."""
@@ -221,9 +238,17 @@ class Player(logging.Handler):
             self._found([Violation("L1", self._world.seconds, "; ".join(problems[:4]))])
             return
         await self._fall_silent()
+        await self._handle()
         problems = unsettled(self._scene, members, self._forsaken)
         if problems:
             self._found([Violation("L1", self._world.seconds, "settled, but not for long: " + "; ".join(problems[:4]))])
+
+    async def _handle(self) -> None:
+        """One history in so many tries what can be done with its objects: it changes nothing."""
+        store = self._world.store
+        if store is not None and self._history.seed % HANDLED == 0:
+            problems = await unhandled(self._world.place, list(store.list("/").records), self._history.seed)
+            self._found(Violation("D10", self._world.seconds, problem) for problem in problems)
 
     async def _fall_silent(self) -> None:
         """Reports what follows the last change is written for a while; then nothing is, twice in a row."""
@@ -246,8 +271,12 @@ class Player(logging.Handler):
         for checker in self._checkers:
             self._found(checker.look(change))
 
+    def _forgotten(self, place: str, revisions: Sequence[int], compacted: int) -> None:
+        self._found(self._compaction.forgets(place, revisions, compacted))
+
     def _listen(self, write: Write) -> None:
         self._run.seconds = write.seconds
+        self._found(self._failovers.overdue(write.seconds))
         record = write.record
         counts_up = record.key.startswith(EVENTS) and record.previous is not None
         if not record.key.startswith(HEARTBEATS) and not counts_up:
@@ -266,6 +295,9 @@ class Player(logging.Handler):
 
         audit = ServerAudit(self._scene, self._world.journal, self._found)
         self._world.place.audit = audit.of
+
+    def _begins(self, replica: str, request: Request) -> None:
+        self._found(self._leaders.begins(replica, request))
 
     def _notice(self, place: str, request: Request) -> None:
         """Rare situations that only the network knows of."""
@@ -294,9 +326,8 @@ def _settings(history: History) -> ManagerSettings:
 
 
 def _outcome(truth: Truth) -> dict[str, object]:
-    """What users asked for and got, without where it runs."""
+    """What users asked for. Where it runs, `places` tell."""
     return {
-        **{f"binding {key}": sum(t.replicas for t in b.spec.clusters) for key, b in truth.bindings.items()},
         **{
             f"policy {key}": p["spec"]["placement"]
             for key, p in truth.of("/policy.karmada.io/propagationpolicies/").items()

@@ -77,6 +77,8 @@ RARE = (
     "the API server is killed with writes under way",
     "the API server is killed in the middle of an eviction",
     "two sets of controllers see an eviction",
+    "a leader goes on when its lease has ended",
+    "a write is not begun because the lease has ended",
     "a clock jumps in the middle of an eviction",
     "a member loses a copy with its data",
     "a member comes back with an old copy",

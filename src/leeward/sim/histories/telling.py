@@ -9,6 +9,7 @@ from leeward.sim.histories.model import (
     CutOff,
     Deploy,
     Fault,
+    LeaderIsPaused,
     Maintain,
     Meddle,
     MemberComesBackOld,
@@ -149,6 +150,9 @@ def _plumbing(step: AnyStep) -> str:
             return f"The controllers are killed {step.steps} awaits later"
         case TwoLeaders():
             return "A second set of controllers works beside the first"
+        case LeaderIsPaused():
+            pause = f"which is paused after {step.after:g} s for {step.pause_seconds:g} s"
+            return f"Two replicas of the controllers elect a leader, {pause}"
         case ApiServerIsKilled():
             power = ", with a power cut" if step.power_cut else ""
             return f"The control plane's API server is killed {step.steps} awaits later{power}"

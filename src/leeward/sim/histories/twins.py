@@ -1,15 +1,20 @@
 """The twin of a history: the same users want the same, and nothing fails. What they end up with must be the same.
 
-Templates, policies and how many replicas each binding has in all must agree. Where they run may differ: what was
-evicted does not move back.
+Templates, policies and how many replicas each binding has in all must agree. Where they run may differ, since what was
+evicted does not move back; so both have everything rebalanced in the end, and then it must agree, too. On a tie the
+template's uid decides, which twins do not share: a replica, or a cluster as good as another, is no disagreement.
 """
 
 from collections.abc import Iterator
 
 import msgspec
 
-from leeward.sim.histories.model import Fault, History, Meddle, Rejoin
-from leeward.sim.histories.playing import Run, play
+from leeward.sim.histories.model import Deploy, Fault, History, Meddle, Rebalance, Rejoin
+from leeward.sim.histories.places import Place
+from leeward.sim.histories.playing import TIMINGS, Run, bound_seconds, play
+
+APART_SECONDS = 30.0
+"""Between the rebalancing of one application and the next, which finds the room that the first has left."""
 
 
 def twin_of(history: History) -> History:
@@ -18,13 +23,39 @@ def twin_of(history: History) -> History:
     return msgspec.structs.replace(history, steps=steps)
 
 
+def rebalanced(history: History) -> History:
+    """Everything is placed afresh when all is over and settled."""
+    at = history.ends_at + bound_seconds(TIMINGS[history.pace])
+    apps = dict.fromkeys(step.app for step in history.steps if isinstance(step, Deploy))
+    afresh = (Rebalance(at=round(at + number * APART_SECONDS, 3), app=app) for number, app in enumerate(apps))
+    return msgspec.structs.replace(history, steps=(*history.steps, *afresh))
+
+
 def disagreements(run: Run) -> Iterator[str]:
     """What differs from the twin. Where clusters leave or members are meddled with, chance decides what is reached."""
     if any(isinstance(step, Meddle | Rejoin) for step in run.history.steps):
         return
-    twin = play(twin_of(run.history))
+    history = rebalanced(run.history)
+    one, twin = play(history), play(twin_of(history))
+    yield from (f"rebalanced in the end: {violation}" for violation in one.violations)
     yield from (f"the twin, without faults: {violation}" for violation in twin.violations)
+    if not one.violations and not twin.violations:
+        yield from differences(one, twin)
+
+
+def differences(run: Run, twin: Run) -> Iterator[str]:
+    """Places are compared where both runs tell of theirs."""
     for what in sorted({*run.outcome, *twin.outcome}):
         here, there = run.outcome.get(what), twin.outcome.get(what)
-        if here != there and not twin.violations:
+        if here != there:
             yield f"{what} is {here}; without faults it is {there}"
+    if not run.places or not twin.places:
+        return
+    for key in sorted({*run.places, *twin.places}):
+        here, there = run.places.get(key), twin.places.get(key)
+        if here is None or there is None or not here.agrees(there):
+            yield f"{key} is rebalanced to {_told(here)}; without faults to {_told(there)}"
+
+
+def _told(place: Place | None) -> str:
+    return "nothing" if place is None else str(dict(place.replicas))

@@ -40,7 +40,10 @@ USER = "user"
 
 
 class Users:
-    """All users of a world. `touched` are the (member, plural, name) that they have changed in a member by hand."""
+    """All users of a world. `touched` are the (member, plural, name) that they have changed in a member by hand.
+
+    They go by what they have asked for: a policy that they have deleted is not made again while it is still going.
+    """
 
     def __init__(self, world: World, steps: tuple[AnyUserStep, ...]) -> None:
         self.touched: set[tuple[str, str, str]] = set()
@@ -65,7 +68,8 @@ class Users:
                 await self._patch(self._kind(app), app, manifests.new_version(app, app in self._configs, step.version))
             case Replan(app=app):
                 wanted = manifests.policy(app, app in self._configs, step.plan)
-                self._plans[app] = wanted
+                if app in self._plans:
+                    self._plans[app] = wanted
                 spec = {**wanted["spec"], "failover": wanted["spec"].get("failover")}
                 await self._patch(POLICIES, app, {"spec": spec})
             case _:
@@ -74,13 +78,14 @@ class Users:
     async def _do_more(self, step: AnyUserStep) -> None:
         match step:
             case Withdraw(app=app):
+                self._plans.pop(app, None)
                 await self._delete(POLICIES, app)
                 await self._delete(self._kind(app), app)
             case Recreate(app=app):
                 if await self._delete(self._kind(app), app):
                     await self._create(self._kind(app), manifests.template(app, app in self._configs, step.replicas))
             case RecreatePolicy(app=app):
-                if await self._delete(POLICIES, app):
+                if app in self._plans and await self._delete(POLICIES, app):
                     await self._create_policy(app, self._plans[app])
             case Rebalance(app=app):
                 await self._rebalance(app)

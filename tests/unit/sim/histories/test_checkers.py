@@ -1,5 +1,6 @@
 """Checkers on journals that were written by hand: each finds what it is there for, and nothing in what is right."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -10,14 +11,29 @@ from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.codec import encode
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, Manifest
-from leeward.api.names import DOUBTFUL_CONDITION, execution_space
+from leeward.api.names import (
+    APPLIED_PLACEMENT_ANNOTATION,
+    DOUBTFUL_CONDITION,
+    EVICTION_HELD_CONDITION,
+    execution_space,
+)
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding, ResourceBindingStatus
 from leeward.apiserver.store import Record
 from leeward.client import Request
 from leeward.manager.timing import Timing
-from leeward.sim.histories.checkers import CHECKERS, Violation, scene_of
+from leeward.sim.histories.checkers import CHECKERS, FailoversChecker, Violation, scene_of
 from leeward.sim.histories.checkers.owners import foreign_fields
-from leeward.sim.histories.model import AnyStep, ControllersAreKilled, History, MemberLies, MemberStops, Mode
+from leeward.sim.histories.model import (
+    AgentIsKilled,
+    AnyStep,
+    ControllersAreKilled,
+    History,
+    MemberComesBackOld,
+    MemberLies,
+    MemberStops,
+    Mode,
+    Storm,
+)
 from leeward.sim.histories.truth import HOME, Change, Truth
 from leeward.sim.journal import Journal
 from tests.builders import at, binding, cluster, divided, targets, work
@@ -36,7 +52,8 @@ class Notebook:
         truth = Truth(journal)
         history = History(seed=0, members=FLEET, steps=steps, evictions_per_second=evictions_per_second)
         scene = scene_of(history, Timing.karmada(), truth)
-        self._checkers = [checker(scene) for checker in CHECKERS]
+        self._failovers = FailoversChecker(scene)
+        self._checkers = [self._failovers, *(checker(scene) for checker in CHECKERS)]
         self._revision = 0
         truth.on_change(self._look)
         for name, _ in FLEET:
@@ -51,6 +68,7 @@ class Notebook:
         self._revision += 1
         record = Record(_key(obj), self._revision, encode(obj), deleted=False)
         self._journal.write(place, record)
+        self.violations.extend(self._failovers.overdue(seconds))
 
     def _look(self, change: Change) -> None:
         for checker in self._checkers:
@@ -99,6 +117,23 @@ def test_c4_evictions_are_as_far_apart_as_the_rate_says(spaced: float, found: se
         seconds = 10 + number * spaced
         notebook.write(seconds, placed)
         notebook.write(seconds, leaving(placed, "m1", seconds, m2=2))
+    assert notebook.found == found
+
+
+@pytest.mark.parametrize(("after", "found"), [(41.0, set[str]()), (21.0, {"C4"})])
+def test_c4_what_leaves_two_clusters_at_once_takes_two_turns(after: float, found: set[str]) -> None:
+    notebook = Notebook(evictions_per_second=0.05)
+    for name in ("m1", "m2"):
+        notebook.write(1, tainted(name))
+    notebook.write(1, cluster("m3"))
+    one = binding(divided({"m1": 1, "m2": 1, "m3": 1}), 2, targets(m1=1, m2=1))
+    for name, seconds in (("one", 10), ("two", 10 + after)):
+        named = msgspec.structs.replace(one, metadata=msgspec.structs.replace(one.metadata, name=name))
+        notebook.write(10, named)
+        left = [leaving(named, cluster_left, seconds, m3=2) for cluster_left in ("m1", "m2")]
+        tasks = tuple(task for each in left for task in each.spec.graceful_eviction_tasks)
+        spec = msgspec.structs.replace(left[0].spec, graceful_eviction_tasks=tasks)
+        notebook.write(seconds, msgspec.structs.replace(named, spec=spec))
     assert notebook.found == found
 
 
@@ -158,6 +193,42 @@ def test_s10_an_honest_member_is_not_doubted_for_the_lies_of_another() -> None:
     assert [v.message.partition(" ")[0] for v in notebook.violations] == ["m2"]
 
 
+@pytest.mark.parametrize(("rendered_at", "found"), [(1.0, {"S1"}), (250.0, set[str]())])
+def test_s1_a_copy_is_known_to_be_well_when_what_its_work_asks_for_now_can_have_been_looked_at(
+    rendered_at: float, found: set[str]
+) -> None:
+    """In a storm that lets hardly any request through (seed 410)."""
+    notebook = Notebook(Storm(at=100, lasts=300, who="controllers", whom="m2", rate=0.7, mishaps=("lost",)))
+    notebook.write(0, tainted("m1"))
+    notebook.write(0, copy_of(2), "m2")
+    owner = {"resourcebinding.karmada.io/name": "nginx-deployment", "resourcebinding.karmada.io/namespace": "default"}
+    metadata = msgspec.structs.replace(work("m2", 2).metadata, annotations=owner)
+    for seconds, generation in ((0.0, 1), (rendered_at, 2)):
+        metadata = msgspec.structs.replace(metadata, generation=generation)
+        notebook.write(seconds, msgspec.structs.replace(work("m2", 2), metadata=metadata))
+    placed = binding(M1_AND_M2, 2, targets(m1=1, m2=1))
+    notebook.write(300, leaving(placed, "m1", 200, m2=2))
+    notebook.write(300, cluster("m1"))
+    notebook.write(300, placed)
+    assert notebook.found == found
+
+
+@pytest.mark.parametrize(
+    ("mode", "killed_at", "forgotten"),
+    [("Pull", 0.0, 210.0), ("Pull", 400.0, 415.0), ("Push", 0.0, -math.inf)],
+)
+def test_l3_what_was_removed_since_the_last_restart_is_remembered(
+    mode: Mode, killed_at: float, forgotten: float
+) -> None:
+    """Of a member that comes back with an old backup; its agent is killed for five seconds."""
+    steps: list[AnyStep] = [MemberComesBackOld(at=100, lasts=100, member="m1")]
+    if killed_at:
+        steps.append(AgentIsKilled(at=killed_at, lasts=5, member="m1"))
+    history = History(seed=0, members=(("m1", mode),), steps=tuple(steps))
+    scene = scene_of(history, Timing.karmada(), Truth(Journal(lambda: 0.0)))
+    assert scene.forgotten == {"m1": forgotten}
+
+
 def test_s9_one_write_changes_the_fields_of_one_owner() -> None:
     placed = binding(M1_AND_M2, 4, targets(m1=2, m2=2))
     scaled = msgspec.structs.replace(placed, spec=msgspec.structs.replace(placed.spec, replicas=6))
@@ -168,6 +239,80 @@ def test_s9_one_write_changes_the_fields_of_one_owner() -> None:
     for number, state in enumerate((placed, moved)):
         wrong.write(number, state)
     assert (right.found, wrong.found) == (set(), {"S9"})
+
+
+def scheduled(generation: int) -> ResourceBinding:
+    condition = Condition(type="Scheduled", status="True", reason="Success", observed_generation=generation)
+    placed = binding(M1_AND_M2, 2, targets(m1=1, m2=1))
+    return msgspec.structs.replace(placed, status=ResourceBindingStatus(conditions=(condition,)))
+
+
+def test_s9_who_writes_another_condition_does_not_write_an_old_one_of_the_scheduler() -> None:
+    right, wrong = Notebook(), Notebook()
+    for seconds, generations in enumerate(((1, 2), (2, 1))):
+        right.write(seconds, scheduled(generations[0]))
+        wrong.write(seconds, scheduled(generations[1]))
+    assert (right.found, wrong.found) == (set(), {"S9"})
+
+
+def test_s2_what_is_carried_out_is_the_placement_that_is_there() -> None:
+    applied, other = (encode(placement).decode() for placement in (M1_AND_M2, divided({"m1": 2, "m2": 1})))
+    placed = binding(M1_AND_M2, 2, targets(m1=1, m2=1))
+    for annotation, found in ((applied, set[str]()), (other, {"S2"})):
+        metadata = msgspec.structs.replace(placed.metadata, annotations={APPLIED_PLACEMENT_ANNOTATION: annotation})
+        notebook = Notebook()
+        notebook.write(1, msgspec.structs.replace(placed, metadata=metadata))
+        assert notebook.found == found
+
+
+LOST = MemberStops(at=100, lasts=9_000, member="m2")
+DUE = 100 + 60 + 300 + 300
+"""Noticed, tainted, tolerated, by Karmada's timings."""
+HELD = ResourceBindingStatus(conditions=(Condition(type=EVICTION_HELD_CONDITION, status="True", reason="NoPlaceToGo"),))
+
+
+@pytest.mark.parametrize(
+    ("steps", "status", "seconds", "found"),
+    [
+        ((LOST,), None, DUE, set[str]()),
+        ((LOST,), None, DUE + 30, {"L2"}),
+        ((LOST,), HELD, DUE + 30, set[str]()),
+        ((), None, DUE + 30, set[str]()),
+        ((LOST, ControllersAreKilled(at=500, lasts=10)), None, DUE + 30, set[str]()),
+        ((LOST, ControllersAreKilled(at=500, lasts=10)), None, DUE + 500, {"L2"}),
+    ],
+)
+def test_l2_what_runs_in_a_cluster_that_is_lost_leaves_in_time_or_says_why_not(
+    steps: Sequence[AnyStep], status: ResourceBindingStatus | None, seconds: float, found: set[str]
+) -> None:
+    notebook = Notebook(*steps)
+    placed = binding(M1_AND_M2, 2, targets(m1=1, m2=1))
+    notebook.write(50, msgspec.structs.replace(placed, status=status or placed.status))
+    notebook.write(seconds, cluster("m1"))
+    assert notebook.found == found
+
+
+def test_l2_what_was_held_back_has_its_time_when_that_is_over() -> None:
+    placed = binding(M1_AND_M2, 2, targets(m1=1, m2=1))
+    notebook = Notebook(LOST)
+    notebook.write(50, msgspec.structs.replace(placed, status=HELD))
+    notebook.write(DUE - 20, cluster("m1"))
+    notebook.write(DUE - 10, placed)
+    notebook.write(DUE + 30, cluster("m1"))
+    assert notebook.found == set()
+    notebook.write(2 * DUE, cluster("m1"))
+    assert notebook.found == {"L2"}
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(DUE + 600, set[str]()), (DUE + 640, {"L2"})])
+def test_l2_an_eviction_has_an_end_or_says_why_not(seconds: float, found: set[str]) -> None:
+    notebook = Notebook(LOST)
+    placed = binding(M1_AND_M2, 2, targets(m1=1, m2=1))
+    notebook.write(50, placed)
+    notebook.write(150, tainted("m2"))
+    notebook.write(DUE, leaving(placed, "m2", DUE, m1=2))
+    notebook.write(seconds, cluster("m1"))
+    assert notebook.found == found
 
 
 def test_s9_what_a_member_has_noted_survives() -> None:

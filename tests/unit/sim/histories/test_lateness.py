@@ -30,6 +30,7 @@ def history(*steps: AnyStep) -> History:
 
 SLOW_LINES = Storm(at=100, lasts=50, who="controllers", whom="control-plane", lag_seconds=0.5)
 LOST_ANSWERS = Storm(at=100, lasts=50, who="controllers", whom="control-plane", rate=0.1, mishaps=("lost",))
+REFUSALS = Storm(at=100, lasts=50, who="controllers", whom="control-plane", rate=0.1, mishaps=("busy",))
 GONE = ApiServerIsKilled(at=100, lasts=50)
 
 
@@ -40,7 +41,8 @@ GONE = ApiServerIsKilled(at=100, lasts=50)
         (SLOW_LINES, 90, 90 + PROMPT_SECONDS),
         (SLOW_LINES, 120, 120 + 4 * 0.5 + PROMPT_SECONDS),
         (SLOW_LINES, 149.9, 150 + 4 * 0.5),
-        (LOST_ANSWERS, 120, 120 + RESUME_SECONDS + ANSWER_SECONDS + PROMPT_SECONDS),
+        (LOST_ANSWERS, 120, 120 + RESUME_SECONDS + 2 * ANSWER_SECONDS + 0.05 + 0.1 + PROMPT_SECONDS),
+        (REFUSALS, 120, 120 + RESUME_SECONDS + 0.05 + 0.1 + PROMPT_SECONDS),
         (GONE, 99.8, 150 + RESUME_SECONDS),
         (GONE, 157, 157 + PROMPT_SECONDS),
         (Partition(at=100, lasts=50, who="agent-m2", whom="control-plane"), 120, 120 + PROMPT_SECONDS),
@@ -54,6 +56,17 @@ def test_what_is_known_may_be_as_old_as_the_fault_that_hides_what_is_new() -> No
     lateness = lateness_of(history(GONE))
     assert lateness.oldest(99, CONTROLLERS) == 99 - PROMPT_SECONDS
     assert lateness.oldest(140, CONTROLLERS) == 100 - PROMPT_SECONDS
+
+
+def test_who_is_cut_off_from_its_members_cannot_know_of_push_and_pull_members_alike() -> None:
+    lateness = lateness_of(history(CutOff(at=100, lasts=50)))
+    assert lateness.due(120, CONTROLLERS) == 120 + PROMPT_SECONDS
+    assert [lateness.due(120, CONTROLLERS, name) for name in ("m1", "m2")] == [150 + RESUME_SECONDS] * 2
+
+
+def test_where_most_requests_fail_nobody_must_know_anything_soon() -> None:
+    storm = Storm(at=100, lasts=50, who="controllers", whom="m1", rate=0.7, mishaps=("lost",))
+    assert lateness_of(history(storm)).due(120, "m1") > 150 + 10 * ANSWER_SECONDS
 
 
 def test_a_slow_member_makes_only_its_own_work_late() -> None:

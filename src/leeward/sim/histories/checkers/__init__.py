@@ -6,22 +6,29 @@ the decisions that they judge.
     placements  S2, S3   where a binding is put
     members     S5, S6   what happens to objects in members
     requests    S5, S9   what is asked of the API servers
+    leaders     S8       who writes without being the leader any more
     owners      S9       who writes what
     liars       S10      what a member says of itself
     rates       C4       how fast is evicted, where that is limited
     calm        L4       members that nothing is wrong with
+    failovers   L2       what stays in a cluster that is lost
     readiness   C1       how fast a cluster's word changes
     stores      D3, D8   revisions, finalizers, uids
     answers     D1, D2, D4   what the API server answers
     watches     D5       what it tells those who watch
+    compaction  D6, D9   what its store forgets, and how much it keeps
 
-What has to hold in the end is in `histories/convergence.py` (L1, L3, L5).
+What has to hold in the end is in `histories/convergence.py` (L1, L3, L5) and `histories/handling.py` (D10). D7 is no
+matter of histories, whose medium is memory: tests/unit/apiserver damages files.
 """
 
 from leeward.sim.histories.checkers.audit import ServerAudit
 from leeward.sim.histories.checkers.calm import CalmChecker
+from leeward.sim.histories.checkers.compaction import CompactionChecker
 from leeward.sim.histories.checkers.copies import CopiesChecker
 from leeward.sim.histories.checkers.evictions import EvictionsChecker
+from leeward.sim.histories.checkers.failovers import FailoversChecker
+from leeward.sim.histories.checkers.leaders import LeadersChecker
 from leeward.sim.histories.checkers.liars import LiarsChecker
 from leeward.sim.histories.checkers.members import MembersChecker
 from leeward.sim.histories.checkers.owners import OwnersChecker
@@ -32,7 +39,17 @@ from leeward.sim.histories.checkers.requests import RequestsChecker
 from leeward.sim.histories.checkers.scene import Scene, Violation, scene_of
 from leeward.sim.histories.checkers.stores import StoresChecker
 
-__all__ = ["CHECKERS", "RequestsChecker", "Scene", "ServerAudit", "Violation", "scene_of"]
+__all__ = [
+    "CHECKERS",
+    "CompactionChecker",
+    "FailoversChecker",
+    "LeadersChecker",
+    "RequestsChecker",
+    "Scene",
+    "ServerAudit",
+    "Violation",
+    "scene_of",
+]
 
 CHECKERS = (
     CopiesChecker,

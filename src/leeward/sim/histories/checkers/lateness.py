@@ -5,6 +5,7 @@ excuses more, from its beginning until those who wait for answers have given the
 can explain: a line that is two seconds late is no excuse for what happened a minute ago.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from leeward.sim.histories.model import (
     CutOff,
     Fault,
     History,
+    LeaderIsPaused,
     Meddle,
     MemberFlaps,
     MemberHangs,
@@ -35,6 +37,12 @@ ANSWER_SECONDS = 11.0
 """How long a request waits for an answer that was lost."""
 BACKLOG = 4
 """Lines that wait behind each other, each as late as can be."""
+BAD_LUCK = 0.01
+"""How unlikely a row of requests that all fail may be, and still excuse who made them."""
+WORST_RATE = 0.9
+"""Where more than that fails, this much is excused until the storm is over."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 30.0
+"""Between two tries; each is twice as long as the one before."""
 CONTROLLERS = "controllers"
 ENDLESS = float("inf")
 
@@ -82,31 +90,36 @@ def lateness_of(history: History) -> Lateness:
     modes = dict(history.members)
     for step in history.steps:
         for who, window in _windows(step):
-            parties = [name for name, mode in modes.items() if mode == "Pull"] if who == "agents" else [who]
-            for party in parties:
+            for party in _parties(who, modes):
                 windows.setdefault(party, []).append(window)
     return Lateness(windows)
+
+
+def _parties(who: str, modes: Mapping[str, str]) -> list[str]:
+    if who in ("agents", "members"):
+        return [name for name, mode in modes.items() if who == "members" or mode == "Pull"]
+    return [who]
 
 
 def undisturbed(history: History) -> frozenset[str]:
     """The members that no step touches, in a history in which nothing happens to the control plane either."""
     touched: set[str] = set()
     for step in history.steps:
-        who = _touched(step)
+        who = touched_by(step)
         if who == CONTROLLERS:
             return frozenset()
         touched.add(who)
     return frozenset(name for name, _ in history.members if name not in touched)
 
 
-def _touched(step: AnyStep) -> str:
+def touched_by(step: AnyStep) -> str:
     """The member that a step is about; `CONTROLLERS` where it is the control plane; empty where it is neither."""
     match step:
         case Storm() | Partition():
             return _party(step.who, step.whom)
         case ClockIsWrong():
             return step.who.removeprefix("agent-")
-        case ControllersAreKilled() | ApiServerIsKilled() | TwoLeaders() | CutOff():
+        case ControllersAreKilled() | ApiServerIsKilled() | TwoLeaders() | LeaderIsPaused() | CutOff():
             return CONTROLLERS
         case Fault():
             return step.member
@@ -117,7 +130,7 @@ def _touched(step: AnyStep) -> str:
 
 
 def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
-    """By party; `agents` are all of them."""
+    """By party; `agents` are all of them, and `members` all members."""
     match step:
         case Storm():
             yield _party(step.who, step.whom), _storm(step)
@@ -126,8 +139,11 @@ def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
         case ApiServerIsKilled():
             yield CONTROLLERS, _break(step)
             yield "agents", _break(step)
+        case LeaderIsPaused():
+            late = step.pause_seconds + RESUME_SECONDS
+            yield CONTROLLERS, Window(step.at, step.ends_at + late, late)
         case CutOff():
-            yield "agents", _break(step)
+            yield "members", _break(step)
         case MemberFlaps():
             yield step.member, Window(step.at, step.ends_at + step.period + RESUME_SECONDS)
         case MemberHangs():
@@ -151,10 +167,17 @@ def _break(step: Fault) -> Window:
 
 
 def _storm(step: Storm) -> Window:
-    """Lines come late one behind the other; a stream that breaks is resumed; an answer that is lost is waited for."""
+    """Lines come late one behind the other; a stream that breaks is resumed; what fails is tried again, and again."""
     late = BACKLOG * (step.lag_seconds + step.jitter_seconds)
     if step.breaks or step.break_at or step.rate:
         late += RESUME_SECONDS
-    if step.rate and {"lost", "unanswered"} & set(step.mishaps):
-        late += ANSWER_SECONDS
+    if step.rate:
+        waits = ANSWER_SECONDS if {"lost", "unanswered"} & set(step.mishaps) else 0.0
+        late += sum(waits + pause for pause in _pauses(step.rate))
     return Window(step.at, step.ends_at + late, late)
+
+
+def _pauses(rate: float) -> Iterator[float]:
+    """After each of the requests that fail in a row, with bad luck, where this share of them fails."""
+    for failed in range(math.ceil(math.log(BAD_LUCK) / math.log(min(rate, WORST_RATE)))):
+        yield min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**failed)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest, annotations_of
+from leeward.api.meta import Manifest, annotations_of, find_condition
 from leeward.api.work import ResourceBinding
 from leeward.client import Request
 from leeward.sim.histories.checkers.scene import Scene, Violation
@@ -57,6 +57,10 @@ class OwnersChecker:
         if len(owners) > 1:
             message = f"one write of {change.key} changed what belongs to {' and '.join(sorted(owners))}"
             yield Violation("S9", change.seconds, message)
+        before, after = _scheduled_generation(change.old), _scheduled_generation(change.new)
+        if after < before and change.old.metadata.uid == change.new.metadata.uid:
+            message = f"{change.key}: Scheduled spoke of generation {before}, and speaks of {after} again"
+            yield Violation("S9", change.seconds, message)
 
     def _retained(self, change: Change) -> Iterator[Violation]:
         before, after = annotations_of(change.old), annotations_of(change.new)
@@ -99,6 +103,12 @@ def _fields(patch: Manifest) -> Iterator[str]:
 def _changed(old: ResourceBinding, new: ResourceBinding) -> list[str]:
     before, after = cast(Manifest, to_wire(old.spec)), cast(Manifest, to_wire(new.spec))
     return [name for name in {*before, *after} if before.get(name) != after.get(name)]
+
+
+def _scheduled_generation(binding: ResourceBinding) -> int:
+    """Which generation the scheduler has spoken of last; whoever writes another condition writes its own only."""
+    scheduled = find_condition(binding.status.conditions, "Scheduled")
+    return (scheduled.observed_generation or 0) if scheduled is not None else 0
 
 
 def _owner_of(field: str) -> str:

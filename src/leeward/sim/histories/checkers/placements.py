@@ -1,10 +1,13 @@
 """S2, S3 and S7: where a binding is put is legal, adds up, and waits for the old copy where that is asked for."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 
 from leeward.api.cluster import Cluster
-from leeward.api.names import FLAPPING_TAINT, cluster_of_execution_space
+from leeward.api.codec import to_wire
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT, cluster_of_execution_space
+from leeward.api.policy import Placement
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
@@ -26,6 +29,8 @@ class PlacementsChecker:
         elif change.kind == "/work.karmada.io/resourcebindings/" and change.new is not None:
             old: ResourceBinding | None = change.old
             before = replicas_of(old) if old is not None else {}
+            if _applied_placement(old) != _applied_placement(change.new) != to_wire(_placement(change.new)):
+                yield Violation("S2", change.seconds, f"{change.key}: a placement was carried out that is not its own")
             if before != replicas_of(change.new) or (old is not None and tasks_of(old) != tasks_of(change.new)):
                 for invariant, message in self._problems(before, change.new):
                     yield Violation(invariant, change.seconds, f"{change.key}: {message}")
@@ -78,6 +83,16 @@ class PlacementsChecker:
             if task.purge_mode == "Directly" and name in works and name != here:
                 message = f"{key} got a copy in {here} before the one in {name} was gone"
                 yield Violation("S7", change.seconds, message)
+
+
+def _placement(binding: ResourceBinding) -> Placement:
+    return binding.spec.placement or Placement()
+
+
+def _applied_placement(binding: ResourceBinding | None) -> object:
+    """What the scheduler says that it has carried out; nothing where it says nothing."""
+    text = binding.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION) if binding is not None else None
+    return json.loads(text) if text is not None else None
 
 
 def _is_barred(cluster: Cluster) -> bool:

@@ -1,7 +1,8 @@
 """C4: evictions for taints are never closer than the configured rate lets them be.
 
-Only those count that --resource-eviction-rate spaces out. A set of controllers that starts anew begins with a turn of
-its own, and a write may be as late as the way to the API server makes it.
+Only those count that --resource-eviction-rate spaces out. A set of controllers that starts anew knows of the turns
+that others took, and a write may be as late as the way to the API server makes it. What leaves several clusters in one
+decision takes as many turns after it.
 """
 
 from collections.abc import Iterator
@@ -23,13 +24,14 @@ class RatesChecker:
         rate = self._scene.evictions_per_second
         if not rate or change.kind != "/work.karmada.io/resourcebindings/" or change.new is None:
             return
-        for name in _begun(change.old, change.new):
-            now = change.seconds
-            if self._scene.lateness.due(now, CONTROLLERS) < self._due:
-                early = self._due - now
-                message = f"{change.key} is evicted from {name} {early:.1f} s before the rate of {rate:g} per second"
-                yield Violation("C4", now, message)
-            self._due = max(now, self._due) + 1 / rate
+        begun, now = _begun(change.old, change.new), change.seconds
+        if not begun:
+            return
+        if self._scene.lateness.due(now, CONTROLLERS) < self._due:
+            early = self._due - now
+            message = f"is evicted from {', '.join(begun)} {early:.1f} s before the rate of {rate:g} per second"
+            yield Violation("C4", now, f"{change.key} {message}")
+        self._due = max(now, self._due) + len(begun) / rate
 
 
 def _begun(old: ResourceBinding | None, new: ResourceBinding) -> list[str]:

@@ -8,11 +8,14 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.manager.timing import Timing
 from leeward.runtime.identity import Key
-from leeward.sim.histories.checkers.lateness import CONTROLLERS, Lateness, lateness_of, undisturbed
+from leeward.sim.histories.checkers.lateness import CONTROLLERS, Lateness, lateness_of, touched_by, undisturbed
+from leeward.sim.histories.checkers.losses import Loss, losses_of
 from leeward.sim.histories.model import (
     ClockIsWrong,
     ControllersAreKilled,
+    Fault,
     History,
+    LeaderIsPaused,
     MemberComesBackOld,
     MemberLies,
     Rejoin,
@@ -20,6 +23,8 @@ from leeward.sim.histories.model import (
 )
 from leeward.sim.histories.truth import Truth
 
+RESTART_SECONDS = 10.0
+"""Until everybody works again who was stopped by a fault, behind its end."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """Where the virtual clock begins."""
 
@@ -42,8 +47,9 @@ class Scene:
 
     `skew_seconds`: how wrong clocks can be. `liars`: members whose words are false. `forgotten`: until when Works have
     ended that nobody remembers, by members that come back with what they once held. `pulling`: members with an agent.
-    `calm`: members that nothing is ever wrong with. `evictions_per_second`: 0 without a limit. `touched`: what users
-    changed in members by hand, as (member, plural, name).
+    `calm`: members that nothing is ever wrong with. `losses`: members that are gone for a while, and nothing else.
+    `evictions_per_second`: 0 without a limit. `touched`: what users changed in members by hand, as (member, plural,
+    name).
     """
 
     truth: Truth
@@ -54,6 +60,7 @@ class Scene:
     forgotten: Mapping[str, float] = field(default_factory=dict[str, float])
     pulling: frozenset[str] = frozenset()
     calm: frozenset[str] = frozenset()
+    losses: tuple[Loss, ...] = ()
     evictions_per_second: float = 0.0
     touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
@@ -92,11 +99,13 @@ def _forgotten(history: History, member: str) -> float:
 
     An agent stops with its member; the controllers work in a Push member until they end, or it leaves.
     """
-    if dict(history.members).get(member) == "Pull":
+    if any(isinstance(step, Rejoin) and step.cluster == member for step in history.steps):
         return float("inf")
-    ends = [step.ends_at for step in history.steps if isinstance(step, ControllersAreKilled | TwoLeaders)]
-    leaves = any(isinstance(step, Rejoin) and step.cluster == member for step in history.steps)
-    return float("inf") if leaves else max(ends, default=float("-inf"))
+    if dict(history.members).get(member) == "Pull":
+        own = [step for step in history.steps if isinstance(step, Fault) and touched_by(step) == member]
+        return max(step.ends_at for step in own) + RESTART_SECONDS
+    restarts = ControllersAreKilled | TwoLeaders | LeaderIsPaused
+    return max([step.ends_at for step in history.steps if isinstance(step, restarts)], default=float("-inf"))
 
 
 def tasks_of(binding: ResourceBinding) -> dict[str, GracefulEvictionTask]:
@@ -133,5 +142,6 @@ def scene_of(history: History, timing: Timing, truth: Truth) -> Scene:
         },
         pulling=frozenset(name for name, mode in history.members if mode == "Pull"),
         calm=undisturbed(history),
+        losses=losses_of(history),
         evictions_per_second=history.evictions_per_second,
     )

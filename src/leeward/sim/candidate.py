@@ -1,0 +1,103 @@
+"""A replica of the controllers: a process that works while it holds the lease, and can be paused in the middle of that.
+
+    manager ─▶ fence ─▶ `begun` ─▶ link        every write that passes the fence is told to `begun` before it is sent
+
+Leases are renewed beside that, unfenced, as in production (`app/component.py`).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+from leeward.apiserver.inprocess import ADMIN
+from leeward.client import Client, Request, Response, Transport
+from leeward.loop.supervisor import Supervisor
+from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, NotLeading
+from leeward.sim.network import LinkedTransport
+
+if TYPE_CHECKING:
+    from leeward.sim.world import World
+
+LEASE = "karmada-controller-manager"
+"""The name of the lease, in `karmada-system`."""
+CONTROLLERS = "controllers"
+"""The party's name in `World.link`."""
+
+Begun = Callable[[str, Request], None]
+"""Is called with the name of a replica, and the write that it begins."""
+
+
+class Candidate:
+    """One replica. `refused` counts the writes that it wanted to begin when its lease had ended."""
+
+    def __init__(self, world: "World", name: str, begun: Begun) -> None:
+        self.name = name
+        self.refused = 0
+        self.life = world.begin_life(name)
+        self._world = world
+        self._begun = begun
+        self._supervisor = Supervisor(name)
+        leases = Client(LinkedTransport(world.place, ADMIN, world.link(CONTROLLERS, world.NAME)), "leader-election")
+        self._elector = LeaderElector(leases, LEASE, name, world.clock, world.randomness, LeaderSettings())
+
+    @property
+    def leads(self) -> bool:
+        return self._elector.leadership.holds
+
+    def start(self) -> None:
+        self.life.context().run(self._supervisor.start, self._elector.lead(self._work), "lead")
+
+    async def _work(self) -> None:
+        async with Supervisor(f"work of {self.name}") as supervisor:
+            manager = self._world.start_manager(supervisor, self._fence)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await manager.close()
+
+    def _fence(self, transport: Transport) -> Transport:
+        return _Fence(FencedTransport(_Told(transport, self._tell), self._elector.leadership), self)
+
+    def _tell(self, request: Request) -> None:
+        if request.method not in READING and not self.life.ended:
+            self._begun(self.name, request)
+
+
+class _Fence:
+    """Counts what the fence refuses."""
+
+    def __init__(self, inner: Transport, candidate: Candidate) -> None:
+        self._inner = inner
+        self._candidate = candidate
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        try:
+            return await self._inner.send(request, timeout_seconds=timeout_seconds)
+        except NotLeading:
+            self._candidate.refused += 1
+            raise
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class _Told:
+    """Tells what is sent, before it is."""
+
+    def __init__(self, inner: Transport, tell: Callable[[Request], None]) -> None:
+        self._inner = inner
+        self._tell = tell
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        self._tell(request)
+        return await self._inner.send(request, timeout_seconds=timeout_seconds)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._inner.stream(request)
+
+    async def close(self) -> None:
+        await self._inner.close()

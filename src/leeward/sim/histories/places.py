@@ -1,0 +1,51 @@
+"""Where bindings run in the end of a history, and when two such ends agree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leeward.api.names import FLAPPING_TAINT
+from leeward.api.work import ResourceBinding, ResourceBindingSpec
+from leeward.sim.histories.truth import Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a binding runs in the end. `choosy`: which clusters it runs on is up to scores, beside the room there."""
+
+    replicas: Mapping[str, int]
+    divided: bool
+    choosy: bool
+
+    def agrees(self, other: "Place") -> bool:
+        """Whether the difference is a tie at most."""
+        here, there = self.replicas, other.replicas
+        if self.choosy:
+            return sorted(here.values()) == sorted(there.values())
+        if not self.divided:
+            return here == there
+        same = sum(here.values()) == sum(there.values())
+        return same and all(abs(here.get(name, 0) - there.get(name, 0)) <= 1 for name in {*here, *there})
+
+
+def places(truth: Truth) -> dict[str, Place]:
+    """By binding. None where a cluster is held down because it flapped: nothing goes there for an hour. None either
+    where room is short: who has it is up to who came first."""
+    if any(taint.key == FLAPPING_TAINT for cluster in truth.clusters.values() for taint in cluster.spec.taints):
+        return {}
+    if any(_is_short(binding.spec) for binding in truth.bindings.values()):
+        return {}
+    return {str(key): _place(binding) for key, binding in truth.bindings.items()}
+
+
+def _place(binding: ResourceBinding) -> Place:
+    spec = binding.spec
+    placement = spec.placement
+    strategy = placement.replica_scheduling if placement is not None else None
+    packs = strategy is not None and strategy.replica_division_preference == "Aggregated"
+    choosy = packs or bool(placement is not None and placement.spread_constraints)
+    return Place({target.name: target.replicas for target in spec.clusters}, spec.is_divided, choosy)
+
+
+def _is_short(spec: ResourceBindingSpec) -> bool:
+    placed = sum(target.replicas for target in spec.clusters)
+    return not spec.clusters or (spec.is_divided and placed < spec.replicas)
