@@ -17,12 +17,15 @@ def place_divided(fleet: Fleet, first: str, second: str) -> None:
 
 
 def wait_placed(fleet: Fleet, clusters: dict[str, int]) -> None:
-    """Until nginx is assigned to these clusters, runs there, and the template says so."""
+    """Until nginx is assigned to these clusters, runs there, and the template says so.
+
+    The template is asked last: while an update rolls, it still tells of what ran before.
+    """
     fleet.eventually(lambda: fleet.exists("resourcebinding", BINDING), "the binding is there")
     fleet.eventually(lambda: fleet.assigned(BINDING) == clusters, f"nginx is assigned to {clusters}")
-    fleet.eventually(lambda: ready_in_template(fleet) == sum(clusters.values()), "the template says that all is ready")
     for name, replicas in clusters.items():
-        assert ready_in(fleet, name) == replicas, f"{name} runs {ready_in(fleet, name)} of {replicas}"
+        fleet.eventually(lambda name=name, n=replicas: ready_in(fleet, name) == n, f"{name} runs {replicas}")
+    fleet.eventually(lambda: ready_in_template(fleet) == sum(clusters.values()), "the template says that all is ready")
 
 
 def ready_in_template(fleet: Fleet) -> int:
