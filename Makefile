@@ -35,7 +35,7 @@ sim: setup  ## play N random histories of faults against the whole product, and 
 systematic: setup  ## one outage with one more fault at every await, line and read (half an hour; MODE=kill, drop or stale)
 	@for mode in $(or $(MODE),stale drop kill); do $(BIN)/python -m leeward.sim --systematic $$mode || exit 1; done
 
-planted: setup  ## plant bugs, find each in a history, cut it down to a short story; try every checker (three minutes)
+planted: setup  ## plant bugs, find each in a history, cut it down to a short story; try every checker (five minutes)
 	@$(BIN)/pytest tests/sim/test_planted.py tests/sim/test_checkers.py tests/sim/test_systematic.py
 
 check: setup  ## format, lint, types, import contracts
