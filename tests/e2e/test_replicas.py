@@ -1,5 +1,5 @@
-"""Two replicas of each component, apart or in one process (`serve`): the leader of each dies, or is paused for longer than
-its lease and resumes, in the middle of a failover (S8).
+"""Two replicas of each component, apart or in one process (`serve`): the leader of each dies, or is paused for longer
+than its lease and resumes, in the middle of a failover (S8).
 """
 
 import signal
