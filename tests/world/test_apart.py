@@ -3,20 +3,46 @@
 The taint manager evicts, the graceful eviction controller ends tasks, and a scheduler elsewhere only places.
 """
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.apiserver.inprocess import ADMIN
+from leeward.client import Client
+from leeward.loop.supervisor import Supervisor
 from leeward.manager.choice import Choice
+from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import EvictionSettings, ManagerSettings
+from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
-from tests.world.replicas import managed
 from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
 
 NO_EXECUTE = "cluster.karmada.io/not-ready:NoExecute"
 ONLY_PLACING = ManagerSettings(controllers=Choice(("scheduler",)), eviction=EvictionSettings(taint_manager=False))
 REST = ManagerSettings(controllers=Choice(("-scheduler", "*")))
 REST_AND_HALVES = ManagerSettings(controllers=Choice(("-scheduler", "*", "taint-manager", "gracefulEviction")))
+
+
+@asynccontextmanager
+async def managed(world: World, *settings: ManagerSettings) -> AsyncGenerator[None, None]:
+    """The world's own controllers are replaced by one manager for each of `settings`."""
+    await world.stop_controllers()
+    async with Supervisor("managers") as supervisor:
+        managers = [
+            ControllerManager(
+                world.plane(Client(LinkedTransport(world.place, ADMIN)), supervisor),
+                lambda cluster, _: Client(LinkedTransport(world.member(cluster.name).place, ADMIN)),
+                each,
+            )
+            for each in settings
+        ]
+        for manager in managers:
+            manager.start()
+        yield
+        for manager in managers:
+            await manager.close()
 
 
 async def web_runs(world: World) -> None:

@@ -1,124 +1,136 @@
 """Two replicas of the controllers, of which one works: takeover, a leader that was paused, and no double act (S8)."""
 
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from leeward.api.core import LeaseSpec
+from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
-from leeward.manager.settings import ManagerSettings
+from leeward.client import Request
+from leeward.sim.candidate import LEASE, Candidate
 from leeward.sim.world import World
-from tests.world.replicas import Replica
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
 
 LEASE_SECONDS, RETRY_SECONDS = 15, 2
 JITTER = 1.1
 
 
-async def two_replicas(world: World) -> tuple[Replica, Replica]:
-    """The first leads."""
-    await world.stop_controllers()
-    first, second = (Replica(world, name, ManagerSettings()) for name in ("first", "second"))
-    first.start()
-    await world.sleep(1)
-    second.start()
-    await world.sleep(5)
-    assert (first.leads, second.leads) == (True, False)
-    return first, second
+class Replicas:
+    """Two of them, of which the first leads. `writes` counts the writes that each has sent."""
+
+    def __init__(self, world: World) -> None:
+        self.writes: Counter[str] = Counter()
+        self.first, self.second = (Candidate(world, name, self._note) for name in ("first", "second"))
+        self._world = world
+
+    def _note(self, replica: str, _: Request) -> None:
+        self.writes[replica] += 1
+
+    async def start(self) -> None:
+        world = self._world
+        await world.stop_controllers()
+        self.first.start()
+        await world.sleep(1)
+        self.second.start()
+        await world.sleep(5)
+        assert (self.first.leads, self.second.leads) == (True, False)
+
+    async def taken_over_by(self, successor: Candidate) -> float:
+        """How long it takes until the successor leads."""
+        started = self._world.seconds
+        while not successor.leads:
+            assert self._world.seconds < started + 60, "nobody takes over"
+            await self._world.sleep(0.05)
+        return self._world.seconds - started
+
+    async def lease(self) -> LeaseSpec:
+        return (await self._world.client.get(LEASES, LEASE, SYSTEM_NAMESPACE)).spec
 
 
-async def end(*replicas: Replica) -> None:
-    for replica in replicas:
-        replica.thaw()
-        await replica.supervisor.close()
+def play_two(story: Callable[[World, Replicas], Awaitable[None]]) -> None:
+    async def played(world: World) -> None:
+        replicas = Replicas(world)
+        await replicas.start()
+        await story(world, replicas)
+        for replica in (replicas.first, replicas.second):
+            replica.life.end()
 
-
-async def takeover(world: World, successor: Replica) -> float:
-    """How long it takes until the successor leads."""
-    started = world.seconds
-    while not successor.leads:
-        assert world.seconds < started + 60, "nobody takes over"
-        await world.sleep(0.05)
-    return world.seconds - started
+    play(played)
 
 
 def test_only_the_leader_writes() -> None:
-    async def story(world: World) -> None:
-        first, second = await two_replicas(world)
-        await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))
-        await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)
-        assert first.writes
-        assert second.writes == []
-        await end(first, second)
+    async def story(world: World, replicas: Replicas) -> None:
+        await web_runs(world)
+        assert replicas.writes["first"]
+        assert not replicas.writes["second"]
 
-    play(story)
+    play_two(story)
 
 
 def test_s8_a_leader_that_dies_is_replaced_within_lease_and_retry() -> None:
-    async def story(world: World) -> None:
-        first, second = await two_replicas(world)
-        first.freeze()
-        assert await takeover(world, second) <= LEASE_SECONDS + RETRY_SECONDS * JITTER
-        assert not first.leads
-        await end(second, first)
+    async def story(_: World, replicas: Replicas) -> None:
+        replicas.first.life.end()
+        assert await replicas.taken_over_by(replicas.second) <= LEASE_SECONDS + RETRY_SECONDS * JITTER
+        assert not replicas.first.leads
 
-    play(story)
+    play_two(story)
 
 
 def test_s8_a_leader_that_was_paused_does_nothing_that_it_had_begun_to_decide() -> None:
-    async def story(world: World) -> None:
-        first, second = await two_replicas(world)
-        await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))
-        await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)
+    async def story(world: World, replicas: Replicas) -> None:
+        first, second = replicas.first, replicas.second
+        await web_runs(world)
         await world.sleep(5)
-        first.freeze()
+        first.life.pause()
+        written = replicas.writes["first"]
         await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 6}}, "default")
-        await takeover(world, second)
+        await replicas.taken_over_by(second)
         await world.until(lambda: world.assigned("web-deployment") == {"member1": 2, "member2": 4}, 60)
-        frozen_writes = len(first.writes)
-        first.thaw()
+        first.life.resume()
         await world.sleep(60)
-        assert first.refused, "it had writes in hand when it was paused"
-        assert len(first.writes) == frozen_writes, "and sent none of them"
+        assert first.refused, "it wants to write what came while it was paused"
+        assert replicas.writes["first"] == written, "and sends nothing of it"
         assert (first.leads, second.leads) == (False, True)
-        await end(first, second)
 
-    play(story)
+    play_two(story)
 
 
 def test_a_leader_that_stops_cleanly_lets_the_next_one_work_at_once() -> None:
-    async def story(world: World) -> None:
-        first, second = await two_replicas(world)
-        await first.supervisor.close()
-        lease = await world.client.get(LEASES, "karmada-controller-manager", "karmada-system")
-        assert lease.spec.holder_identity == ""
-        assert await takeover(world, second) <= RETRY_SECONDS * JITTER + 0.1
-        lease = await world.client.get(LEASES, "karmada-controller-manager", "karmada-system")
-        assert (lease.spec.holder_identity, lease.spec.lease_transitions) == ("second", 1)
-        await end(second)
+    async def story(_: World, replicas: Replicas) -> None:
+        await replicas.first.stop()
+        assert (await replicas.lease()).holder_identity == ""
+        assert await replicas.taken_over_by(replicas.second) <= RETRY_SECONDS * JITTER + 0.1
+        lease = await replicas.lease()
+        assert (lease.holder_identity, lease.lease_transitions) == ("second", 1)
 
-    play(story)
+    play_two(story)
 
 
 def test_a_leader_whose_lease_is_lost_waits_and_leads_again() -> None:
-    async def story(world: World) -> None:
-        first, second = await two_replicas(world)
-        first.freeze()
-        await takeover(world, second)
-        first.thaw()
+    async def story(world: World, replicas: Replicas) -> None:
+        replicas.first.life.pause()
+        await replicas.taken_over_by(replicas.second)
+        replicas.first.life.resume()
         await world.sleep(30)
-        second.freeze()
-        assert await takeover(world, first) <= LEASE_SECONDS + RETRY_SECONDS * JITTER
-        assert len(first.leads_since) == 2
-        await end(first, second)
+        replicas.second.life.end()
+        assert await replicas.taken_over_by(replicas.first) <= LEASE_SECONDS + RETRY_SECONDS * JITTER
+        assert (await replicas.lease()).lease_transitions == 2
 
-    play(story)
+    play_two(story)
 
 
 def test_a_control_plane_that_is_away_for_a_moment_costs_no_lease() -> None:
-    async def story(world: World) -> None:
-        first, second = await two_replicas(world)
+    async def story(world: World, replicas: Replicas) -> None:
         world.place.link.hang()
         await world.sleep(6)
         world.place.link.flow()
         await world.sleep(20)
-        assert (first.leads, second.leads) == (True, False)
-        assert len(first.leads_since) == 1
-        await end(first, second)
+        assert (replicas.first.leads, replicas.second.leads) == (True, False)
+        assert (await replicas.lease()).lease_transitions == 0
 
-    play(story)
+    play_two(story)
+
+
+async def web_runs(world: World) -> None:
+    await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))
+    await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)

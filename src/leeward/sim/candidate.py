@@ -48,6 +48,10 @@ class Candidate:
     def start(self) -> None:
         self.life.context().run(self._supervisor.start, self._elector.lead(self._work), "lead")
 
+    async def stop(self) -> None:
+        """In order, as on SIGTERM."""
+        await self._world.ended(self.life, self._supervisor.close())
+
     async def _work(self) -> None:
         async with Supervisor(f"work of {self.name}") as supervisor:
             manager = self._world.start_manager(supervisor, self._fence)
