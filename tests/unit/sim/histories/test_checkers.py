@@ -17,7 +17,7 @@ from leeward.api.names import (
     EVICTION_HELD_CONDITION,
     execution_space,
 )
-from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding, ResourceBindingStatus
+from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, Work
 from leeward.apiserver.store import Record
 from leeward.client import Request
 from leeward.manager.timing import Timing
@@ -40,6 +40,7 @@ from tests.builders import at, binding, cluster, divided, targets, work
 
 FLEET: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"))
 M1_AND_M2 = divided({"m1": 1, "m2": 1})
+STORM_TO_M2 = Storm(at=100, lasts=300, who="controllers", whom="m2", rate=0.7, mishaps=("lost",))
 
 
 class Notebook:
@@ -83,13 +84,19 @@ def _key(obj: Any) -> str:
     return f"{prefix.get(kind, '/work.karmada.io/works/')}{obj.metadata.namespace}/{obj.metadata.name}"
 
 
-def copy_of(ready: int, annotations: Mapping[str, str] | None = None) -> Manifest:
-    identity = {"work.karmada.io/name": "nginx", "work.karmada.io/namespace": execution_space("m2")}
+def copy_of(ready: int, annotations: Mapping[str, str] | None = None, member: str = "m2") -> Manifest:
+    identity = {"work.karmada.io/name": "nginx", "work.karmada.io/namespace": execution_space(member)}
     return {
         "metadata": {"name": "nginx", "annotations": {**identity, **(annotations or {})}},
         "spec": {"replicas": ready},
         "status": {"readyReplicas": ready},
     }
+
+
+def of_nginx(placed: Work, generation: int = 1) -> Work:
+    owner = {"resourcebinding.karmada.io/name": "nginx-deployment", "resourcebinding.karmada.io/namespace": "default"}
+    metadata = msgspec.structs.replace(placed.metadata, annotations=owner, generation=generation)
+    return msgspec.structs.replace(placed, metadata=metadata)
 
 
 def saying(placed: ResourceBinding, **ready: int) -> ResourceBinding:
@@ -198,19 +205,34 @@ def test_s1_a_copy_is_known_to_be_well_when_what_its_work_asks_for_now_can_have_
     rendered_at: float, found: set[str]
 ) -> None:
     """In a storm that lets hardly any request through (seed 410)."""
-    notebook = Notebook(Storm(at=100, lasts=300, who="controllers", whom="m2", rate=0.7, mishaps=("lost",)))
+    notebook = Notebook(STORM_TO_M2)
+    take_the_eviction_from_m1_back(notebook, rendered_at)
+    assert notebook.found == found
+
+
+@pytest.mark.parametrize(("copies_of_m1", "found"), [(0, {"S1"}), (1, set[str]())])
+def test_s1_an_eviction_is_taken_back_at_the_cost_of_ready_copies_only_where_as_many_are_ready_there(
+    copies_of_m1: int, found: set[str]
+) -> None:
+    """The cluster came back with its copy unharmed (seed 1566)."""
+    notebook = Notebook(STORM_TO_M2)
+    if copies_of_m1:
+        notebook.write(0, of_nginx(work("m1", 1)))
+        notebook.write(0, copy_of(copies_of_m1, member="m1"), "m1")
+    take_the_eviction_from_m1_back(notebook, rendered_at=1.0)
+    assert notebook.found == found
+
+
+def take_the_eviction_from_m1_back(notebook: Notebook, rendered_at: float) -> None:
+    """m2 was asked for both replicas at `rendered_at`, has had them ready, and is to keep one of them."""
     notebook.write(0, tainted("m1"))
     notebook.write(0, copy_of(2), "m2")
-    owner = {"resourcebinding.karmada.io/name": "nginx-deployment", "resourcebinding.karmada.io/namespace": "default"}
-    metadata = msgspec.structs.replace(work("m2", 2).metadata, annotations=owner)
     for seconds, generation in ((0.0, 1), (rendered_at, 2)):
-        metadata = msgspec.structs.replace(metadata, generation=generation)
-        notebook.write(seconds, msgspec.structs.replace(work("m2", 2), metadata=metadata))
+        notebook.write(seconds, of_nginx(work("m2", 2), generation))
     placed = binding(M1_AND_M2, 2, targets(m1=1, m2=1))
     notebook.write(300, leaving(placed, "m1", 200, m2=2))
     notebook.write(300, cluster("m1"))
     notebook.write(300, placed)
-    assert notebook.found == found
 
 
 @pytest.mark.parametrize(
