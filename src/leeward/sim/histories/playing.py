@@ -8,7 +8,6 @@ A run ends at the first violation. It is a function of its history: the same one
 
 import asyncio
 import gc
-import logging
 import random
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Sequence
@@ -34,6 +33,7 @@ from leeward.sim.histories.checkers import (
 from leeward.sim.histories.convergence import forsakes, unsettled
 from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.handling import unhandled
+from leeward.sim.histories.hearing import hearing
 from leeward.sim.histories.model import (
     Fault,
     History,
@@ -103,26 +103,23 @@ def play(history: History) -> Run:
     The cyclic garbage collector rests meanwhile: it knows no seed.
     """
     player = Player(history)
-    level = logging.root.manager.disable
-    logging.disable(logging.WARNING)
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return run_virtual(player.play(), random.Random(f"ties {history.seed}"), MOST_TURNS)
+        with hearing(player.complain):
+            return run_virtual(player.play(), random.Random(f"ties {history.seed}"), MOST_TURNS)
     except (DeadlockError, EndlessError) as error:
         return player.broken_off(error)
     finally:
-        logging.disable(level)
         if collecting:
             gc.collect()
             gc.enable()
 
 
-class Player(logging.Handler):
-    """Also hears what the product logs as an error with a traceback: no history justifies a bug."""
+class Player:
+    """Lets things happen in a world, at their times, and asks the checkers about all that follows."""
 
     def __init__(self, history: History) -> None:
-        super().__init__(logging.ERROR)
         self._history = history
         self._run = Run(history)
         self._world = World(dict(history.members), TIMINGS[history.pace], history.seed, manager=_settings(history))
@@ -151,13 +148,10 @@ class Player(logging.Handler):
         self._witness()
         asyncio.get_running_loop().set_exception_handler(lambda _, __: None)
         async with self._world:
-            logging.getLogger("leeward").addHandler(self)
             try:
                 await self._play_all()
             except TimeoutError as error:
                 self._found([Violation("L1", journal.now(), f"the world does not begin: {error}")])
-            finally:
-                logging.getLogger("leeward").removeHandler(self)
         self._run.trace_hash, self._run.writes = journal.trace_hash, journal.count
         return self._run
 
@@ -168,11 +162,9 @@ class Player(logging.Handler):
         self._run.trace_hash, self._run.writes = journal.trace_hash, journal.count
         return self._run
 
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info and record.exc_info[1] is not None:
-            error = record.exc_info[1]
-            message = f"{record.getMessage()}: {type(error).__name__}: {error}"
-            self._found([Violation("BUG", self._world.seconds, message)])
+    def complain(self, bug: str) -> None:
+        """The product itself says that something went wrong that must not."""
+        self._found([Violation("BUG", self._world.seconds, bug)])
 
     async def _play_all(self) -> None:
         world, history = self._world, self._history
@@ -181,14 +173,13 @@ class Player(logging.Handler):
             faults = Faults(world, history.seed, self._rare, self._past, self._begins)
             users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))  # type: ignore[arg-type]
             self._scene.touched = users.touched
-            wishes = [self._users(users, supervisor)]
-            wishes = [supervisor.start(wish, "users") for wish in wishes]
+            wishes = supervisor.start(self._users(users, supervisor), "users")
             for step in history.steps:
                 if isinstance(step, Fault):
                     supervisor.start(self._strike(step, faults), f"{step}")
             await self._unless_stopped(self._until(history.ends_at + MARGIN_SECONDS))
             await faults.heal()
-            await self._unless_stopped(asyncio.wait(wishes, timeout=USERS_SECONDS))
+            await self._unless_stopped(asyncio.wait([wishes], timeout=USERS_SECONDS))
             await self._unless_stopped(self._converge())
             self._run.seconds = world.seconds
             self._run.outcome, self._run.places = _outcome(self._truth), places(self._truth)

@@ -1,0 +1,38 @@
+"""Hears what the product logs while a history is played; keeps it from the terminal, and never changes what happens.
+
+What it logs as an error with a traceback is a bug: no history justifies one.
+"""
+
+import logging
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+PRODUCT = "leeward"
+"""The logger of the product."""
+
+
+@contextmanager
+def hearing(found: Callable[[str], None]) -> Generator[None]:
+    """Tells `found` of each bug, in one line, as long as this lasts. What is less than an error is not even made."""
+    logger, ear = logging.getLogger(PRODUCT), _Ear(found)
+    disabled, propagated = logging.root.manager.disable, logger.propagate
+    logging.disable(logging.WARNING)
+    logger.addHandler(ear)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.propagate = propagated
+        logger.removeHandler(ear)
+        logging.disable(disabled)
+
+
+class _Ear(logging.Handler):
+    def __init__(self, found: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._found = found
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            self._found(f"{record.getMessage()}: {type(error).__name__}: {error}")
