@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.custom.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
-from leeward.apiserver.custom.rules import Unwritable, compile_program
+from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Unwritable, compile_program, nesting_of
 from tests.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget, widgets
 
 

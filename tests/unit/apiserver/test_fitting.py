@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from leeward.apiserver.cel import Unwritable, compile_program
 from leeward.apiserver.custom.node import compile_schema
-from leeward.apiserver.custom.rules import Unwritable, check_rules, compile_program
+from leeward.apiserver.custom.rules import check_rules
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.structures import structure_of_kind
 from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields

@@ -7,7 +7,7 @@ from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.authorization.attributes import Attributes
 from leeward.apiserver.authorization.port import Authorizer
 from leeward.apiserver.authorization.rbac import SERVICE_ACCOUNT_PREFIX
-from leeward.apiserver.custom.cel_authorizer import Ask, authorizer_of
+from leeward.apiserver.cel.authorizer import Ask, authorizer_of
 from leeward.apiserver.handler import User
 
 

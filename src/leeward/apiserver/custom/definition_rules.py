@@ -5,10 +5,10 @@ from typing import Any
 
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
+from leeward.apiserver.cel import Unwritable, compile_program
 from leeward.apiserver.custom.definitions import first_status
 from leeward.apiserver.custom.jsonpath import compile_path
 from leeward.apiserver.custom.patterns import compile_pattern
-from leeward.apiserver.custom.rules import Unwritable, compile_program
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain
 from leeward.apiserver.values import entries, section
 

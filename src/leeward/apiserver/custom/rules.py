@@ -7,29 +7,15 @@ or with the same keys.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from leeward.api.status import Problem
-from leeward.apiserver.custom.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
+from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Program, compile_program, nesting_of
 from leeward.apiserver.custom.node import Node
 from leeward.apiserver.values import entries, texts
 
 ABSENT: Any = object()
-REMEMBERED_PROGRAMS = 4_096
 _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
-
-
-class Unwritable(Exception):
-    """A rule that cannot be compiled; the message says where it is wrong."""
-
-
-class Program(Protocol):
-    """A compiled expression."""
-
-    def evaluate(self, variables: Mapping[str, Any]) -> Any:
-        """Raises: ValueError when there is no result."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +132,3 @@ def _compile_rule(rule: Mapping[str, Any]) -> Rule:
         about_change=bool(re.search(r"\boldSelf\b", text)) and not rule.get("optionalOldSelf"),
         nesting=max(nesting_of(text), nesting_of(expression)),
     )
-
-
-@lru_cache(REMEMBERED_PROGRAMS)
-def compile_program(text: str, variables: tuple[str, ...] = ("self", "oldSelf")) -> Program:
-    """Raises: Unwritable."""
-    from leeward.apiserver.custom.cel import compile_cel
-
-    return compile_cel(text, variables)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from leeward.api.meta import Manifest
 from leeward.api.rules.node import Node, Problems
 from leeward.api.status import Problem
-from leeward.apiserver.custom.rules import Unwritable, compile_program
+from leeward.apiserver.cel import Unwritable, compile_program
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain, qualified_name
 from leeward.apiserver.values import entries, grown, section
 

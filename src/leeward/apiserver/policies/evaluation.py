@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leeward.apiserver.custom.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
-from leeward.apiserver.custom.rules import compile_program
+from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, nesting_of
 from leeward.apiserver.kinds.admission_policies import VARIABLES
 from leeward.apiserver.policies.configuration import PolicySpec, Validation
 

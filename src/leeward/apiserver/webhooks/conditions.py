@@ -9,8 +9,7 @@ webhook's failure would.
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.apiserver.custom.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
-from leeward.apiserver.custom.rules import compile_program
+from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, nesting_of
 from leeward.apiserver.kinds.webhook_configurations import CONDITION_VARIABLES
 from leeward.apiserver.webhooks.calling import Uncallable
 from leeward.apiserver.webhooks.configuration import Webhook

@@ -20,7 +20,7 @@ from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.authorization.asked import authorizer_about, deciding
 from leeward.apiserver.authorization.port import Authorizer
 from leeward.apiserver.catalog import Catalog
-from leeward.apiserver.custom.cel_authorizer import authorizing
+from leeward.apiserver.cel.authorizer import authorizing
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.remarks import annotate, warn
 from leeward.apiserver.store import Store

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from leeward.apiserver.custom.cel_function import Function
+from leeward.apiserver.cel.function import Function
 
 _MACRO = re.compile(r"\.transformMap(Entry)?\s*\(")
 _LITERAL = re.compile(r"""("([^"\\\n]|\\.)*"|'([^'\\\n]|\\.)*')""")

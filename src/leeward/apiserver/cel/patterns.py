@@ -6,7 +6,7 @@ asks for the whole match: so no group catches anything. Matches of no letters ar
 
 from collections.abc import Callable, Sequence
 
-from leeward.apiserver.custom.cel_function import Function
+from leeward.apiserver.cel.function import Function
 
 Extract = Callable[[str, str], Sequence[str]]
 """From a text and an expression to all matches. Raises: ValueError for what is no expression."""

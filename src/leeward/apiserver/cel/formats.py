@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from leeward.api.meta import parse_time
-from leeward.apiserver.custom.cel_function import Function, Typed, holds
-from leeward.apiserver.custom.cel_network import read_url
+from leeward.apiserver.cel.function import Function, Typed, holds
+from leeward.apiserver.cel.network import read_url
 from leeward.apiserver.kinds import names
 
 

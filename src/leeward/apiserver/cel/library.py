@@ -1,4 +1,4 @@
-"""The CEL library behind `rules.Program`: the only module that knows it. It is loaded with the first rule.
+"""The CEL library behind `Program`: the only module that knows it. It is loaded with the first expression.
 
 The library counts the steps of comprehensions and gives up beyond `MAX_STEPS`; its regular expressions take linear
 time. What a rule may cost all in all is `budget.py`'s business.
@@ -12,12 +12,12 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 
-from leeward.apiserver.custom.budget import MAX_STEPS
-from leeward.apiserver.custom.cel_function import Function
-from leeward.apiserver.custom.cel_functions import FUNCTIONS
-from leeward.apiserver.custom.cel_macros import MACRO_FUNCTIONS, without_map_macros
-from leeward.apiserver.custom.cel_patterns import pattern_functions
-from leeward.apiserver.custom.rules import Program, Unwritable
+from leeward.apiserver.cel.budget import MAX_STEPS
+from leeward.apiserver.cel.function import Function
+from leeward.apiserver.cel.functions import FUNCTIONS
+from leeward.apiserver.cel.macros import MACRO_FUNCTIONS, without_map_macros
+from leeward.apiserver.cel.patterns import pattern_functions
+from leeward.apiserver.cel.program import Program, Unwritable
 
 _TYPES: Mapping[str, Any] = {
     "bool": cel.Type.BOOL,

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from leeward.apiserver.custom.cel_function import Function
+from leeward.apiserver.cel.function import Function
 
 MAX_CHECKS = 100
 """In one evaluation."""
