@@ -15,7 +15,9 @@ from leeward.client.connection import transport_of
 from leeward.client.kubeconfig import load
 from leeward.loop.randomness import Randomness
 
-START_SECONDS = 60.0
+START_SECONDS = 180.0
+TOLD = 6_000
+"""How much of a server's log is shown when it does not start, in characters."""
 
 
 class Server:
@@ -36,14 +38,27 @@ class Server:
         """Returns when everything is served."""
         ready = self.layout.ready_file(CONTROL_PLANE)
         ready.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "leeward.cli", "run", CONTROL_PLANE, "--data-dir", str(self.layout.root)]
+        command = ["-X", "faulthandler", "-m", "leeward.cli", "run", CONTROL_PLANE]
         log = self.layout.root / "server.log"
         with log.open("ab") as output:
-            self._process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=output, stderr=output)
-        async with asyncio.timeout(START_SECONDS):
-            while not ready.exists():
-                assert self._process.returncode is None, log.read_text()[-2000:]
-                await asyncio.sleep(0.02)
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *command,
+                "--data-dir",
+                str(self.layout.root),
+                stdin=DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                while not ready.exists():
+                    assert self._process.returncode is None, log.read_text()[-TOLD:]
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            self._process.send_signal(signal.SIGABRT)
+            await self._process.wait()
+            raise AssertionError(f"not served after {START_SECONDS:g} s: {log.read_text()[-TOLD:]}") from None
 
     async def kill(self) -> None:
         """kill -9, at whatever instruction it is."""
