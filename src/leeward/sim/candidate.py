@@ -8,21 +8,16 @@ Leases are renewed beside that, unfenced, as in production (`app/component.py`).
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
 
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Client, Request, Response, Transport
 from leeward.loop.supervisor import Supervisor
 from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, NotLeading
 from leeward.sim.network import LinkedTransport
-
-if TYPE_CHECKING:
-    from leeward.sim.world import World
+from leeward.sim.world import CONTROLLERS, World
 
 LEASE = "karmada-controller-manager"
 """The name of the lease, in `karmada-system`."""
-CONTROLLERS = "controllers"
-"""The party's name in `World.link`."""
 
 Begun = Callable[[str, Request], None]
 """Is called with the name of a replica, and the write that it begins."""
@@ -31,7 +26,7 @@ Begun = Callable[[str, Request], None]
 class Candidate:
     """One replica. `refused` counts the writes that it wanted to begin when its lease had ended."""
 
-    def __init__(self, world: "World", name: str, begun: Begun) -> None:
+    def __init__(self, world: World, name: str, begun: Begun) -> None:
         self.name = name
         self.refused = 0
         self.life = world.begin_life(name)

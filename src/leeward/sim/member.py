@@ -1,6 +1,6 @@
 """A member cluster of a world, with its agent in Pull mode, and the ways in which it can die and come back."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from leeward.agent.agent import Agent
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
@@ -17,11 +17,9 @@ from leeward.members import Workloads, WorkloadSettings
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Member, Server
 from leeward.sim.clocks import SkewedClock
+from leeward.sim.ground import Ground
 from leeward.sim.journal import JournaledMedium
 from leeward.sim.network import Link, LinkedTransport, Place
-
-if TYPE_CHECKING:
-    from leeward.sim.world import World
 
 Mode = Literal["Push", "Pull"]
 
@@ -34,18 +32,18 @@ def agent_of(member: str) -> str:
 class SimulatedMember:
     """Its API server and its workloads are one process, its agent is another."""
 
-    def __init__(self, world: "World", name: str, mode: Mode) -> None:
+    def __init__(self, ground: Ground, name: str, mode: Mode) -> None:
         self.name = name
         self.mode: Mode = mode
         self.nodes = WorkloadSettings().nodes
         self.place = Place()
         self.agent_link = Link()
         self.client = Client(LinkedTransport(self.place, ADMIN))
-        self.medium = JournaledMedium(name, world.journal)
-        self.agent_clock = SkewedClock(world.clock)
+        self.medium = JournaledMedium(name, ground.journal)
+        self.agent_clock = SkewedClock(ground.clock)
         self.life = Life(name)
         self.agent_life = Life(agent_of(name))
-        self._world = world
+        self._ground = ground
         self._server: ApiServer | None = None
         self._processes: Supervisor | None = None
         self._agent: Supervisor | None = None
@@ -87,24 +85,24 @@ class SimulatedMember:
         self.place.link.latency_seconds = seconds
 
     async def start_apiserver(self) -> None:
-        self.life = self._world.begin_life(self.name)
-        await self._world.within(self.life, self._start_apiserver())
+        self.life = self._ground.begin_life(self.name)
+        await self._ground.within(self.life, self._start_apiserver())
 
     async def _start_apiserver(self) -> None:
-        world = self._world
+        ground = self._ground
         self._processes = Supervisor(self.name)
         store = await Store.open(self.medium, self._processes)
-        self._server = await ApiServer.start(store, world.clock, world.randomness, self._processes)
+        self._server = await ApiServer.start(store, ground.clock, ground.randomness, self._processes)
         self.place.put(self._server, self.life)
-        server = Server.of(Client(LinkedTransport(self.place, ADMIN)), world.randomness, self._processes)
-        settings = WorkloadSettings(nodes=self.nodes, pod_startup_seconds=world.timing.pod_startup_seconds)
-        workloads = Workloads(server, world.clock, world.randomness, Metrics(), self._processes, settings)
+        server = Server.of(Client(LinkedTransport(self.place, ADMIN)), ground.randomness, self._processes)
+        settings = WorkloadSettings(nodes=self.nodes, pod_startup_seconds=ground.timing.pod_startup_seconds)
+        workloads = Workloads(server, ground.clock, ground.randomness, Metrics(), self._processes, settings)
         await workloads.start()
 
     async def stop_apiserver(self) -> None:
         self.place.take_away()
         if self._processes is not None:
-            await self._world.ended(self.life, self._processes.close())
+            await self._ground.ended(self.life, self._processes.close())
             self._processes = None
 
     def crash_apiserver(self) -> None:
@@ -114,24 +112,24 @@ class SimulatedMember:
         self._processes = None
 
     def start_agent(self) -> None:
-        self.agent_life = self._world.begin_life(agent_of(self.name))
+        self.agent_life = self._ground.begin_life(agent_of(self.name))
         self.agent_life.context().run(self._start_agent)
 
     def _start_agent(self) -> None:
-        world = self._world
+        ground = self._ground
         self._agent = Supervisor(f"agent of {self.name}")
         user = User(AGENT_USER_PREFIX + self.name, (AGENT_GROUP, "system:authenticated"))
         party = agent_of(self.name)
-        home = LinkedTransport(world.place, user, self.agent_link, world.link(party, world.NAME))
-        there = LinkedTransport(self.place, ADMIN, self.agent_link, world.link(party, self.name))
+        home = LinkedTransport(ground.place, user, self.agent_link, ground.link(party, ground.NAME))
+        there = LinkedTransport(self.place, ADMIN, self.agent_link, ground.link(party, self.name))
         member_client = Client(there, party)
-        plane = world.plane(Client(home, party), self._agent, self.agent_clock)
-        member = Member(self.name, Server.of(member_client, world.randomness, self._agent), self._agent)
-        self._agent.start(Agent(plane, member, MemberSide(world.timing)).start(), "agent")
+        plane = ground.plane(Client(home, party), self._agent, self.agent_clock)
+        member = Member(self.name, Server.of(member_client, ground.randomness, self._agent), self._agent)
+        self._agent.start(Agent(plane, member, MemberSide(ground.timing)).start(), "agent")
 
     async def stop_agent(self) -> None:
         if self._agent is not None:
-            await self._world.ended(self.agent_life, self._agent.close())
+            await self._ground.ended(self.agent_life, self._agent.close())
             self._agent = None
 
     def crash_agent(self) -> None:

@@ -8,11 +8,10 @@ The same components as in production run; only clock, links and the store's medi
 """
 
 import asyncio
-import random
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Self
 
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.core import Secret
@@ -26,23 +25,20 @@ from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.store import HISTORY_REVISIONS
 from leeward.client import Client, Transport
-from leeward.loop.clock import Clock, VirtualClock
+from leeward.loop.clock import Clock
 from leeward.loop.lives import Life
-from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.informers import Informers
-from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Server
 from leeward.sim.clocks import SkewedClock
-from leeward.sim.journal import Journal, JournaledMedium
+from leeward.sim.ground import Ground
+from leeward.sim.journal import JournaledMedium
 from leeward.sim.member import Mode, SimulatedMember
-from leeward.sim.network import Link, LinkedTransport, Place
+from leeward.sim.network import Link, LinkedTransport
 
 __all__ = ["ADMIN", "Mode", "SimulatedMember", "World"]
 
@@ -50,11 +46,9 @@ UNTIL_SECONDS = 3_600.0
 CONTROLLERS = "controllers"
 
 
-class World:
+class World(Ground):
     """`link(who, whom)` is the way between two parties: the control plane's API server (`NAME`), `CONTROLLERS`, the
     members by name and their agents (`agent_of`). `manager` are the control plane's settings beside its timing."""
-
-    NAME: ClassVar[str] = "control-plane"
 
     def __init__(
         self,
@@ -64,23 +58,15 @@ class World:
         clock: Clock | None = None,
         manager: ManagerSettings | None = None,
     ) -> None:
-        self.clock = clock or VirtualClock()
-        self.randomness = Randomness(seed)
-        self.draw = random.Random(f"world {seed}")
-        self.timing = timing
+        super().__init__(timing, seed, clock)
         self._settings = replace(manager or ManagerSettings(), timing=timing)
-        self.journal = Journal(self.clock.monotonic)
-        self.place = Place()
         self.client = Client(LinkedTransport(self.place, ADMIN))
-        self.metrics = Metrics()
         self.controllers_clock = SkewedClock(self.clock)
         self.medium = JournaledMedium(self.NAME, self.journal)
         self.history_revisions = HISTORY_REVISIONS
         self.store: Store | None = None
         self.life = Life(self.NAME)
         self.controllers_life = Life(CONTROLLERS)
-        self._links: dict[tuple[str, str], Link] = {}
-        self._lives: list[Life] = []
         self._members = {name: SimulatedMember(self, name, mode) for name, mode in members.items()}
         self._serving: Supervisor | None = None
         self._manager: ControllerManager | None = None
@@ -106,9 +92,7 @@ class World:
                 await member.stop()
             await self.stop_apiserver()
         finally:
-            for life in self._lives:
-                if life.ended:
-                    await life.bury()
+            await self.bury_the_dead()
 
     def member(self, name: str) -> SimulatedMember:
         return self._members[name]
@@ -117,42 +101,9 @@ class World:
     def members(self) -> Mapping[str, SimulatedMember]:
         return self._members
 
-    def link(self, who: str, whom: str) -> Link:
-        return self._links.setdefault((who, whom), Link())
-
     def all_links(self) -> list[Link]:
         own = [link for member in self._members.values() for link in (member.place.link, member.agent_link)]
-        return [self.place.link, *own, *self._links.values()]
-
-    def begin_life(self, name: str) -> Life:
-        life = Life(name)
-        self._lives.append(life)
-        return life
-
-    async def within(self, life: Life, work: Coroutine[Any, Any, None]) -> None:
-        """Does a piece of work as part of a life. Raises: ChildProcessError when the life ends before it is done."""
-        task = asyncio.get_running_loop().create_task(work, context=life.context())
-        while not task.done():
-            if life.ended:
-                raise ChildProcessError(f"{life.name} was killed while it started")
-            await asyncio.wait([task], timeout=1.0)
-        await task
-
-    async def ended(self, life: Life, ending: Coroutine[Any, Any, None]) -> None:
-        """Waits until a party has ended in order; one that is killed meanwhile has ended, too."""
-        task = asyncio.get_running_loop().create_task(ending)
-        while not task.done() and not life.ended:
-            await asyncio.wait([task], timeout=1.0)
-        task.cancel()
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.result()
-
-    def plane(self, client: Client, supervisor: Supervisor, clock: Clock | None = None) -> ControlPlane:
-        clock = clock or self.clock
-        server = Server.of(client, self.randomness, supervisor)
-        events = EventRecorder(client, clock, self.randomness)
-        return ControlPlane(server, clock, self.randomness, self.metrics, events, supervisor)
+        return [*super().all_links(), *own]
 
     async def start_control_plane(self) -> None:
         await self.start_apiserver()
@@ -255,11 +206,6 @@ class World:
                 self._changed.clear()
                 await self._changed.wait()
         return self.clock.monotonic() - started
-
-    @property
-    def seconds(self) -> float:
-        """Since the world began."""
-        return self.clock.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

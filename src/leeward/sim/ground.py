@@ -1,0 +1,86 @@
+"""The ground that a world stands on: its clock, its chance, its journal, and the links and lives of all parties.
+
+It starts nobody, and knows of nobody but the control plane's place, which all turn to.
+"""
+
+import asyncio
+import random
+from collections.abc import Coroutine
+from typing import Any, ClassVar
+
+from leeward.client import Client
+from leeward.loop.clock import Clock, VirtualClock
+from leeward.loop.lives import Life
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+from leeward.manager.timing import Timing
+from leeward.runtime.events import EventRecorder
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import ControlPlane, Server
+from leeward.sim.journal import Journal
+from leeward.sim.network import Link, Place
+
+
+class Ground:
+    """`place` is where the control plane's API server is reached, `NAME` the party's name in `link`."""
+
+    NAME: ClassVar[str] = "control-plane"
+
+    def __init__(self, timing: Timing, seed: int, clock: Clock | None) -> None:
+        self.clock = clock or VirtualClock()
+        self.randomness = Randomness(seed)
+        self.draw = random.Random(f"world {seed}")
+        self.timing = timing
+        self.journal = Journal(self.clock.monotonic)
+        self.place = Place()
+        self.metrics = Metrics()
+        self._links: dict[tuple[str, str], Link] = {}
+        self._lives: list[Life] = []
+
+    @property
+    def seconds(self) -> float:
+        """Since the world began."""
+        return self.clock.monotonic()
+
+    def link(self, who: str, whom: str) -> Link:
+        """The way between two parties."""
+        return self._links.setdefault((who, whom), Link())
+
+    def all_links(self) -> list[Link]:
+        return [self.place.link, *self._links.values()]
+
+    def begin_life(self, name: str) -> Life:
+        life = Life(name)
+        self._lives.append(life)
+        return life
+
+    async def within(self, life: Life, work: Coroutine[Any, Any, None]) -> None:
+        """Does a piece of work as part of a life. Raises: ChildProcessError when the life ends before it is done."""
+        task = asyncio.get_running_loop().create_task(work, context=life.context())
+        while not task.done():
+            if life.ended:
+                raise ChildProcessError(f"{life.name} was killed while it started")
+            await asyncio.wait([task], timeout=1.0)
+        await task
+
+    async def ended(self, life: Life, ending: Coroutine[Any, Any, None]) -> None:
+        """Waits until a party has ended in order; one that is killed meanwhile has ended, too."""
+        task = asyncio.get_running_loop().create_task(ending)
+        while not task.done() and not life.ended:
+            await asyncio.wait([task], timeout=1.0)
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
+
+    def plane(self, client: Client, supervisor: Supervisor, clock: Clock | None = None) -> ControlPlane:
+        clock = clock or self.clock
+        server = Server.of(client, self.randomness, supervisor)
+        events = EventRecorder(client, clock, self.randomness)
+        return ControlPlane(server, clock, self.randomness, self.metrics, events, supervisor)
+
+    async def bury_the_dead(self) -> None:
+        """For the end of a world: what lies still since its life ended, ends as cancelled tasks do."""
+        for life in self._lives:
+            if life.ended:
+                await life.bury()
