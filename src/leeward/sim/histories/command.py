@@ -25,6 +25,8 @@ from leeward.sim.histories.telling import tell
 
 STORIES = 3
 """So many failures of a campaign are cut down and told."""
+PROGRESS = 100
+"""After so many histories of a campaign it is said how far it is."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,6 +69,8 @@ def _campaign(seeds: range, processes: int, stories: Path) -> int:
         campaign.add(report)
         for problem in report.problems:
             print(f"seed {report.seed}: {problem}", flush=True)
+        if campaign.played % PROGRESS == 0 and campaign.played < len(seeds):
+            print(f"{campaign.played} of {len(seeds)} played, {len(campaign.failed)} failed", flush=True)
     print(_summary(campaign, time.monotonic() - began))
     for report in sorted(campaign.failed, key=lambda report: report.seed)[:STORIES]:
         run = play(draw_history(report.seed))
