@@ -12,7 +12,7 @@ import logging
 import os
 import ssl
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -56,18 +56,18 @@ class Webhook:
         self._loaded: Mapping[str, bytes] = {}
 
     async def run(self) -> None:
-        """Serves until cancelled. Raises: OSError when the port is taken."""
-        while not self._loaded:
-            await self._refresh()
-            if not self._loaded:
-                await asyncio.sleep(RETRY.total_seconds())
+        """Serves until cancelled. The kube-apiserver is pointed to us when we serve, and not before.
+
+        Raises: OSError when the port is taken.
+        """
         answers = {"/mutate": self._mutate, "/validate": judge}
         server = WebhookServer(answers, self._context, self._settings.host, self._settings.port)
         try:
+            await self._tend(self._load)
             await server.start()
             while True:
+                await self._tend(self._refresh)
                 await asyncio.sleep(self._rest_seconds())
-                await self._refresh()
         finally:
             await server.stop()
             await self._client.close()
@@ -84,16 +84,26 @@ class Webhook:
             ),
         )
 
+    async def _tend(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Returns when it is done. A failure leaves what is in use, and is tried again."""
+        while True:
+            try:
+                return await task()
+            except WorldError as error:
+                log.warning("the certificate of the webhook cannot be looked after: %s", error)
+                await asyncio.sleep(RETRY.total_seconds())
+
     async def _refresh(self) -> None:
-        """A failure leaves what is in use, and is tried again."""
-        try:
-            data = await self._certificate()
-            if data != self._loaded:
-                load_pair(self._context, data[CERTIFICATE], data[KEY])
-                self._loaded = data
-            await self._configure(data[CA])
-        except WorldError as error:
-            log.warning("the certificate of the webhook cannot be looked after: %s", error)
+        """Raises: WorldError."""
+        await self._load()
+        await self._configure(self._loaded[CA])
+
+    async def _load(self) -> None:
+        """Raises: WorldError."""
+        data = await self._certificate()
+        if data != self._loaded:
+            load_pair(self._context, data[CERTIFICATE], data[KEY])
+            self._loaded = data
 
     def _rest_seconds(self) -> float:
         until = renew_at(self._loaded) - self._clock.now()

@@ -1,0 +1,48 @@
+"""Ports of servers that listen later, or come back to them: nobody else may be given one meanwhile.
+
+A connection gets the port of its own end from the kernel's range. A port out of that range could be taken, while its
+server is down, by any connection of this machine; even by one to that very port, which is then connected to itself.
+"""
+
+import random
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+RANGE_OF_CONNECTIONS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+LINUX_DEFAULT = (32768, 60999)
+LOWEST, HIGHEST = 12000, 65535
+
+
+def free_port() -> int:
+    """Another one each time. Raises: AssertionError when there is none."""
+    port = next((port for port in _untried if _is_free(port)), None)
+    assert port is not None, f"no port from {LOWEST} to {HIGHEST} is free for a server"
+    return port
+
+
+def _in_any_order() -> Iterator[int]:
+    """All that connections are not given, so that two suites on one machine hardly ever want the same."""
+    first, last = _range_of_connections()
+    ports = [port for port in range(LOWEST, HIGHEST + 1) if not first <= port <= last] or range(LOWEST, HIGHEST + 1)
+    return iter(random.sample(ports, len(ports)))
+
+
+def _range_of_connections() -> tuple[int, int]:
+    try:
+        first, last = map(int, RANGE_OF_CONNECTIONS.read_text().split())
+    except FileNotFoundError:
+        return LINUX_DEFAULT
+    return first, last
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as listener:
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+_untried = _in_any_order()
