@@ -1,10 +1,13 @@
 """Installs into a control plane, and takes the installation out again. Both can be repeated, and go on where they were.
 
 Namespaces and definitions first; then it waits until every definition is served; then the rights. The webhook writes
-its own configurations when it starts (`leeward.webhook.serving`).
+its own configurations when it starts (`leeward.webhook.serving`). What is taken out is waited for, too: a definition
+that is going would take along what is installed over it.
 """
 
 import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from leeward.api.meta import Manifest
@@ -22,7 +25,7 @@ from leeward.app.local.errors import FleetError
 from leeward.client import Client, NotFound
 from leeward.webhook import configurations as webhook
 
-ESTABLISHED_SECONDS, POLL_SECONDS = 60.0, 0.2
+WAIT_SECONDS, POLL_SECONDS = 60.0, 0.2
 
 
 async def install(client: Client) -> None:
@@ -33,13 +36,18 @@ async def install(client: Client) -> None:
     wanted = definitions()
     for manifest in wanted:
         await client.apply(DEFINITIONS, manifest, field_manager=FIELD_MANAGER)
-    await _wait_established(client, [manifest["metadata"]["name"] for manifest in wanted])
+    waiting = await _wait_definitions(client, wanted, _is_established)
+    if waiting:
+        raise FleetError(f"not served after {WAIT_SECONDS:g} s: {', '.join(waiting)}")
     for resource, namespace, manifest in rights():
         await client.apply(resource, manifest, namespace, field_manager=FIELD_MANAGER)
 
 
 async def uninstall(client: Client) -> None:
-    """Takes out everything, Karmada's objects too. Raises: WorldError; FleetError while clusters are joined."""
+    """Takes out everything, Karmada's objects too, and returns when no definition of theirs is left.
+
+    Raises: WorldError; FleetError while clusters are joined, or when a definition does not go in time.
+    """
     joined = await _joined(client)
     if joined:
         raise FleetError(
@@ -50,28 +58,39 @@ async def uninstall(client: Client) -> None:
         await _delete(client, resource, webhook.NAME)
     for kind in CUSTOM_KINDS:
         await _release(client, kind.resource)
-    for manifest in definitions():
+    unwanted = definitions()
+    for manifest in unwanted:
         await _delete(client, DEFINITIONS, manifest["metadata"]["name"])
     for resource, namespace, manifest in reversed(rights()):
         await _delete(client, resource, manifest["metadata"]["name"], namespace)
     for name in (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE):
         await _delete(client, NAMESPACES, name)
+    waiting = await _wait_definitions(client, unwanted, lambda present: present is None)
+    if waiting:
+        raise FleetError(
+            f"not gone after {WAIT_SECONDS:g} s: {', '.join(waiting)}; "
+            "objects with finalizers of others hold them: see their conditions, and run `leeward deinit` again"
+        )
 
 
-async def _wait_established(client: Client, names: list[str]) -> None:
-    waiting = set(names)
-    try:
-        async with asyncio.timeout(ESTABLISHED_SECONDS):
+async def _wait_definitions(
+    client: Client, definitions: Iterable[Manifest], is_done: Callable[[Manifest | None], bool]
+) -> list[str]:
+    """Until all are done, as they are in the control plane (None: not there). Gives those that are not in time."""
+    waiting = {definition["metadata"]["name"] for definition in definitions}
+    with suppress(TimeoutError):
+        async with asyncio.timeout(WAIT_SECONDS):
             while waiting:
-                page = await client.list(DEFINITIONS)
-                waiting -= {item["metadata"]["name"] for item in page.items if _is_established(item)}
+                present = {item["metadata"]["name"]: item for item in (await client.list(DEFINITIONS)).items}
+                waiting = {name for name in waiting if not is_done(present.get(name))}
                 if waiting:
                     await asyncio.sleep(POLL_SECONDS)
-    except TimeoutError:
-        raise FleetError(f"not served after {ESTABLISHED_SECONDS:g} s: {', '.join(sorted(waiting))}") from None
+    return sorted(waiting)
 
 
-def _is_established(definition: Manifest) -> bool:
+def _is_established(definition: Manifest | None) -> bool:
+    if definition is None or "deletionTimestamp" in definition["metadata"]:
+        return False
     conditions: list[Manifest] = definition.get("status", {}).get("conditions") or []
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
