@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-COMMAND_SECONDS = 60.0
+COMMAND_SECONDS = 240.0
+"""Longer than any command waits for something by itself."""
 POLL_SECONDS = 0.2
 CONTROL_PLANE = "karmada-apiserver"
 
@@ -19,15 +20,22 @@ needs_kubectl = pytest.mark.skipif(
 )
 
 
+class CommandFailed(AssertionError):
+    """A command did not end as expected. Who only wanted to look has not seen anything."""
+
+
 class Kubectl:
+    """Every fleet has a cache of discovery of its own: the next one has other servers at the same ports."""
+
     patience_seconds = 40.0
 
     def __init__(self, kubeconfig: Path) -> None:
         self.kubeconfig = kubeconfig
 
     def kubectl(self, *arguments: str, context: str = CONTROL_PLANE, stdin: str = "", fails: bool = False) -> str:
-        command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "--context", context, *arguments]
-        return run_command(command, fails, stdin)
+        cache = self.kubeconfig.with_name("kubectl-cache")
+        command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "--cache-dir", str(cache), "--context", context]
+        return run_command([*command, *arguments], fails, stdin)
 
     def get(self, *arguments: str, context: str = CONTROL_PLANE) -> dict[str, Any]:
         return json.loads(self.kubectl("get", *arguments, "-o", "json", context=context))
@@ -52,22 +60,45 @@ class Kubectl:
     def eventually(self, holds: Callable[[], bool], what: str, times: int = 1) -> None:
         """Looks again and again. Real processes take real time; the bound only ends a test that would hang.
 
+        A look that fails is no answer: what is asked for may not be there yet, or its server just starts again.
         `times` as patient as otherwise: for what is large.
         """
         seconds = self.patience_seconds * times
         deadline = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}\n{self.overview()}"
+        while (missing := _what_is_missing(holds)) is not None:
+            assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}\n{missing}\n{self.overview()}"
             time.sleep(POLL_SECONDS)
 
     def overview(self) -> str:
         """What a reader of a failed test wants to see first."""
-        return self.kubectl("get", "clusters,resourcebindings,works", "-A", "-o", "wide")
+        return told_of(lambda: self.kubectl("get", "clusters,resourcebindings,works", "-A", "-o", "wide"))
+
+
+def told_of(look: Callable[[], str]) -> str:
+    """What one sees, or why nothing."""
+    try:
+        return look()
+    except CommandFailed as failure:
+        return str(failure)
+
+
+def _what_is_missing(holds: Callable[[], bool]) -> str | None:
+    """None when it holds; else why one could not look, or nothing more than that it does not."""
+    try:
+        return None if holds() else ""
+    except CommandFailed as failure:
+        return str(failure)
 
 
 def run_command(command: list[str], fails: bool = False, stdin: str = "") -> str:
-    """What a command prints. Fails the test unless it ends as expected."""
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False)
-    output = done.stdout + done.stderr if fails else done.stdout
-    assert (done.returncode != 0) == fails, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
-    return output
+    """What a command prints. Raises: CommandFailed unless it ends as expected, and in time."""
+    told = " ".join(command)
+    try:
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise CommandFailed(f"{told}\nhas not ended within {COMMAND_SECONDS:g} s") from None
+    if (done.returncode != 0) != fails:
+        raise CommandFailed(f"{told}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr if fails else done.stdout

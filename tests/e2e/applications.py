@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.e2e.fleet import MEMBERS, Fleet
+from tests.kubectl import CONTROL_PLANE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BINDING = "nginx-deployment"
@@ -11,25 +12,31 @@ WORK = "nginx-687f7fb96f"
 
 def place_divided(fleet: Fleet, first: str, second: str) -> None:
     """Creates nginx, one replica on `first` and two on `second`, and waits until they run."""
-    manifest = (EXAMPLES / "divided.yaml").read_text().replace("member1", "\0").replace("member2", second)
-    fleet.kubectl("apply", "-f", "-", stdin=manifest.replace("\0", first))
+    apply_divided(fleet, first, second)
     wait_placed(fleet, {first: 1, second: 2})
 
 
-def wait_placed(fleet: Fleet, clusters: dict[str, int]) -> None:
-    """Until nginx is assigned to these clusters, runs there, and the template says so.
+def apply_divided(fleet: Fleet, first: str, second: str) -> str:
+    """What kubectl says to it."""
+    manifest = (EXAMPLES / "divided.yaml").read_text().replace("member1", "\0").replace("member2", second)
+    return fleet.kubectl("apply", "-f", "-", stdin=manifest.replace("\0", first))
 
-    The template is asked last: while an update rolls, it still tells of what ran before.
-    """
+
+def wait_placed(fleet: Fleet, clusters: dict[str, int]) -> None:
+    """Until nginx is assigned to these clusters, runs there as it is now, and the template says so."""
     fleet.eventually(lambda: fleet.exists("resourcebinding", BINDING), "the binding is there")
     fleet.eventually(lambda: fleet.assigned(BINDING) == clusters, f"nginx is assigned to {clusters}")
     for name, replicas in clusters.items():
-        fleet.eventually(lambda name=name, n=replicas: ready_in(fleet, name) == n, f"{name} runs {replicas}")
-    fleet.eventually(lambda: ready_in_template(fleet) == sum(clusters.values()), "the template says that all is ready")
+        fleet.eventually(lambda name=name, n=replicas: is_rolled_out(fleet, n, name), f"{name} runs {replicas}")
+    fleet.eventually(lambda: is_rolled_out(fleet, sum(clusters.values())), "the template says that all is ready")
 
 
-def ready_in_template(fleet: Fleet) -> int:
-    return fleet.get("deployment", "nginx").get("status", {}).get("readyReplicas", 0)
+def is_rolled_out(fleet: Fleet, replicas: int, context: str = CONTROL_PLANE) -> bool:
+    """Whether the status tells of the present spec, and all replicas are of it and ready; none of before is left."""
+    deployment = fleet.get("deployment", "nginx", context=context)
+    status, generation = deployment.get("status", {}), deployment["metadata"]["generation"]
+    counts = [status.get(name, 0) for name in ("replicas", "updatedReplicas", "readyReplicas")]
+    return status.get("observedGeneration") == generation and counts == [replicas] * len(counts)
 
 
 def ready_in(fleet: Fleet, member: str) -> int:
@@ -53,8 +60,9 @@ def is_cleaned_up(fleet: Fleet, member: str) -> bool:
 
 
 def remove(fleet: Fleet) -> None:
-    """Deletes nginx, and waits until nothing is left of it anywhere."""
-    fleet.kubectl("delete", "deployment/nginx", "propagationpolicy/nginx-propagation", "--wait=false")
-    fleet.eventually(lambda: not fleet.exists("resourcebinding", BINDING), "the binding is gone")
+    """Deletes nginx, and waits until nothing is left of it anywhere, but for its Pods."""
+    placed = ("deployment/nginx", "propagationpolicy/nginx-propagation")
+    fleet.kubectl("delete", *placed, "--wait=false")
+    fleet.eventually(lambda: not fleet.exists(*placed, f"resourcebinding/{BINDING}"), "nothing is left of it here")
     for member in MEMBERS:
         fleet.eventually(lambda member=member: is_cleaned_up(fleet, member), f"nothing is left in {member}")

@@ -8,19 +8,24 @@ from pathlib import Path
 import yaml
 
 from leeward.api.meta import Manifest
+from tests.e2e.answers import ask
 from tests.e2e.program import Program
-from tests.e2e.servers import KubeServer, free_port
+from tests.e2e.servers import KubeServer
 from tests.kubectl import CONTROL_PLANE, Kubectl, run_command
+from tests.ports import free_port
 
 MEMBERS = ("member1", "member2", "member3")
+NO_EXECUTE = "cluster.karmada.io/not-ready:NoExecute"
 HELD_DOWN = "leeward.dev/flapping:NoSchedule"
 PROBING = (
     "--cluster-status-update-frequency=1s",
     "--cluster-failure-threshold=4s",
     "--cluster-success-threshold=2s",
 )
-DETECTION = (*PROBING, "--cluster-monitor-grace-period=4s", "--failover-eviction-timeout=3s")
-DECISION = ("--graceful-eviction-timeout=60s",)
+DETECTION = (*PROBING, "--cluster-monitor-grace-period=15s", "--failover-eviction-timeout=3s")
+"""An agent may be silent for as long as it takes to start again."""
+DECISION = ("--graceful-eviction-timeout=20m",)
+"""Longer than any test waits: evictions end on evidence here, and never by the clock."""
 ELECTION = (
     "--leader-elect-lease-duration=8s",
     "--leader-elect-renew-deadline=6s",
@@ -36,13 +41,14 @@ OVERVIEW_CHARACTERS = 4000
 class Fleet(Kubectl):
     """`webhook` and `serve` are the components; `nodes` plays the kubelets of all members."""
 
-    patience_seconds = 90.0
+    patience_seconds = 180.0
 
     def __init__(self, directory: Path, binaries: Path) -> None:
         super().__init__(directory / "kubeconfig")
         self.directory = directory
         self.control_plane = KubeServer(CONTROL_PLANE, directory / CONTROL_PLANE, binaries, workloads=False)
         self.members = {name: KubeServer(name, directory / name, binaries, workloads=True) for name in MEMBERS}
+        self._webhook_url = f"https://127.0.0.1:{free_port()}"
         self.webhook = self._webhook()
         self.serve = self.component("serve", *TIMING, *UNSERVED)
         self.nodes = self._python("nodes", "tests.e2e.nodes", *(str(m.kubeconfig) for m in self.members.values()))
@@ -61,6 +67,11 @@ class Fleet(Kubectl):
             server.start()
         for server in self.servers:
             server.wait_ready()
+
+    def start_webhook(self) -> None:
+        """Returns when it answers: until then nothing of Karmada's is written."""
+        self.webhook.start()
+        self.eventually(lambda: ask(f"{self._webhook_url}/readyz").code == 200, "the webhook answers")
 
     def stop(self) -> None:
         for component in self.components:
@@ -101,12 +112,11 @@ class Fleet(Kubectl):
         return "\n".join([super().overview()[:OVERVIEW_CHARACTERS], *words])
 
     def _webhook(self) -> Program:
-        port = free_port()
         return self.component(
             "webhook",
             "--bind-address=127.0.0.1",
-            f"--secure-port={port}",
-            f"--url=https://127.0.0.1:{port}",
+            f"--secure-port={self._webhook_url.rpartition(':')[2]}",
+            f"--url={self._webhook_url}",
             "--default-not-ready-toleration-seconds=2",
             "--default-unreachable-toleration-seconds=2",
         )
@@ -139,8 +149,8 @@ def running_fleet(directory: Path, binaries: Path) -> Generator[Fleet]:
         fleet.nodes.start()
         assert "installed" in fleet.leeward("init")
         assert "installed" in fleet.leeward("init")
-        fleet.webhook.start()
-        fleet.eventually(lambda: fleet.exists("validatingwebhookconfiguration", "leeward-webhook"), "the webhook is up")
+        fleet.start_webhook()
+        fleet.eventually(lambda: fleet.exists("validatingwebhookconfiguration", "leeward-webhook"), "it is asked")
         fleet.serve.start()
         for name in MEMBERS:
             assert f"cluster {name} has joined" in fleet.join(name)

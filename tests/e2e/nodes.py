@@ -32,17 +32,17 @@ async def run(kubeconfig: Path) -> None:
     client = Client(transport_of(load(kubeconfig)), "e2e-nodes")
     async with Supervisor(f"nodes of {kubeconfig}") as supervisor:
         platform = Platform(client, clock, randomness, Metrics(), supervisor)
-        await platform.wait_synced()
         nodes = NodesController(platform, settings)
-        await _register(nodes)
+        await _register(platform, nodes)
         for controller in (nodes, KubeletController(platform, settings), SchedulerController(platform)):
             controller.start()
         await asyncio.Event().wait()
 
 
-async def _register(nodes: NodesController) -> None:
+async def _register(platform: Platform, nodes: NodesController) -> None:
     while True:
         try:
+            await platform.wait_synced()
             return await nodes.register()
         except WorldError:
             await asyncio.sleep(RETRY_SECONDS)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 STOP_SECONDS = 10.0
+REAP_SECONDS = 60.0
+"""How long the machine may take to end what has been killed."""
 
 
 @dataclass
@@ -35,7 +37,7 @@ class Program:
     def kill(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
-            self.process.wait(STOP_SECONDS)
+            self.process.wait(REAP_SECONDS)
 
     def stop(self) -> None:
         """Asks it to end, and waits. Frozen ones are thawed first."""
@@ -48,5 +50,9 @@ class Program:
         except subprocess.TimeoutExpired:
             self.kill()
 
+    def told(self) -> str:
+        """Its log so far; it may end in the middle of a line."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
     def last_words(self) -> str:
-        return f"===== {self.name}\n{self.log.read_text(errors='replace')[-2000:]}" if self.log.exists() else ""
+        return f"===== {self.name}\n{self.told()[-2000:]}"

@@ -5,12 +5,9 @@ A member lives and dies as clusters do: its processes can be killed, frozen, or 
 """
 
 import signal
-import socket
-import ssl
 import subprocess
 import time
-import urllib.error
-import urllib.request
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,23 +16,22 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from leeward.app.local.certificates import Authority
+from tests.e2e.answers import ANSWER_SECONDS, Answer, ask
 from tests.e2e.program import Program
+from tests.ports import free_port
 
 TOKEN = "e2e-admin"
-START_SECONDS = 90.0
+START_SECONDS, POLL_SECONDS = 300.0, 0.2
+METRICS_SECONDS = 60.0
 WATCH_SECONDS = 60
 """After this time, or up to twice as long, a server closes a watch: half an hour in a real one, minutes here."""
 WORKLOADS = "*,-nodelifecycle,-nodeipam,-route,-cloud-node-lifecycle,-ttl"
 HOUSEKEEPING = "namespace,garbagecollector,serviceaccount-token,csrsigning,csrcleaner,tokencleaner"
 """What a control plane for templates runs, as Karmada installs it: nothing that makes Pods of a Deployment."""
+MEMBER_ADDRESSES, CONTROL_PLANE_ADDRESSES = "10.96", "10.97"
+"""How the cluster IPs begin that they give to Services."""
 LAST_INSECURE_MINOR = 24
 """From this minor version on there is no port without TLS to switch off."""
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 class KubeServer:
@@ -56,6 +52,7 @@ class KubeServer:
         self.port = free_port()
         directory.mkdir(parents=True)
         self._binaries = binaries
+        self._addresses = MEMBER_ADDRESSES if workloads else CONTROL_PLANE_ADDRESSES
         self._without_admission = without_admission
         self._authority = Authority(directory / "pki", datetime.now(UTC))
         self.etcd = self._etcd()
@@ -78,7 +75,9 @@ class KubeServer:
         return [self.etcd, self.apiserver, self.manager]
 
     def start(self) -> None:
+        """A kube-apiserver gives up that finds no etcd. Raises: AssertionError."""
         self.etcd.start()
+        self._wait(self.etcd, lambda: ask(f"{self._etcd_url}/health").code == 200)
         self.apiserver.start()
 
     def wait_ready(self) -> None:
@@ -89,29 +88,13 @@ class KubeServer:
 
     def wait_answers(self) -> None:
         """Raises: AssertionError."""
-        deadline = time.monotonic() + START_SECONDS
-        while self.get("/readyz") != 200:
-            if time.monotonic() > deadline:
-                raise AssertionError(f"{self.name} is not ready: {self.apiserver.log.read_text()[-2000:]}")
-            time.sleep(0.2)
-
-    def get(self, path: str) -> int:
-        """The code of an answer; 0 where there is none."""
-        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {TOKEN}"})
-        context = ssl.create_default_context(cafile=str(self.authority))
-        try:
-            with urllib.request.urlopen(request, timeout=2, context=context) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as error:
-            return error.code
-        except OSError:
-            return 0
+        self._wait(self.apiserver, lambda: self._ask("/readyz").code == 200)
 
     def metrics(self) -> str:
-        request = urllib.request.Request(self.url + "/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
-        context = ssl.create_default_context(cafile=str(self.authority))
-        with urllib.request.urlopen(request, timeout=20, context=context) as answer:
-            return answer.read().decode()
+        """Raises: AssertionError."""
+        answer = self._ask("/metrics", METRICS_SECONDS)
+        assert answer.code == 200, f"{self.name} shows no metrics: {answer}"
+        return answer.body
 
     def kill(self) -> None:
         """Connections are refused."""
@@ -136,10 +119,23 @@ class KubeServer:
 
     def make_ready(self) -> None:
         self.etcd.start()
+        self.wait_answers()
 
     def stop(self) -> None:
         for program in reversed(self.programs):
             program.stop()
+
+    def _ask(self, path: str, seconds: float = ANSWER_SECONDS) -> Answer:
+        return ask(self.url + path, authority=self.authority, token=TOKEN, seconds=seconds)
+
+    @staticmethod
+    def _wait(program: Program, is_up: Callable[[], bool]) -> None:
+        """Raises: AssertionError when it is not up in time, or ends instead."""
+        deadline = time.monotonic() + START_SECONDS
+        while not is_up():
+            assert program.runs, f"it has ended: {program.last_words()}"
+            assert time.monotonic() < deadline, f"not ready within {START_SECONDS:g} s: {program.last_words()}"
+            time.sleep(POLL_SECONDS)
 
     def _etcd(self) -> Program:
         client, peer = free_port(), free_port()
@@ -172,7 +168,7 @@ class KubeServer:
             f"--service-account-key-file={self._key}",
             f"--service-account-signing-key-file={self._key}",
             "--service-account-issuer=https://kubernetes.default.svc",
-            "--service-cluster-ip-range=10.96.0.0/16",
+            f"--service-cluster-ip-range={self._addresses}.0.0/16",
             "--authorization-mode=RBAC",
             "--enable-bootstrap-token-auth",
             "--allow-privileged=true",

@@ -19,7 +19,8 @@ from tests.e2e.servers import TOKEN, KubeServer
 
 DATA = Path(__file__).parents[1] / "data" / "contract"
 WITHOUT = ("ServiceAccount", "DefaultTolerationSeconds", "StorageObjectInUseProtection", "TaintNodesByCondition")
-REPLAY_SECONDS = 400
+REPLAY_SECONDS = 900
+PATIENCE = 6
 
 
 @pytest.fixture
@@ -44,7 +45,9 @@ def test_the_real_server_says_what_was_recorded_but_where_its_version_is_known_t
     result = tmp_path / "result.json"
     command = [sys.executable, str(DATA / "replay.py"), str(conversations), "--server", server.url, "--token", TOKEN]
     command += ["--fixtures", str(DATA / "fixtures.json"), "--cacert", str(server.authority), "--loose", "--quiet"]
-    subprocess.run([*command, "--json", str(result)], check=False, timeout=REPLAY_SECONDS, capture_output=True)
+    command += ["--patience", str(PATIENCE), "--version", server.version, "--json", str(result)]
+    done = subprocess.run(command, check=False, timeout=REPLAY_SECONDS, capture_output=True, text=True)
+    assert result.exists(), f"the conversations were not replayed to their end: {done.stderr}"
     told: dict[str, Any] = json.loads(result.read_text())
     scenarios = {scenario["id"]: scenario for scenario in map(json.loads, recorded.splitlines())}
     surprises = {

@@ -14,10 +14,10 @@ from tests.e2e.applications import (
     ready_in,
     remove,
 )
-from tests.e2e.fleet import Fleet
+from tests.e2e.fleet import NO_EXECUTE, Fleet
 from tests.e2e.servers import KubeServer
 
-NOT_READY = {"cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"}
+NOT_READY = {"cluster.karmada.io/not-ready:NoSchedule", NO_EXECUTE}
 Act = Callable[[KubeServer], None]
 
 
@@ -40,8 +40,7 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
         fleet.eventually(lambda: fleet.taints("member1") == NOT_READY, f"member1 has {NOT_READY}")
         fleet.eventually(lambda: has_moved_to(fleet, {"member2": 3}), "member2 has 3 and the task is gone")
         assert ready_in(fleet, "member2") == 3
-        metadata = fleet.get("work", WORK, "-n", "karmada-es-member1")["metadata"]
-        assert "deletionTimestamp" in metadata, "the Work of the dead member waits for it"
+        fleet.eventually(lambda: waits_for(fleet, "member1"), "the Work of the dead member waits for it")
         fleet.eventually(lambda: "Result: {member2:3}" in describe(fleet), "an event tells where it went")
     finally:
         revive(member)
@@ -50,3 +49,8 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
     assert fleet.assigned(BINDING) == {"member2": 3}
     remove(fleet)
     fleet.release("member1")
+
+
+def waits_for(fleet: Fleet, member: str) -> bool:
+    """Whether the Work of nginx is to go, and is held by the member that cannot be asked."""
+    return "deletionTimestamp" in fleet.get("work", WORK, "-n", f"karmada-es-{member}")["metadata"]

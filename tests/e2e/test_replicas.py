@@ -48,8 +48,8 @@ def has_led(pairs: Pairs, verb: str, number: int) -> bool:
 
 def says(pairs: Pairs, verb: str, number: int, what: str) -> bool:
     """Whether its log says so of every lease that it works with."""
-    log = pairs[verb][number].log.read_text()
-    return all(f"{what} {lease}" in log for lease in LEASES[verb])
+    told = pairs[verb][number].told()
+    return all(f"{what} {lease}" in told for lease in LEASES[verb])
 
 
 def pause(program: Program) -> None:

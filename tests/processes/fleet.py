@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.kubectl import Kubectl, needs_kubectl, run_command
+from tests.kubectl import Kubectl, needs_kubectl, run_command, told_of
 
 __all__ = ["Fleet", "needs_kubectl", "running_fleet"]
 
@@ -21,7 +21,7 @@ class Fleet(Kubectl):
         return run_command(command, fails)
 
     def overview(self) -> str:
-        return self.leeward("status")
+        return told_of(lambda: self.leeward("status"))
 
 
 @contextmanager
