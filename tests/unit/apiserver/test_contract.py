@@ -1,5 +1,7 @@
 """The recorded conversations with a kube-apiserver, all of them, against the embedded one."""
 
+from typing import Any
+
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -11,7 +13,7 @@ from leeward.loop.clock import VirtualClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
-from tests.contract import TOKEN, Player, conversations
+from tests.contract import TOKEN, Player, conversations, script
 
 TOPICS = sorted({conversation["topic"] for conversation in conversations()})
 
@@ -39,3 +41,17 @@ async def _play(topic: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("topic", TOPICS)
 def test_it_answers_as_the_recorded_server_does(topic: str) -> None:
     assert run_virtual(_play(topic)) == {}
+
+
+@pytest.mark.parametrize(("first", "second", "differs"), [("tool", "other", False), ("other", "other", True)])
+def test_managers_are_compared_by_name_where_a_second_has_passed_between_them(
+    first: str, second: str, differs: bool
+) -> None:
+    recorded = _managed(("other", "<time>"), ("tool", "<time>"))
+    later = _managed((first, "2026-01-01T00:00:00Z"), (second, "2026-01-01T00:00:01Z"))
+    assert bool(script.compare({"response": recorded}, later, script.Binder(), True)) == differs
+
+
+def _managed(*managers: tuple[str, str]) -> dict[str, Any]:
+    entries = [{"manager": name, "operation": "Update", "time": time} for name, time in managers]
+    return {"status": 200, "headers": {}, "body": {"metadata": {"managedFields": entries}}}
