@@ -16,10 +16,9 @@ def place_divided(fleet: Fleet, first: str, second: str) -> None:
     wait_placed(fleet, {first: 1, second: 2})
 
 
-def apply_divided(fleet: Fleet, first: str, second: str) -> str:
-    """What kubectl says to it."""
+def apply_divided(fleet: Fleet, first: str, second: str) -> None:
     manifest = (EXAMPLES / "divided.yaml").read_text().replace("member1", "\0").replace("member2", second)
-    return fleet.kubectl("apply", "-f", "-", stdin=manifest.replace("\0", first))
+    fleet.kubectl("apply", "-f", "-", stdin=manifest.replace("\0", first))
 
 
 def wait_placed(fleet: Fleet, clusters: dict[str, int]) -> None:
