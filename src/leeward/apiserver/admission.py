@@ -67,13 +67,6 @@ class Policies(Protocol):
         ...
 
 
-class NoPolicies:
-    """There are no rules."""
-
-    def validate(self, review: AdmissionReview) -> None:
-        del review
-
-
 class Webhooks(Protocol):
     async def mutate(self, review: AdmissionReview) -> Manifest:
         """The object that is wanted: `review.object` itself, or a changed copy. Raises: Refused."""

@@ -20,12 +20,14 @@ from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.connecting import Connect, ConnectRequest, Connects, key_of
 from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
+from leeward.apiserver.default_classes import DefaultClasses
 from leeward.apiserver.expiry import EVENT_TTL_SECONDS, EventExpiry
 from leeward.apiserver.garbage import GarbageCollector
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.health import Health
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.limit_ranges import LimitRanges
 from leeward.apiserver.limits import check_body
 from leeward.apiserver.namespaces import NamespaceController
 from leeward.apiserver.openapi import OpenApi
@@ -98,7 +100,8 @@ class ApiServer:
         services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
         hooks = {DEFINITIONS: definitions, "//services/": services, DAEMON_SETS: TemplateGenerations()}
         access = Access(store, clock, randomness, tokens, signing_key)
-        inside = (*admission, *access.admission, PodClasses(store))
+        limits = LimitRanges(store)
+        inside = (*admission, *access.admission, PodClasses(store), limits, DefaultClasses(store))
         webhooks = AdmissionWebhooks(store, catalog, webhook_client or NoCalls(), randomness, access.authorizer)
         writer = Writer(store, clock, randomness, Admitter(inside, access.guards), hooks)
         definitions.serve_stored()
@@ -106,8 +109,8 @@ class ApiServer:
         await bootstrap.create_roles(writer, catalog)
         await bootstrap.create_priority_classes(writer, _kind(catalog, "scheduling.k8s.io", "priorityclasses"))
         await bootstrap.install_definitions(writer, definition, definitions, crds)
-        policies = AdmissionPolicies(store, catalog, access.authorizer)
-        writer = replace(writer, admission=Admitter(inside, access.guards, webhooks, policies))
+        judges = (limits, AdmissionPolicies(store, catalog, access.authorizer))
+        writer = replace(writer, admission=Admitter(inside, access.guards, webhooks, judges))
         server = cls(writer, catalog, Health(store, metrics), access)
         deleter = Deleter(writer)
         expiry = EventExpiry(writer, _kind(catalog, "", "events"), event_ttl_seconds)

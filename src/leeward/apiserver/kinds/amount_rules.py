@@ -14,6 +14,17 @@ from leeward.apiserver.values import entries, section, texts
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _BOUNDS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+_MIN, _MAX, _LIMIT = ("min", "min"), ("max", "max"), ("default", "default")
+_REQUEST = ("defaultRequest", "default request")
+_ORDERED = (
+    ("min", _MIN, _MAX),
+    ("defaultRequest", _MIN, _REQUEST),
+    ("defaultRequest", _REQUEST, _MAX),
+    ("defaultRequest", _REQUEST, ("default", "default limit")),
+    ("default", _MIN, _LIMIT),
+    ("default", _LIMIT, _MAX),
+)
+"""What may not be greater than what: the field that is named, then both with their words."""
 
 
 def validate_claim(manifest: Manifest, old: Manifest | None) -> list[Problem]:
@@ -58,6 +69,15 @@ def validate_quota(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     return problems
 
 
+def default_limits(manifest: Manifest) -> None:
+    """Containers get their greatest amount where no limit is the usual one, and the limit or the least as a request."""
+    for limit in entries(section(manifest, "spec"), "limits"):
+        if limit.get("type") == "Container":
+            usual = {**section(limit, "max"), **section(limit, "default")}
+            requested = {**section(limit, "min"), **usual, **section(limit, "defaultRequest")}
+            limit.update({key: value for key, value in (("default", usual), ("defaultRequest", requested)) if value})
+
+
 def validate_limits(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     del old
     seen: set[str] = set()
@@ -72,20 +92,32 @@ def validate_limits(manifest: Manifest, old: Manifest | None) -> list[Problem]:
             said = "may not be specified when `type` is 'Pod'"
             problems += [Problem.forbidden(f"{where}.{f}", said) for f in ("default", "defaultRequest") if limit.get(f)]
         problems += _bound_problems(limit, where)
+        if kind == "PersistentVolumeClaim" and not any("storage" in section(limit, bound) for bound in ("min", "max")):
+            said = "either minimum or maximum storage value is required, but neither was provided"
+            problems.append(Problem.required(f"{where}.limits", said))
     return problems
 
 
 def _bound_problems(limit: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    names = dict.fromkeys(name for bound in _BOUNDS for name in section(limit, bound))
-    for name in names:
-        low, high = section(limit, "min").get(name), section(limit, "max").get(name)
-        if low is not None and high is not None and parse_quantity(low) > parse_quantity(high):
-            said = f"min value {low} is greater than max value {high}"
-            yield Problem.invalid(f"{path}.min[{name}]", low, said)
-        request, usual = section(limit, "defaultRequest").get(name), section(limit, "default").get(name)
-        if request is not None and usual is not None and parse_quantity(request) > parse_quantity(usual):
-            said = f"default request value {request} is greater than default limit value {usual}"
-            yield Problem.invalid(f"{path}.defaultRequest[{name}]", request, said)
+    for name in dict.fromkeys(name for bound in _BOUNDS for name in section(limit, bound)):
+        for where, (low, low_said), (high, high_said) in _ORDERED:
+            least, most = section(limit, low).get(name), section(limit, high).get(name)
+            if least is not None and most is not None and parse_quantity(least) > parse_quantity(most):
+                said = f"{low_said} value {least} is greater than {high_said} value {most}"
+                yield Problem.invalid(f"{path}.{where}[{name}]", section(limit, where)[name], said)
+        yield from _ratio_problems(limit, name, f"{path}.maxLimitRequestRatio[{name}]")
+
+
+def _ratio_problems(limit: Mapping[str, Any], name: str, path: str) -> Iterator[Problem]:
+    ratio, least, most = (section(limit, field).get(name) for field in ("maxLimitRequestRatio", "min", "max"))
+    if ratio is None:
+        return
+    if parse_quantity(ratio) < 1:
+        yield Problem.invalid(path, ratio, f"ratio {ratio} is less than 1")
+    if least is not None and most is not None and parse_quantity(least) > 0:
+        widest = parse_quantity(most) / parse_quantity(least)
+        if parse_quantity(ratio) > widest:
+            yield Problem.invalid(path, ratio, f"ratio {ratio} is greater than max/min = {widest:.6f}")
 
 
 def _name_problems(name: str, path: str, said: str) -> Iterator[Problem]:

@@ -97,7 +97,7 @@ CORE = (
     Kind("", "v1", "ResourceQuota", "resourcequotas", True, ("quota",), columns=administrative.QUOTAS, status=True,
          default=others.default_with_status, validate=amount_rules.validate_quota, returns_deleted=True),
     Kind("", "v1", "LimitRange", "limitranges", True, ("limits",), columns=(CREATED_AT,),
-         validate=amount_rules.validate_limits),
+         default=amount_rules.default_limits, validate=amount_rules.validate_limits),
     Kind("", "v1", "PodTemplate", "podtemplates", True, columns=administrative.POD_TEMPLATES,
          default=basics.default_pod_template_object, returns_deleted=True),
 )  # fmt: skip

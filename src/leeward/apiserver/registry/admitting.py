@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from leeward.api.meta import Manifest
 from leeward.apiserver import refusals
-from leeward.apiserver.admission import Admission, AdmissionReview, NoPolicies, NoWebhooks, Policies, Rejected, Webhooks
+from leeward.apiserver.admission import Admission, AdmissionReview, NoWebhooks, Policies, Rejected, Webhooks
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry import lifecycle
 from leeward.apiserver.registry.objects import metadata_of
@@ -29,7 +29,7 @@ class Admitter:
     inside: Sequence[Admission] = ()
     guards: Sequence[Admission] = ()
     webhooks: Webhooks = field(default_factory=NoWebhooks)
-    policies: Policies = field(default_factory=NoPolicies)
+    judges: Sequence[Policies] = ()
 
     async def admit(self, review: AdmissionReview) -> Manifest:
         """The object as it is wanted by all who may change it."""
@@ -58,7 +58,8 @@ class Admitter:
         return wanted
 
     async def _judge(self, review: AdmissionReview) -> None:
-        self.policies.validate(review)
+        for judge in self.judges:
+            judge.validate(review)
         await self.webhooks.validate(review)
 
     async def _ask_webhooks(self, review: AdmissionReview) -> Manifest:
