@@ -25,6 +25,7 @@ from leeward.apiserver.expiry import EVENT_TTL_SECONDS, EventExpiry
 from leeward.apiserver.garbage import GarbageCollector
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.health import Health
+from leeward.apiserver.job_selectors import JOBS, JobSelectors
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.limit_ranges import LimitRanges
@@ -98,7 +99,12 @@ class ApiServer:
         namespaces, definition = _kind(catalog, "", "namespaces"), _kind(catalog, *_DEFINITION)
         definitions = Definitions(store, catalog, definition)
         services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
-        hooks = {DEFINITIONS: definitions, "//services/": services, DAEMON_SETS: TemplateGenerations()}
+        hooks = {
+            DEFINITIONS: definitions,
+            "//services/": services,
+            DAEMON_SETS: TemplateGenerations(),
+            JOBS: JobSelectors(),
+        }
         access = Access(store, clock, randomness, tokens, signing_key)
         limits = LimitRanges(store)
         inside = (*admission, *access.admission, PodClasses(store), limits, DefaultClasses(store))

@@ -147,3 +147,31 @@ def test_a_zone_must_be_named():
     assert zone_fault("Europe/Berlin") == ""
     assert zone_fault("Local").startswith("timeZone must be an explicit time zone")
     assert zone_fault("") == "timeZone must be nil or non-empty string"
+
+
+def test_what_was_made_for_a_job_is_not_made_again_when_it_is_replaced():
+    async def story(world: ApiWorld) -> None:
+        made = (await world.create(JOBS, job(labels={"app": "x"}))).body
+        refused = await world.update(f"{JOBS}/a", job(labels={"app": "x"}))
+        assert refused.code == 422
+        said = [(cause["field"], cause["message"].partition(": ")[0]) for cause in refused.body["details"]["causes"]]
+        assert said == [
+            ("spec.selector", "Required value"),
+            ("spec.selector", "Invalid value"),
+            ("spec.template", "Invalid value"),
+        ]
+        made["spec"]["parallelism"] = 2
+        assert (await world.update(f"{JOBS}/a", made)).body["spec"]["parallelism"] == 2
+
+    tell(story)
+
+
+def test_a_job_without_labels_has_those_of_its_pods():
+    async def story(world: ApiWorld) -> None:
+        made = (await world.create(JOBS, job(labels={"app": "x"}))).body
+        assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
+        del made["metadata"]["labels"]
+        replaced = (await world.update(f"{JOBS}/a", made)).body
+        assert replaced["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
+
+    tell(story)

@@ -121,8 +121,7 @@ APPS = (
 
 BATCH = (
     Kind("batch", "v1", "Job", "jobs", True, (), _ALL, columns=printing.JOBS, status=True,
-         default=workloads.default_job, complete=workloads.complete_job, validate=job_rules.validate_job,
-         generation=spec_changed,
+         default=workloads.default_job, validate=job_rules.validate_job, generation=spec_changed,
          fields=_fields("status.successful")),
     Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), _ALL, columns=printing.CRON_JOBS, status=True,
          default=workloads.default_cron_job, validate=job_rules.validate_cron_job,

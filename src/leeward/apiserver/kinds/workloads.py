@@ -50,7 +50,7 @@ def default_replication_controller(manifest: Manifest) -> None:
     labels = spec["template"]["metadata"].get("labels")
     if labels and not spec.get("selector"):
         spec["selector"] = dict(labels)
-    _labelled_as_its_pods(manifest)
+    labelled_as_its_pods(manifest)
     manifest.setdefault("status", {"replicas": 0})
 
 
@@ -91,7 +91,7 @@ def default_job(manifest: Manifest) -> None:
     manifest.setdefault("status", {})
 
 
-def complete_job(manifest: Manifest) -> None:
+def select_own_pods(manifest: Manifest) -> None:
     """A Job selects its own Pods. Labels and selectors that say something else stay, for validation to name."""
     spec = _spec(manifest)
     if not spec.get("manualSelector"):
@@ -100,7 +100,6 @@ def complete_job(manifest: Manifest) -> None:
         metadata["labels"] = {**own, **section(metadata, "labels")}
         selector = grown(spec, "selector")
         selector["matchLabels"] = {_UID: own[_UID], **section(selector, "matchLabels")}
-    _labelled_as_its_pods(manifest)
 
 
 def own_labels(manifest: Manifest) -> dict[str, str]:
@@ -123,7 +122,7 @@ def _default_job_spec(spec: dict[str, Any]) -> None:
         del spec["manualSelector"]
 
 
-def _labelled_as_its_pods(manifest: Manifest) -> None:
+def labelled_as_its_pods(manifest: Manifest) -> None:
     """Where it has no labels of its own."""
     metadata, labels = manifest["metadata"], section(manifest["spec"]["template"]["metadata"], "labels")
     if labels and not metadata.get("labels"):
