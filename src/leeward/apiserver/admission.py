@@ -4,12 +4,12 @@ An `Admission` is code in this process. It sees every create, update and delete 
 defaulting and before validation; writes to subresources are for others, the guards, which are of the same form. It
 answers at once: it neither waits nor writes.
 
-`Policies` are rules that administrators wrote: they judge, at once, and see writes to subresources, too. `Webhooks` are
-somewhere else: they see the same, and are waited for.
+`Mutations` and `Policies` are rules that administrators wrote: they change and judge, at once, and see writes to
+subresources, too. `Webhooks` are somewhere else: they see the same, and are waited for.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
@@ -65,6 +65,31 @@ class Policies(Protocol):
     def validate(self, review: AdmissionReview) -> None:
         """Raises: Refused."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mutated:
+    """`made`: what each of those who want to be asked again has left, by their own names."""
+
+    object: Manifest
+    made: Mapping[str, Manifest] = field(default_factory=dict[str, Manifest])
+
+
+class Mutations(Protocol):
+    def mutate(self, review: AdmissionReview, before: Mutated | None = None) -> Mutated:
+        """The object as it is wanted. With what came of asking `before`, only those have a say who left it otherwise.
+
+        Raises: Refused.
+        """
+        ...
+
+
+class NoMutations:
+    """There are no rules that change."""
+
+    def mutate(self, review: AdmissionReview, before: Mutated | None = None) -> Mutated:
+        del before
+        return Mutated(review.object)
 
 
 class Webhooks(Protocol):

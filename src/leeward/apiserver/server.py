@@ -34,6 +34,8 @@ from leeward.apiserver.namespaces import NamespaceController
 from leeward.apiserver.openapi import OpenApi
 from leeward.apiserver.pod_classes import PodClasses
 from leeward.apiserver.policies.judging import AdmissionPolicies
+from leeward.apiserver.policies.mutating import MutatingPolicies
+from leeward.apiserver.policies.sight import Sight
 from leeward.apiserver.presenting import with_warnings
 from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.deleting import Deleter
@@ -115,8 +117,9 @@ class ApiServer:
         await bootstrap.create_roles(writer, catalog)
         await bootstrap.create_priority_classes(writer, _kind(catalog, "scheduling.k8s.io", "priorityclasses"))
         await bootstrap.install_definitions(writer, definition, definitions, crds)
-        judges = (limits, AdmissionPolicies(store, catalog, access.authorizer))
-        writer = replace(writer, admission=Admitter(inside, access.guards, webhooks, judges))
+        sight = Sight(store, catalog, access.authorizer)
+        mutations, judges = MutatingPolicies(store, sight), (limits, AdmissionPolicies(store, sight))
+        writer = replace(writer, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
         server = cls(writer, catalog, Health(store, metrics), access)
         deleter = Deleter(writer)
         expiry = EventExpiry(writer, _kind(catalog, "", "events"), event_ttl_seconds)

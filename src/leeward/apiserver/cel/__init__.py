@@ -4,6 +4,7 @@
                    ├─ functions    what Kubernetes adds to the language: values, formats, network, authorizer
                    ├─ macros       what the library lacks, written in what it has
                    └─ patterns     regular expressions in linear time
+    objects                        what mutating policies make, written as maps
 
 What an expression may cost is told by `budget`.
 """

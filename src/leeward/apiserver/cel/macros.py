@@ -19,14 +19,19 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 def without_map_macros(text: str) -> str:
     """The same expression; what cannot be read as a macro stays for the library to name."""
-    hidden = _LITERAL.sub(lambda literal: "_" * len(literal.group()), text)
+    hidden = without_literals(text)
     for found in reversed(list(_MACRO.finditer(hidden))):
-        end, arguments = _call(text, hidden, found.end())
+        end, arguments = arguments_from(text, hidden, found.end())
         if len(arguments) in (3, 4):
             rewritten = _rewritten(arguments, entries=found.group(1) is None)
             text = text[: found.start()] + rewritten + text[end:]
             hidden = hidden[: found.start()] + "_" * len(rewritten) + hidden[end:]
     return text
+
+
+def without_literals(text: str) -> str:
+    """As long as `text`, with nothing in its strings that could be taken for syntax."""
+    return _LITERAL.sub(lambda literal: "_" * len(literal.group()), text)
 
 
 def _rewritten(arguments: Sequence[str], *, entries: bool) -> str:
@@ -36,8 +41,8 @@ def _rewritten(arguments: Sequence[str], *, entries: bool) -> str:
     return f".transformList({', '.join(first)}, {result}).mapOfMaps()"
 
 
-def _call(text: str, hidden: str, start: int) -> tuple[int, list[str]]:
-    """Where the call ends whose arguments begin at `start`, and these; none where it does not end."""
+def arguments_from(text: str, hidden: str, start: int) -> tuple[int, list[str]]:
+    """Where the brackets end whose first argument begins at `start`, and all of these; none where they do not end."""
     cuts = list(_cuts(hidden, start))
     if not cuts or hidden[cuts[-1]] == ",":
         return start, []

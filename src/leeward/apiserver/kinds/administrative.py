@@ -96,6 +96,12 @@ POLICIES = described(
     Column("ParamKind", text(lambda m: _param_kind(m) or "<unset>")),
     AGE,
 )
+MUTATING_POLICIES = described(
+    "MUTATING_POLICIES",
+    Column("Mutations", count("spec.mutations"), "integer"),
+    Column("ParamKind", text(lambda m: _param_kind(m) or "<unset>")),
+    AGE,
+)
 POLICY_BINDINGS = described(
     "POLICY_BINDINGS",
     Column("PolicyName", field("spec.policyName", "")),

@@ -1,4 +1,4 @@
-"""Defaults and rules of ValidatingAdmissionPolicies and their bindings.
+"""Defaults and rules of ValidatingAdmissionPolicies and their bindings, and what mutating ones share with them.
 
 Kubernetes: pkg/apis/admissionregistration; the same rules. Differs: expressions are compiled, but their types are not
 checked against the schemas of the matched kinds: `status.typeChecking` stays empty.
@@ -18,7 +18,8 @@ VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "var
 REASONS = ("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge")
 ACTIONS = ("Audit", "Deny", "Warn")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_POLICIES, _MATCHES, _NOT_FOUND = ("Fail", "Ignore"), ("Equivalent", "Exact"), ("Allow", "Deny")
+FAILURE_POLICIES = ("Fail", "Ignore")
+_MATCHES, _NOT_FOUND = ("Equivalent", "Exact"), ("Allow", "Deny")
 
 
 def default_policy(manifest: Manifest) -> None:
@@ -41,7 +42,8 @@ def validate_policy(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 
 def validate_binding(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     del old
-    return list(_binding_problems(Node("spec", manifest.get("spec"))))
+    spec = Node("spec", manifest.get("spec"))
+    return [*binding_problems(spec), *_action_problems(spec["validationActions"])]
 
 
 def _default_match(match: dict[str, Any]) -> None:
@@ -54,13 +56,13 @@ def _default_match(match: dict[str, Any]) -> None:
 
 
 def _policy_problems(spec: Node) -> Problems:
-    yield from _choice_problems(spec["failurePolicy"], _POLICIES)
-    yield from _param_kind_problems(spec["paramKind"])
+    yield from choice_problems(spec["failurePolicy"], FAILURE_POLICIES)
+    yield from param_kind_problems(spec["paramKind"])
     if not spec["matchConstraints"].is_set:
         yield spec["matchConstraints"].required("")
     elif not spec["matchConstraints"]["resourceRules"].list:
         yield spec["matchConstraints"]["resourceRules"].required("")
-    yield from _match_problems(spec["matchConstraints"])
+    yield from match_problems(spec["matchConstraints"])
     yield from condition_problems(spec["matchConditions"], VARIABLES)
     if not (spec["validations"].list or spec["auditAnnotations"].list):
         for field in ("validations", "auditAnnotations"):
@@ -68,10 +70,10 @@ def _policy_problems(spec: Node) -> Problems:
     for validation in spec["validations"].items():
         yield from _validation_problems(validation)
     yield from _annotation_problems(spec["auditAnnotations"])
-    yield from _variable_problems(spec["variables"])
+    yield from variable_problems(spec["variables"])
 
 
-def _param_kind_problems(kind: Node) -> Problems:
+def param_kind_problems(kind: Node) -> Problems:
     if not kind.is_set:
         return
     if not kind["apiVersion"].text:
@@ -88,7 +90,7 @@ def _validation_problems(validation: Node) -> Problems:
         yield from expression_problems(validation["messageExpression"], VARIABLES)
     if "\n" in validation["message"].text.strip():
         yield validation["message"].invalid("message must not contain line breaks")
-    yield from _choice_problems(validation["reason"], REASONS)
+    yield from choice_problems(validation["reason"], REASONS)
 
 
 def _annotation_problems(annotations: Node) -> Problems:
@@ -103,7 +105,7 @@ def _annotation_problems(annotations: Node) -> Problems:
         yield from expression_problems(annotation["valueExpression"], VARIABLES)
 
 
-def _variable_problems(variables: Node) -> Problems:
+def variable_problems(variables: Node) -> Problems:
     seen: set[str] = set()
     for variable in variables.items():
         name = variable["name"]
@@ -117,17 +119,20 @@ def _variable_problems(variables: Node) -> Problems:
         yield from expression_problems(variable["expression"], VARIABLES)
 
 
-def _binding_problems(spec: Node) -> Problems:
+def binding_problems(spec: Node) -> Problems:
+    """What bindings of all policies have in common."""
     if not spec["policyName"].text:
         yield spec["policyName"].required("")
     if spec["paramRef"].is_set:
         yield from _param_ref_problems(spec["paramRef"])
-    yield from _match_problems(spec["matchResources"])
-    actions = spec["validationActions"]
+    yield from match_problems(spec["matchResources"])
+
+
+def _action_problems(actions: Node) -> Problems:
     if not actions.list:
         yield actions.required("")
     for action in actions.items():
-        yield from _choice_problems(action, ACTIONS)
+        yield from choice_problems(action, ACTIONS)
     if len(set(map(str, actions.list))) < len(actions.list):
         yield actions.duplicate("every action may be there once")
     if {"Deny", "Warn"} <= set(map(str, actions.list)):
@@ -139,18 +144,18 @@ def _param_ref_problems(reference: Node) -> Problems:
         yield reference["name"].required("exactly one of name or selector must be specified")
     action = reference["parameterNotFoundAction"]
     if action.is_set:
-        yield from _choice_problems(action, _NOT_FOUND)
+        yield from choice_problems(action, _NOT_FOUND)
     else:
         yield action.required("")
 
 
-def _match_problems(match: Node) -> Problems:
-    yield from _choice_problems(match["matchPolicy"], _MATCHES)
+def match_problems(match: Node) -> Problems:
+    yield from choice_problems(match["matchPolicy"], _MATCHES)
     for field in ("resourceRules", "excludeResourceRules"):
         for rule in match[field].items():
             yield from rule_problems(rule)
 
 
-def _choice_problems(choice: Node, choices: tuple[str, ...]) -> Problems:
+def choice_problems(choice: Node, choices: tuple[str, ...]) -> Problems:
     if choice.is_set and choice.text not in choices:
         yield choice.not_supported(*choices)

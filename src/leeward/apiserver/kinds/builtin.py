@@ -12,6 +12,7 @@ from leeward.apiserver.kinds import (
     cluster_rules,
     configuration,
     job_rules,
+    mutating_policies,
     network_rules,
     others,
     pods,
@@ -169,6 +170,12 @@ EXTENSIONS = (
     Kind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings",
          False, (), _EXT, columns=administrative.POLICY_BINDINGS, default=admission_policies.default_binding,
          validate=admission_policies.validate_binding, generation=spec_changed),
+    Kind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", False, (), _EXT,
+         columns=administrative.MUTATING_POLICIES, default=admission_policies.default_policy,
+         validate=mutating_policies.validate_policy, generation=spec_changed),
+    Kind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings",
+         False, (), _EXT, columns=administrative.POLICY_BINDINGS, default=admission_policies.default_binding,
+         validate=mutating_policies.validate_binding, generation=spec_changed),
 )  # fmt: skip
 
 OTHERS = (

@@ -16,8 +16,12 @@ Edit = Callable[[Any, str], Any]
 """Gives a changed copy of a container; the text is the last token of the pointer."""
 
 
+class Untrue(ValueError):
+    """An operation `test` found another value than it expects."""
+
+
 def apply(target: Any, operations: Any) -> Any:
-    """`target` after all operations. Raises: ValueError that names the operation that failed."""
+    """`target` after all operations. Raises: ValueError that names the operation that failed; Untrue for a `test`."""
     if not isinstance(operations, list):
         raise ValueError("a JSON patch is a list of operations")
     items = cast(list[Any], operations)
@@ -30,7 +34,8 @@ def apply(target: Any, operations: Any) -> Any:
                 raise ValueError(f"copies more than {MAX_COPIED_BYTES} bytes")
             target = operation.run(target)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"operation {index}{_title(item)}: {error}") from error
+            kind = Untrue if isinstance(error, Untrue) else ValueError
+            raise kind(f"operation {index}{_title(item)}: {error}") from error
     return target
 
 
@@ -161,7 +166,7 @@ def _copy(target: Any, operation: _Operation) -> Any:
 
 def _test(target: Any, operation: _Operation) -> Any:
     if not is_equal(_field(target, operation.path), operation.value):
-        raise ValueError("the value is another one")
+        raise Untrue("the value is another one")
     return target
 
 

@@ -1,7 +1,7 @@
 """Policies and bindings as their objects say, each binding with its policy, in the order of their names."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -10,9 +10,9 @@ from leeward.api.meta import LabelSelector
 from leeward.apiserver.store import Store
 from leeward.apiserver.webhooks.configuration import GROUP, Chooser, MatchCondition, Rule
 
-T = TypeVar("T")
-
 POLICIES, BINDINGS = "validatingadmissionpolicies", "validatingadmissionpolicybindings"
+MUTATING_POLICIES, MUTATING_BINDINGS = "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"
+ALL = (POLICIES, BINDINGS, MUTATING_POLICIES, MUTATING_BINDINGS)
 
 
 class _Wire(msgspec.Struct, rename="camel", frozen=True, dict=True):
@@ -48,14 +48,36 @@ class Variable(_Wire, frozen=True):
     expression: str
 
 
-class PolicySpec(_Wire, frozen=True):
+class CommonSpec(_Wire, frozen=True):
+    """What policies that judge and policies that change have in common."""
+
     match_constraints: Match = Match()
     match_conditions: tuple[MatchCondition, ...] = ()
     param_kind: ParamKind | None = None
-    validations: tuple[Validation, ...] = ()
-    audit_annotations: tuple[AuditAnnotation, ...] = ()
     variables: tuple[Variable, ...] = ()
     failure_policy: str = "Fail"
+
+
+class PolicySpec(CommonSpec, frozen=True):
+    validations: tuple[Validation, ...] = ()
+    audit_annotations: tuple[AuditAnnotation, ...] = ()
+
+
+class Expression(_Wire, frozen=True):
+    expression: str
+
+
+class Mutation(_Wire, frozen=True):
+    """One of both is there, as `patch_type` says."""
+
+    patch_type: str
+    apply_configuration: Expression | None = None
+    json_patch: Expression | None = msgspec.field(default=None, name="jsonPatch")
+
+
+class MutatingSpec(CommonSpec, frozen=True, kw_only=True):
+    reinvocation_policy: str
+    mutations: tuple[Mutation, ...] = ()
 
 
 class ParamRef(_Wire, frozen=True):
@@ -76,13 +98,32 @@ class _Meta(_Wire, frozen=True):
     name: str
 
 
-class Policy(_Wire, frozen=True):
+class AnyPolicy(_Wire, frozen=True):
     metadata: _Meta
-    spec: PolicySpec = PolicySpec()
 
     @property
     def name(self) -> str:
         return self.metadata.name
+
+    @property
+    def common(self) -> CommonSpec:
+        raise NotImplementedError
+
+
+class Policy(AnyPolicy, frozen=True):
+    spec: PolicySpec = PolicySpec()
+
+    @property
+    def common(self) -> CommonSpec:
+        return self.spec
+
+
+class MutatingPolicy(AnyPolicy, frozen=True, kw_only=True):
+    spec: MutatingSpec
+
+    @property
+    def common(self) -> CommonSpec:
+        return self.spec
 
 
 class Binding(_Wire, frozen=True):
@@ -94,34 +135,38 @@ class Binding(_Wire, frozen=True):
         return self.metadata.name
 
 
+P = TypeVar("P", bound=AnyPolicy)
+T = TypeVar("T")
 Bound = tuple[Policy, Binding]
 
 
-class BoundPolicies:
-    """All that are in force; read again when a policy or a binding has changed."""
+class BoundPolicies(Generic[P]):
+    """All policies of one type that are in force; read again when a policy or a binding has changed."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, policy: type[P], policies: str, bindings: str) -> None:
         self._store = store
+        self._type = policy
+        self._prefixes = _prefix(policies), _prefix(bindings)
         self._seen = (0, 0)
-        self._bound: Sequence[Bound] = ()
+        self._bound: Sequence[tuple[P, Binding]] = ()
 
-    def all(self) -> Sequence[Bound]:
-        seen = self._store.last_change(_prefix(POLICIES)), self._store.last_change(_prefix(BINDINGS))
+    def all(self) -> Sequence[tuple[P, Binding]]:
+        policies, bindings = self._prefixes
+        seen = self._store.last_change(policies), self._store.last_change(bindings)
         if seen != self._seen:
             self._bound = self._read()
             self._seen = seen
         return self._bound
 
-    def _read(self) -> Sequence[Bound]:
-        policies = {policy.name: policy for policy in _decoded(self._store, POLICIES, Policy)}
-        bindings = _decoded(self._store, BINDINGS, Binding)
+    def _read(self) -> Sequence[tuple[P, Binding]]:
+        policies = {policy.name: policy for policy in self._decoded(self._prefixes[0], self._type)}
+        bindings = self._decoded(self._prefixes[1], Binding)
         bound = [(policies[each.spec.policy_name], each) for each in bindings if each.spec.policy_name in policies]
         return sorted(bound, key=lambda pair: (pair[0].name, pair[1].name))
+
+    def _decoded(self, prefix: str, kind: type[T]) -> list[T]:
+        return [codec.decode(record.value, kind) for record in self._store.list(prefix).records]
 
 
 def _prefix(plural: str) -> str:
     return f"/{GROUP}/{plural}/"
-
-
-def _decoded(store: Store, plural: str, kind: type[T]) -> list[T]:
-    return [codec.decode(record.value, kind) for record in store.list(_prefix(plural)).records]

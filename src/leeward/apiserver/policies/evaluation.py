@@ -13,7 +13,7 @@ from typing import Any
 
 from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, nesting_of
 from leeward.apiserver.kinds.admission_policies import VARIABLES
-from leeward.apiserver.policies.configuration import PolicySpec, Validation
+from leeward.apiserver.policies.configuration import CommonSpec, PolicySpec, Validation
 
 LONGEST_MESSAGE = 5 * 1024
 LONGEST_ANNOTATION = 10 * 1024
@@ -33,11 +33,11 @@ class Failed(Exception):
     """An expression has no result; the message says why."""
 
 
-class Evaluation:
-    """One policy over one request. `known`: the values of all `VARIABLES` but `variables`; and one budget for all."""
+class Expressions:
+    """Those of one policy over one request, with one budget. `known`: the values of all `VARIABLES` but `variables`."""
 
-    def __init__(self, spec: PolicySpec, known: Mapping[str, Any]) -> None:
-        self._spec = spec
+    def __init__(self, spec: CommonSpec, known: Mapping[str, Any]) -> None:
+        self._conditions = spec.match_conditions
         self._known = known
         self._budget = Budget()
         self._expressions = {variable.name: variable.expression for variable in spec.variables}
@@ -47,9 +47,9 @@ class Evaluation:
     def is_meant(self) -> bool:
         """Whether all match conditions hold; one that is false settles it. Raises: Failed."""
         faults: list[str] = []
-        for condition in self._spec.match_conditions:
+        for condition in self._conditions:
             try:
-                if self._evaluate(condition.expression) is not True:
+                if self.evaluate(condition.expression) is not True:
                     return False
             except Failed as failed:
                 faults.append(f'match condition "{condition.name}": {failed}')
@@ -57,38 +57,7 @@ class Evaluation:
             raise Failed("; ".join(faults))
         return True
 
-    def failures(self) -> Iterator[Failure]:
-        """What does not hold, in order; what has no result, too, unless the policy ignores that."""
-        for index, validation in enumerate(self._spec.validations):
-            try:
-                if self._evaluate(validation.expression) is not True:
-                    yield Failure(self._message(validation), validation.reason, index)
-            except Failed as failed:
-                if self._spec.failure_policy == "Fail":
-                    message = f"expression '{validation.expression.strip()}' resulted in error: {failed}"
-                    yield Failure(message, "Invalid", index)
-
-    def annotations(self) -> Iterator[tuple[str, str]]:
-        """What is to be written into the audit log; keys without the policy's name. Raises: Failed."""
-        for annotation in self._spec.audit_annotations:
-            value = self._evaluate(annotation.value_expression)
-            if value is None:
-                continue
-            if not isinstance(value, str):
-                raise Failed(f"valueExpression of audit annotation {annotation.key!r} gave no string and no null")
-            yield annotation.key, value.strip()[:LONGEST_ANNOTATION]
-
-    def _message(self, validation: Validation) -> str:
-        if validation.message_expression:
-            try:
-                said = self._evaluate(validation.message_expression)
-            except Failed:
-                said = None
-            if isinstance(said, str) and said.strip() and "\n" not in said and len(said) <= LONGEST_MESSAGE:
-                return said.strip()
-        return validation.message.strip() or f"failed expression: {validation.expression.strip()}"
-
-    def _evaluate(self, expression: str) -> Any:
+    def evaluate(self, expression: str) -> Any:
         """Raises: Failed."""
         self._provide(expression)
         known = {**self._known, "variables": self._variables}
@@ -106,7 +75,7 @@ class Evaluation:
             if name in self._expressions and name not in self._variables and name not in self._faults:
                 self._faults[name] = "it names itself"
                 try:
-                    self._variables[name] = self._evaluate(self._expressions[name])
+                    self._variables[name] = self.evaluate(self._expressions[name])
                     del self._faults[name]
                 except Failed as failed:
                     self._faults[name] = str(failed)
@@ -117,3 +86,42 @@ class Evaluation:
             f"variable {name}: {self._faults[name]}" for name in _NAMED.findall(expression) if name in self._faults
         ]
         return "; ".join(faults) or error
+
+
+class Evaluation(Expressions):
+    """What a policy that judges says."""
+
+    def __init__(self, spec: PolicySpec, known: Mapping[str, Any]) -> None:
+        super().__init__(spec, known)
+        self._spec = spec
+
+    def failures(self) -> Iterator[Failure]:
+        """What does not hold, in order; what has no result, too, unless the policy ignores that."""
+        for index, validation in enumerate(self._spec.validations):
+            try:
+                if self.evaluate(validation.expression) is not True:
+                    yield Failure(self._message(validation), validation.reason, index)
+            except Failed as failed:
+                if self._spec.failure_policy == "Fail":
+                    message = f"expression '{validation.expression.strip()}' resulted in error: {failed}"
+                    yield Failure(message, "Invalid", index)
+
+    def annotations(self) -> Iterator[tuple[str, str]]:
+        """What is to be written into the audit log; keys without the policy's name. Raises: Failed."""
+        for annotation in self._spec.audit_annotations:
+            value = self.evaluate(annotation.value_expression)
+            if value is None:
+                continue
+            if not isinstance(value, str):
+                raise Failed(f"valueExpression of audit annotation {annotation.key!r} gave no string and no null")
+            yield annotation.key, value.strip()[:LONGEST_ANNOTATION]
+
+    def _message(self, validation: Validation) -> str:
+        if validation.message_expression:
+            try:
+                said = self.evaluate(validation.message_expression)
+            except Failed:
+                said = None
+            if isinstance(said, str) and said.strip() and "\n" not in said and len(said) <= LONGEST_MESSAGE:
+                return said.strip()
+        return validation.message.strip() or f"failed expression: {validation.expression.strip()}"

@@ -5,7 +5,7 @@ from leeward.api.meta import Manifest
 from leeward.api.selectors import matches, selector_of
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.policies.configuration import Binding, ParamRef, Policy
+from leeward.apiserver.policies.configuration import AnyPolicy, Binding, ParamRef
 from leeward.apiserver.registry.objects import decode_stored
 from leeward.apiserver.store import Store
 from leeward.apiserver.webhooks.matching import labels_of
@@ -16,13 +16,13 @@ class Misconfigured(Exception):
 
 
 def find_params(
-    policy: Policy, binding: Binding, namespace: str, catalog: Catalog, store: Store
+    policy: AnyPolicy, binding: Binding, namespace: str, catalog: Catalog, store: Store
 ) -> list[Manifest | None]:
     """With what the policy is to be evaluated: once for each parameter, or once with none. Raises: Misconfigured.
 
     `namespace` is that of the object; parameters in namespaces come from there, unless the binding names another.
     """
-    wanted, reference = policy.spec.param_kind, binding.spec.param_ref
+    wanted, reference = policy.common.param_kind, binding.spec.param_ref
     if wanted is None or reference is None:
         return [None]
     kind = catalog.find_kind(wanted.api_version, wanted.kind)

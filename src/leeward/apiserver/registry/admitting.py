@@ -1,8 +1,8 @@
-"""Admission in order: what this process says, the webhooks that change, policies, and the webhooks that only judge.
+"""Admission in order: what this process says, policies and webhooks that change, and those that only judge.
 
     admit ▸ complete and check the object ▸ approve ▸ put
 
-Where a webhook changed something, this process is asked once more: what it forbids, nobody brings in behind it.
+Where others changed something, this process is asked once more: what it forbids, nobody brings in behind it.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,17 @@ from dataclasses import dataclass, field, replace
 
 from leeward.api.meta import Manifest
 from leeward.apiserver import refusals
-from leeward.apiserver.admission import Admission, AdmissionReview, NoWebhooks, Policies, Rejected, Webhooks
+from leeward.apiserver.admission import (
+    Admission,
+    AdmissionReview,
+    Mutated,
+    Mutations,
+    NoMutations,
+    NoWebhooks,
+    Policies,
+    Rejected,
+    Webhooks,
+)
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry import lifecycle
 from leeward.apiserver.registry.objects import metadata_of
@@ -28,6 +38,7 @@ class Admitter:
 
     inside: Sequence[Admission] = ()
     guards: Sequence[Admission] = ()
+    mutations: Mutations = field(default_factory=NoMutations)
     webhooks: Webhooks = field(default_factory=NoWebhooks)
     judges: Sequence[Policies] = ()
 
@@ -36,8 +47,13 @@ class Admitter:
         manifest = self._ask_inside(review)
         if review.subresource in _SILENT:
             return manifest
-        changed = await self._ask_webhooks(review.about(manifest))
-        return manifest if changed is manifest else self._ask_inside(review.about(changed))
+        wanted, first = self._mutate(review.about(manifest), None)
+        wanted = await self._ask_webhooks(review.about(wanted))
+        if wanted is manifest:
+            return manifest
+        wanted = self._ask_inside(review.about(wanted))
+        again, _ = self._mutate(review.about(wanted), first)
+        return wanted if again is wanted else self._ask_inside(review.about(again))
 
     async def approve(self, review: AdmissionReview) -> None:
         """Asks those who judge the object as it would be stored."""
@@ -61,6 +77,16 @@ class Admitter:
         for judge in self.judges:
             judge.validate(review)
         await self.webhooks.validate(review)
+
+    def _mutate(self, review: AdmissionReview, before: Mutated | None) -> tuple[Manifest, Mutated]:
+        """The object as policies want it, and what they made; of a scale they see only that."""
+        if review.subresource != "scale":
+            made = self.mutations.mutate(review, before)
+            return made.object, made
+        shown = _as_scale(review)
+        made = self.mutations.mutate(shown, before)
+        unchanged = made.object is shown.object
+        return review.object if unchanged else scaled(review.kind, review.object, made.object), made
 
     async def _ask_webhooks(self, review: AdmissionReview) -> Manifest:
         if review.subresource != "scale":

@@ -1,6 +1,7 @@
-"""What a webhook's patch makes of an object: within what the request itself may change, and never its identity."""
+"""What others make of an object: within what the request itself may change, and never its identity."""
 
 import copy
+from collections.abc import Callable
 from typing import Any, cast
 
 from leeward.api.meta import Manifest
@@ -23,18 +24,19 @@ def patched(review: AdmissionReview, seen_as: Kind, webhook: Webhook, verdict: V
         said = "attempted to modify the object, which is not supported for this operation"
         raise refusals.internal_error(f'admission webhook "{webhook.name}" {said}')
     try:
-        return _patched(review, seen_as, verdict.patch)
+        return rewritten(review, seen_as, lambda seen: jsonpatch.apply(seen, verdict.patch))
     except (ValueError, Unfit) as error:
         said = f'admission webhook "{webhook.name}" returned a patch that cannot be applied'
         raise refusals.internal_error(f"{said}: {error}") from error
 
 
-def _patched(review: AdmissionReview, seen_as: Kind, operations: Any) -> Manifest:
+def rewritten(review: AdmissionReview, seen_as: Kind, rewrite: Callable[[Manifest], Any]) -> Manifest:
+    """The object after `rewrite` of a copy of it as `seen_as`. Raises: ValueError, Unfit for what is no such object."""
     kind, before = review.kind, review.object
     if kind.ephemeral or not is_whole(review):
-        return jsonpatch.apply(copy.deepcopy(before), operations)
+        return rewrite(copy.deepcopy(before))
     seen = before if seen_as is kind else converted(kind, seen_as, before)
-    result = jsonpatch.apply(copy.deepcopy(seen), operations)
+    result = rewrite(copy.deepcopy(seen))
     if not isinstance(result, dict):
         raise ValueError("the result is no object")
     after = decode_object(seen_as, cast(Manifest, result), "Ignore").manifest
