@@ -1,4 +1,4 @@
-"""What an API server has before the first request: namespaces, roles, priorities, and the definitions it starts with.
+"""What an API server has before the first request: namespaces, roles, priorities, its range of addresses, definitions.
 
 Idempotent over restarts: what is there already stays, and a definition is only written when it differs.
 """
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leeward.api import codec
-from leeward.api.meta import Manifest
+from leeward.api.meta import Manifest, format_time
 from leeward.apiserver.authorization.bootstrap import bootstrap_bindings, bootstrap_roles
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.custom.controller import Definitions
@@ -28,6 +28,7 @@ _PRIORITIES = {
         "Used for system critical pods that must not be moved from their current node.",
     ),
 }
+_RANGE = "kubernetes"
 SERVER = User("system:apiserver", (ADMIN_GROUP,))
 
 
@@ -51,9 +52,22 @@ async def create_priority_classes(writer: Writer, kind: Kind) -> None:
         await _create_missing(writer, kind, {"apiVersion": kind.api_version, "kind": kind.kind, **manifest})
 
 
-async def _create_missing(writer: Writer, kind: Kind, manifest: Manifest) -> None:
-    if writer.store.head(kind.key("", manifest["metadata"]["name"])) is None:
-        await writer.create(kind, "", manifest, SERVER, dry_run=False)
+async def create_service_range(writer: Writer, kind: Kind, cidr: str) -> None:
+    """The range that Services get their addresses from."""
+    manifest: Manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": _RANGE}}
+    if await _create_missing(writer, kind, {**manifest, "spec": {"cidrs": [cidr]}}):
+        said = {"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes Service CIDR is ready"}
+        ready = {**said, "lastTransitionTime": format_time(writer.clock.now())}
+        change = _with_status({"conditions": [ready]})
+        await writer.change(kind, "", _RANGE, change, SERVER, dry_run=False, subresource="status")
+
+
+async def _create_missing(writer: Writer, kind: Kind, manifest: Manifest) -> bool:
+    """Whether it was missing."""
+    if writer.store.head(kind.key("", manifest["metadata"]["name"])) is not None:
+        return False
+    await writer.create(kind, "", manifest, SERVER, dry_run=False)
+    return True
 
 
 async def install_definitions(writer: Writer, kind: Kind, definitions: Definitions, wanted: Sequence[Manifest]) -> None:
@@ -66,6 +80,10 @@ async def install_definitions(writer: Writer, kind: Kind, definitions: Definitio
         else:
             await writer.change(kind, "", name, _replaced_by(decoded), SERVER, dry_run=False)
         await definitions.settle(writer, name)
+
+
+def _with_status(status: Manifest) -> Change:
+    return lambda current: {**current, "status": status}
 
 
 def _replaced_by(wanted: Manifest) -> Change:

@@ -50,7 +50,7 @@ class Catalog:
         """One kind for each set of stored objects, whatever its versions."""
         seen: dict[str, Kind] = {}
         for kind in self._served.values():
-            if not kind.ephemeral:
+            if not (kind.ephemeral or kind.derived):
                 seen.setdefault(kind.prefix, kind)
         yield from seen.values()
 

@@ -82,6 +82,8 @@ def root_paths(catalog: Catalog) -> list[str]:
 def verbs_of(kind: Kind) -> Sequence[str]:
     if kind.ephemeral:
         return ("create",)
+    if kind.derived:
+        return ("get", "list")
     if kind.custom:
         return _CUSTOM_VERBS
     return tuple(verb for verb in _VERBS if verb != "deletecollection" or kind.prefix != "//namespaces/")
@@ -127,7 +129,7 @@ def _resources(kind: Kind) -> list[dict[str, Any]]:
         main["shortNames"] = list(kind.short_names)
     if kind.categories:
         main["categories"] = list(kind.categories)
-    if not kind.ephemeral:
+    if not (kind.ephemeral or kind.derived):
         main["storageVersionHash"] = _storage_hash(kind)
     return [main, *(_subresource(kind, name) for name in sorted(kind.all_subresources))]
 

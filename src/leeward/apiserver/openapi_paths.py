@@ -29,6 +29,11 @@ def paths_of(root: str, kind: Kind, dialect: str) -> dict[str, Any]:
     collection = f"{root}{scope}/{kind.plural}"
     if kind.ephemeral:
         return {collection: _operations(kind, dialect, {"post": _WRITE})}
+    if kind.derived:
+        return {
+            collection: _operations(kind, dialect, {"get": _LIST}, collection=True),
+            f"{collection}/{{name}}": _operations(kind, dialect, {"get": _READ}),
+        }
     paths = {
         collection: _operations(kind, dialect, {"get": _LIST, "post": _WRITE, "delete": _DELETE}, collection=True),
         f"{collection}/{{name}}": _operations(

@@ -14,6 +14,7 @@ from leeward.api.meta import Manifest
 from leeward.apiserver import bootstrap, discovery, refusals
 from leeward.apiserver.access import Access
 from leeward.apiserver.admission import Admission, AdmissionReview
+from leeward.apiserver.api_services import API_SERVICES, ApiServiceKeeper, LocalApiServices
 from leeward.apiserver.authentication import Authenticator
 from leeward.apiserver.authorization.aggregation import RoleAggregation
 from leeward.apiserver.catalog import Catalog
@@ -106,6 +107,7 @@ class ApiServer:
             "//services/": services,
             DAEMON_SETS: TemplateGenerations(),
             JOBS: JobSelectors(),
+            API_SERVICES: LocalApiServices(clock),
         }
         access = Access(store, clock, randomness, tokens, signing_key)
         limits = LimitRanges(store)
@@ -116,16 +118,20 @@ class ApiServer:
         await bootstrap.create_namespaces(writer, namespaces)
         await bootstrap.create_roles(writer, catalog)
         await bootstrap.create_priority_classes(writer, _kind(catalog, "scheduling.k8s.io", "priorityclasses"))
+        await bootstrap.create_service_range(writer, _kind(catalog, "networking.k8s.io", "servicecidrs"), service_cidr)
         await bootstrap.install_definitions(writer, definition, definitions, crds)
         sight = Sight(store, catalog, access.authorizer)
         mutations, judges = MutatingPolicies(store, sight), (limits, AdmissionPolicies(store, sight))
         writer = replace(writer, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
         server = cls(writer, catalog, Health(store, metrics), access)
         deleter = Deleter(writer)
+        api_services = ApiServiceKeeper(writer, deleter, catalog, _kind(catalog, *_API_SERVICE))
+        await api_services.settle()
         expiry = EventExpiry(writer, _kind(catalog, "", "events"), event_ttl_seconds)
         supervisor.start(expiry.follow(), "events")
         supervisor.start(expiry.expire(), "event-expiry")
         supervisor.start(definitions.run(writer, deleter), "definitions")
+        supervisor.start(api_services.run(), "api-services")
         if collectors:
             roles = RoleAggregation(writer, _kind(catalog, "rbac.authorization.k8s.io", "clusterroles"))
             supervisor.start(roles.run(), "role-aggregation")
@@ -210,6 +216,7 @@ class ApiServer:
 
 
 _DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")
+_API_SERVICE = ("apiregistration.k8s.io", "apiservices")
 _SIGNING_REQUEST = ("certificates.k8s.io", "certificatesigningrequests")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.status import Status, StatusDetails
-from leeward.apiserver import refusals, reviews
+from leeward.apiserver import component_statuses, refusals, reviews
 from leeward.apiserver.access import Access
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.call import Call
@@ -68,6 +68,8 @@ class Verbs:
         target, method = call.target, call.request.method
         if target.kind.ephemeral:
             return await self._review(call)
+        if target.kind.derived:
+            return component_statuses.answer(call, self.writer.store)
         if target.subresource:
             return await self._answer_subresource(call)
         if target.name:

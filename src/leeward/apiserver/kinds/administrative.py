@@ -1,5 +1,7 @@
 """The columns that kubectl shows for what administrators keep: quotas, signing requests, classes, revisions, scales."""
 
+from collections.abc import Callable
+
 from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.kinds.columns import AGE, NONE, at, containers, count, described, duration, field, labels, text
 from leeward.apiserver.kinds.kind import Column
@@ -54,6 +56,21 @@ def _param_ref(binding: ReadOnlyManifest) -> str:
     return "/".join((reference.get("namespace") or "*", reference.get("name") or "*")) if reference else ""
 
 
+def _component_state(component: ReadOnlyManifest) -> str:
+    said = [c.get("status", "") for c in entries(component, "conditions") if c.get("type") == "Healthy"]
+    return {"True": "Healthy", "False": "Unhealthy"}.get(said[0] if said else "", "Unknown")
+
+
+def _component_said(field: str) -> Callable[[ReadOnlyManifest], str]:
+    return lambda component: ",".join(filter(None, (c.get(field) for c in entries(component, "conditions"))))
+
+
+COMPONENTS = described(
+    "COMPONENTS",
+    Column("Status", text(_component_state)),
+    Column("Message", text(_component_said("message"))),
+    Column("Error", text(_component_said("error"))),
+)
 SIGNING_REQUESTS = described(
     "SIGNING_REQUESTS",
     AGE,

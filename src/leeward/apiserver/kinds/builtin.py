@@ -22,6 +22,8 @@ from leeward.apiserver.kinds import (
     workloads,
 )
 from leeward.apiserver.kinds import webhook_configurations as webhooks
+from leeward.apiserver.kinds.addresses import ADDRESSES
+from leeward.apiserver.kinds.api_services import API_SERVICES
 from leeward.apiserver.kinds.columns import CREATED_AT, at
 from leeward.apiserver.kinds.infrastructure import INFRASTRUCTURE
 from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, families, spec_changed
@@ -99,6 +101,8 @@ CORE = (
          default=others.default_with_status, validate=amount_rules.validate_quota, returns_deleted=True),
     Kind("", "v1", "LimitRange", "limitranges", True, ("limits",), columns=(CREATED_AT,),
          default=amount_rules.default_limits, validate=amount_rules.validate_limits),
+    Kind("", "v1", "ComponentStatus", "componentstatuses", False, ("cs",), columns=administrative.COMPONENTS,
+         derived=True, deprecation="v1 ComponentStatus is deprecated in v1.19+"),
     Kind("", "v1", "PodTemplate", "podtemplates", True, columns=administrative.POD_TEMPLATES,
          default=basics.default_pod_template_object, returns_deleted=True),
 )  # fmt: skip
@@ -207,7 +211,9 @@ OTHERS = (
     Kind("authorization.k8s.io", "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews", ephemeral=True),
 )  # fmt: skip
 
-BUILT_IN = families((*CORE, *APPS, *BATCH, *NETWORKING, *RBAC, *EXTENSIONS, *OTHERS, *INFRASTRUCTURE))
+BUILT_IN = families(
+    (*CORE, *APPS, *BATCH, *NETWORKING, *RBAC, *EXTENSIONS, *OTHERS, *INFRASTRUCTURE, *ADDRESSES, *API_SERVICES)
+)
 
 _SERVED = frozenset((kind.api_version, kind.kind) for kind in BUILT_IN)
 

@@ -144,6 +144,8 @@ class Kind:
     """Whether a create may bring the status along, as Nodes do."""
     ephemeral: bool = False
     """Answered and forgotten, as reviews are: POST is the only verb."""
+    derived: bool = False
+    """Never stored, but made when it is asked for: get and list are the only verbs."""
     custom: bool = False
     schema: Schema | None = None
     deprecation: str = ""
