@@ -1,7 +1,7 @@
 """Discovery: which groups, versions and resources there are, in its plain and its aggregated form."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from leeward.api import codec
@@ -71,12 +71,12 @@ def _answer(catalog: Catalog, path: GroupPath, aggregated_version: str) -> Respo
     return _json(_group_list(catalog) if path.group is None else _core_versions())
 
 
-def root_paths(catalog: Catalog) -> list[str]:
-    """What `GET /` lists."""
-    paths = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz"]
+def root_paths(catalog: Catalog, others: Iterable[str] = ()) -> list[str]:
+    """What `GET /` lists: every path above the kinds, and the `others`, which lead to none."""
+    paths = ["/api", "/api/v1", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", *others]
     for group in catalog.groups():
         paths += [f"/apis/{group}", *(f"/apis/{group}/{version}" for version in catalog.versions_of_group(group))]
-    return sorted([*paths, "/version"])
+    return sorted(paths)
 
 
 def verbs_of(kind: Kind) -> Sequence[str]:

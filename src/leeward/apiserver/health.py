@@ -13,6 +13,7 @@ KUBERNETES_VERSION = "v1.36.0"
 OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version")
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _CHECKS: tuple[str, ...] = ("ping", "etcd", "ready")
+_PROBES = {"healthz": _CHECKS[:2], "livez": _CHECKS[:2], "readyz": _CHECKS}
 
 
 @dataclass(slots=True)
@@ -33,7 +34,7 @@ class Health:
         if path == "/metrics":
             return Response(200, generate_latest(self.metrics), {"content-type": _METRICS_TYPE})
         probe, _, check = path.removeprefix("/").partition("/")
-        if probe not in ("healthz", "livez", "readyz"):
+        if probe not in _PROBES:
             return None
         checks = self._checks(probe)
         if check:
@@ -42,9 +43,14 @@ class Health:
                 return page_not_found()
         return _report(probe, checks, "verbose" in request.query)
 
+    def paths(self) -> list[str]:
+        """All that is answered here."""
+        checks = [f"/{probe}/{check}" for probe, checks in _PROBES.items() for check in checks]
+        return ["/metrics", "/version", *(f"/{probe}" for probe in _PROBES), *checks]
+
     def _checks(self, probe: str) -> dict[str, str]:
         """The failure of each check; empty where it is fine."""
-        checks = dict.fromkeys(_CHECKS if probe == "readyz" else _CHECKS[:2], "")
+        checks = dict.fromkeys(_PROBES[probe], "")
         checks["etcd"] = self.store.failure
         if probe == "readyz" and not self.ready:
             checks["ready"] = self.reason

@@ -186,7 +186,7 @@ class ApiServer:
         check_body(request.body)
         answered = self.health.answer(request)
         if answered is None and request.path == "/":
-            answered = _paths(discovery.root_paths(self._catalog))
+            answered = _paths(discovery.root_paths(self._catalog, self.health.paths()))
         if answered is None and request.path.startswith("/openapi/"):
             answered = self._openapi.answer(request)
         if answered is not None:

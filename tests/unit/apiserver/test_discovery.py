@@ -139,3 +139,14 @@ def test_metadata_alone_can_be_listed():
         assert set(page["items"][0]) == {"kind", "apiVersion", "metadata"}
 
     tell(story)
+
+
+def test_every_path_that_the_root_lists_is_answered():
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEFINITIONS, widgets())
+        paths = (await world.get("/")).body["paths"]
+        assert {"/api/v1", "/apis/apiregistration.k8s.io/v1", "/apis/example.com/v1", "/readyz/etcd"} <= set(paths)
+        assert {path: (await world.get(path)).code for path in paths} == dict.fromkeys(paths, 200)
+        assert paths == sorted(paths)
+
+    tell(story)
