@@ -1,7 +1,7 @@
 """Policies and bindings as their objects say, each binding with its policy, in the order of their names."""
 
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -98,41 +98,32 @@ class _Meta(_Wire, frozen=True):
     name: str
 
 
-class AnyPolicy(_Wire, frozen=True):
+class _Named(_Wire, frozen=True):
     metadata: _Meta
 
     @property
     def name(self) -> str:
         return self.metadata.name
 
-    @property
-    def common(self) -> CommonSpec:
-        raise NotImplementedError
 
-
-class Policy(AnyPolicy, frozen=True):
+class Policy(_Named, frozen=True):
     spec: PolicySpec = PolicySpec()
 
-    @property
-    def common(self) -> CommonSpec:
-        return self.spec
 
-
-class MutatingPolicy(AnyPolicy, frozen=True, kw_only=True):
+class MutatingPolicy(_Named, frozen=True, kw_only=True):
     spec: MutatingSpec
 
+
+class AnyPolicy(Protocol):
     @property
-    def common(self) -> CommonSpec:
-        return self.spec
+    def name(self) -> str: ...
+
+    @property
+    def spec(self) -> CommonSpec: ...
 
 
-class Binding(_Wire, frozen=True):
-    metadata: _Meta
+class Binding(_Named, frozen=True, kw_only=True):
     spec: BindingSpec
-
-    @property
-    def name(self) -> str:
-        return self.metadata.name
 
 
 P = TypeVar("P", bound=AnyPolicy)

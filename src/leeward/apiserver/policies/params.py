@@ -22,7 +22,7 @@ def find_params(
 
     `namespace` is that of the object; parameters in namespaces come from there, unless the binding names another.
     """
-    wanted, reference = policy.common.param_kind, binding.spec.param_ref
+    wanted, reference = policy.spec.param_kind, binding.spec.param_ref
     if wanted is None or reference is None:
         return [None]
     kind = catalog.find_kind(wanted.api_version, wanted.kind)
