@@ -66,3 +66,15 @@ def test_a_claim_is_shown_with_its_state():
         assert "field is immutable" in changed.body["message"]
 
     tell(story)
+
+
+def test_nobody_says_whether_the_level_of_a_flow_schema_is_there():
+    async def story(world: ApiWorld) -> None:
+        spec = {"priorityLevelConfiguration": {"name": "none"}, "matchingPrecedence": 7}
+        await world.create(f"{FLOW}/flowschemas", {"metadata": {"name": "s"}, "spec": spec})
+        table = (await world.call("GET", f"{FLOW}/flowschemas/s", accept=TABLE)).body
+        assert [column["name"] for column in table["columnDefinitions"]][-2:] == ["Age", "MissingPL"]
+        cells = table["rows"][0]["cells"]
+        assert [*cells[:4], cells[-1]] == ["s", "none", 7, "<none>", "?"]
+
+    tell(story)

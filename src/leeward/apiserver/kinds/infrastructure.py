@@ -9,10 +9,11 @@ from leeward.apiserver.kinds import infrastructure_rules as rules
 from leeward.apiserver.kinds.columns import AGE, at, count, field, text
 from leeward.apiserver.kinds.kind import Column, Kind, spec_changed
 from leeward.apiserver.kinds.others import default_with_status
-from leeward.apiserver.values import section
+from leeward.apiserver.values import entries, section
 
 _DEVICES, _FLOW, _STORAGE = "resource.k8s.io", "flowcontrol.apiserver.k8s.io", "storage.k8s.io"
 _UNSET = "<unset>"
+_DANGLING = "references a broken or non-existent PriorityLevelConfiguration"
 
 
 def _claim_state(claim: ReadOnlyManifest) -> str:
@@ -25,6 +26,12 @@ def _claim_state(claim: ReadOnlyManifest) -> str:
 def _flag(path: str) -> Column:
     name = path.rpartition(".")[2]
     return Column(name[:1].upper() + name[1:], text(lambda m: str(at(m, path, False)).lower()))
+
+
+def _lacks_its_level(schema: ReadOnlyManifest) -> str:
+    """What the one who hands out concurrency says; nobody does here."""
+    conditions = entries(section(schema, "status"), "conditions")
+    return next((str(c.get("status", "")) for c in conditions if c.get("type") == "Dangling"), "?")
 
 
 _RUNTIMES = (Column("Handler", field("handler", "")), AGE)
@@ -47,9 +54,10 @@ _ATTACHMENTS = (
 _CAPACITIES = (Column("StorageClassName", field("storageClassName", "")), Column("Capacity", field("capacity", _UNSET)))
 _SCHEMAS = (
     Column("PriorityLevel", field("spec.priorityLevelConfiguration.name")),
-    Column("MatchingPrecedence", field("spec.matchingPrecedence", 0), "integer"),
+    Column("MatchingPrecedence", field("spec.matchingPrecedence", 0)),
     Column("DistinguisherMethod", field("spec.distinguisherMethod.type")),
     AGE,
+    Column("MissingPL", text(_lacks_its_level), description=_DANGLING),
 )
 _LEVELS = (
     Column("Type", field("spec.type", "")),
