@@ -8,8 +8,10 @@ Kubernetes: kube-aggregator, pkg/controllers/autoregister; the same labels, prio
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing
+
+import msgspec
 
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
@@ -24,7 +26,7 @@ from leeward.apiserver.refusals import Refused
 from leeward.apiserver.registry.deleting import Deleter
 from leeward.apiserver.registry.hooks import NoHook
 from leeward.apiserver.registry.writing import Writer
-from leeward.apiserver.store import Store, StoreFailed
+from leeward.apiserver.store import Record, Store, StoreFailed
 from leeward.apiserver.values import entries, section
 from leeward.loop.clock import Clock
 
@@ -74,6 +76,23 @@ class LocalApiServices(NoHook):
         new["status"] = stored if entries(stored, "conditions") else {"conditions": [_available(since)]}
 
 
+class _Version(msgspec.Struct, gc=False, frozen=True):
+    name: str
+    served: bool = False
+
+
+class _Spec(msgspec.Struct, gc=False, frozen=True):
+    group: str
+    versions: tuple[_Version, ...] = ()
+
+
+class _Definition(msgspec.Struct, gc=False, frozen=True):
+    spec: _Spec
+
+
+GroupVersion = tuple[str, str]
+
+
 class ApiServiceKeeper:
     """Writes the APIServices of what is served. They never decide what is served."""
 
@@ -82,6 +101,7 @@ class ApiServiceKeeper:
         self._deleter = deleter
         self._catalog = catalog
         self._kind = kind
+        self._defined: dict[str, frozenset[GroupVersion]] = {}
 
     @property
     def _store(self) -> Store:
@@ -93,24 +113,35 @@ class ApiServiceKeeper:
             if self._catalog.is_builtin_group(group):
                 for version in self._catalog.versions_of_group(group):
                     await self._keep(group, version, _ONCE)
+        self._defined = {record.key: self._served_by(record) for record in self._store.list(DEFINITIONS).records}
         await self._settle_defined()
 
-    async def run(self) -> None:
-        """Follows the definitions until it is cancelled."""
-        async with aclosing(changes(self._store)) as records:
+    async def follow_definitions(self) -> None:
+        """Goes on until it is cancelled."""
+        async with aclosing(changes(self._store, DEFINITIONS)) as records:
             async for record in records:
-                if record.key.startswith(DEFINITIONS) or (record.deleted and record.key.startswith(API_SERVICES)):
+                served = frozenset[GroupVersion]() if record.deleted else self._served_by(record)
+                if served != self._defined.get(record.key, frozenset()):
+                    self._defined[record.key] = served
+                    await self._settle_patiently()
+
+    async def follow_deletions(self) -> None:
+        """Goes on until it is cancelled."""
+        async with aclosing(changes(self._store, API_SERVICES)) as records:
+            async for record in records:
+                if record.deleted:
                     await self._settle_patiently()
 
     async def _settle_patiently(self) -> None:
-        try:
-            await self._settle_defined()
-        except (Refused, StoreFailed) as error:
-            log.warning("API services: %s", error)
-            await asyncio.sleep(RETRY_SECONDS)
+        while True:
+            try:
+                return await self._settle_defined()
+            except (Refused, StoreFailed) as error:
+                log.warning("API services: %s", error)
+                await asyncio.sleep(RETRY_SECONDS)
 
     async def _settle_defined(self) -> None:
-        wanted = dict.fromkeys(self._defined())
+        wanted = sorted(frozenset[GroupVersion]().union(*self._defined.values()))
         for group, version in wanted:
             await self._keep(group, version, _ALWAYS)
         names = {name_of(group, version) for group, version in wanted}
@@ -119,13 +150,12 @@ class ApiServiceKeeper:
             if section(metadata, "labels").get(MANAGED) == _ALWAYS and metadata["name"] not in names:
                 await delete_quietly(self._deleter, self._kind, metadata)
 
-    def _defined(self) -> Iterator[tuple[str, str]]:
-        """The group versions that definitions serve, in groups of their own."""
-        for record in self._store.list(DEFINITIONS).records:
-            spec = section(codec.decode_manifest(record.value), "spec")
-            for version in entries(spec, "versions"):
-                if version.get("served") and not self._catalog.is_builtin_group(spec["group"]):
-                    yield spec["group"], version["name"]
+    def _served_by(self, record: Record) -> frozenset[GroupVersion]:
+        """The group versions that a definition serves in a group of its own."""
+        spec = codec.decode(record.value, _Definition).spec
+        if self._catalog.is_builtin_group(spec.group):
+            return frozenset()
+        return frozenset((spec.group, version.name) for version in spec.versions if version.served)
 
     async def _keep(self, group: str, version: str, managed: str) -> None:
         name = name_of(group, version)

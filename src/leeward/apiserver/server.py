@@ -131,7 +131,8 @@ class ApiServer:
         supervisor.start(expiry.follow(), "events")
         supervisor.start(expiry.expire(), "event-expiry")
         supervisor.start(definitions.run(writer, deleter), "definitions")
-        supervisor.start(api_services.run(), "api-services")
+        supervisor.start(api_services.follow_definitions(), "api-services")
+        supervisor.start(api_services.follow_deletions(), "deleted-api-services")
         if collectors:
             roles = RoleAggregation(writer, _kind(catalog, "rbac.authorization.k8s.io", "clusterroles"))
             supervisor.start(roles.run(), "role-aggregation")
