@@ -13,7 +13,7 @@ KUBERNETES_VERSION = "v1.36.0"
 OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version")
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _CHECKS: tuple[str, ...] = ("ping", "etcd", "ready")
-_PROBES = {"healthz": _CHECKS[:2], "livez": _CHECKS[:2], "readyz": _CHECKS}
+_PROBES: dict[str, tuple[str, ...]] = {"healthz": _CHECKS[:2], "livez": _CHECKS[:2], "readyz": _CHECKS}
 
 
 @dataclass(slots=True)

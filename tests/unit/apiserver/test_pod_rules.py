@@ -14,12 +14,12 @@ from leeward.apiserver.kinds.workload_rules import (
     validate_stateful_set,
 )
 from leeward.apiserver.kinds.workloads import (
-    complete_job,
     default_cron_job,
     default_daemon_set,
     default_deployment,
     default_job,
     default_stateful_set,
+    select_own_pods,
 )
 from tests.api_world import DEPLOYMENTS, ApiWorld, deployment, tell
 
@@ -312,7 +312,7 @@ def test_a_job_ends_and_so_do_those_of_a_cron_job() -> None:
     template = {"spec": {"containers": [container()]}}
     job: Manifest = {"metadata": {"name": "a"}, "spec": {"template": template}}
     default_job(job)
-    complete_job(job)
+    select_own_pods(job)
     said = 'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'
     assert [str(problem) for problem in validate_job(job, None)] == [said]
     cron_job: Manifest = {"metadata": {"name": "a"}, "spec": {"schedule": "@daily", "jobTemplate": {"spec": {}}}}
