@@ -123,22 +123,21 @@ class ApiServiceKeeper:
                 served = frozenset[GroupVersion]() if record.deleted else self._served_by(record)
                 if served != self._defined.get(record.key, frozenset()):
                     self._defined[record.key] = served
-                    await self._settle_patiently()
+                    await self._try_to_settle()
 
     async def follow_deletions(self) -> None:
         """Goes on until it is cancelled."""
         async with aclosing(changes(self._store, API_SERVICES)) as records:
             async for record in records:
                 if record.deleted:
-                    await self._settle_patiently()
+                    await self._try_to_settle()
 
-    async def _settle_patiently(self) -> None:
-        while True:
-            try:
-                return await self._settle_defined()
-            except (Refused, StoreFailed) as error:
-                log.warning("API services: %s", error)
-                await asyncio.sleep(RETRY_SECONDS)
+    async def _try_to_settle(self) -> None:
+        try:
+            await self._settle_defined()
+        except (Refused, StoreFailed) as error:
+            log.warning("API services: %s", error)
+            await asyncio.sleep(RETRY_SECONDS)
 
     async def _settle_defined(self) -> None:
         wanted = sorted(frozenset[GroupVersion]().union(*self._defined.values()))

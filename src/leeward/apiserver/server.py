@@ -26,6 +26,7 @@ from leeward.apiserver.expiry import EVENT_TTL_SECONDS, EventExpiry
 from leeward.apiserver.garbage import GarbageCollector
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.health import Health
+from leeward.apiserver.ip_addresses import IpAddressKeeper
 from leeward.apiserver.job_selectors import JOBS, JobSelectors
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.kind import Kind
@@ -133,6 +134,8 @@ class ApiServer:
         supervisor.start(definitions.run(writer, deleter), "definitions")
         supervisor.start(api_services.follow_definitions(), "api-services")
         supervisor.start(api_services.follow_deletions(), "deleted-api-services")
+        addresses = IpAddressKeeper(writer, deleter, _kind(catalog, "networking.k8s.io", "ipaddresses"))
+        supervisor.start(addresses.run(), "ip-addresses")
         if collectors:
             roles = RoleAggregation(writer, _kind(catalog, "rbac.authorization.k8s.io", "clusterroles"))
             supervisor.start(roles.run(), "role-aggregation")

@@ -24,7 +24,7 @@ class ServiceAddresses:
     def __init__(self, cidr: str, stored: Iterable[bytes]) -> None:
         self._network = ipaddress.ip_network(cidr)
         values = [codec.decode_manifest(value) for value in stored]
-        self._taken = {address for value in values for address in _addresses(value)}
+        self._taken = {address for value in values for address in addresses_of(value)}
         self._next = 1
         self._ports = NodePorts(values)
 
@@ -39,7 +39,7 @@ class ServiceAddresses:
             self._ports.take(new, old)
             return
         self._ports.check(new, old)
-        held = _addresses(old) if old is not None else ()
+        held = addresses_of(old) if old is not None else ()
         if held and not spec.get("clusterIP"):
             spec["clusterIP"] = held[0]
         asked = cast(str, spec.get("clusterIP") or "")
@@ -50,18 +50,18 @@ class ServiceAddresses:
         self._ports.take(new, old)
 
     def not_written(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
-        held = _addresses(old) if old is not None else ()
-        self._taken.difference_update(address for address in _addresses(new) if address not in held)
+        held = addresses_of(old) if old is not None else ()
+        self._taken.difference_update(address for address in addresses_of(new) if address not in held)
         self._ports.give_back(new, old)
 
     def after_write(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
         if old is not None:
-            kept = _addresses(new)
-            self._taken.difference_update(address for address in _addresses(old) if address not in kept)
+            kept = addresses_of(new)
+            self._taken.difference_update(address for address in addresses_of(old) if address not in kept)
             self._ports.give_back(old, new)
 
     def after_delete(self, old: ReadOnlyManifest) -> None:
-        self._taken.difference_update(_addresses(old))
+        self._taken.difference_update(addresses_of(old))
         self._ports.give_back(old, None)
 
     def _claim(self, service: ReadOnlyManifest, address: str) -> str:
@@ -89,7 +89,8 @@ class ServiceAddresses:
         raise internal_error(f"failed to allocate a serviceIP: the range {self._network} is full")
 
 
-def _addresses(service: ReadOnlyManifest) -> Sequence[str]:
+def addresses_of(service: ReadOnlyManifest) -> Sequence[str]:
+    """The addresses of the range that a Service has."""
     spec = section(service, "spec")
     address = spec.get("clusterIP")
     return (address,) if address and address != _HEADLESS else ()

@@ -1,15 +1,23 @@
 """ServiceCIDRs, IPAddresses and ComponentStatuses."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from tests.api_world import TABLE, ApiWorld, tell
+from leeward.apiserver.store.memory import MemoryMedium
+from leeward.loop.virtual import run_virtual
+from tests.api_world import TABLE, ApiWorld, api_world, tell
 
 NETWORKING = "/apis/networking.k8s.io/v1"
 RANGES, ADDRESSES = f"{NETWORKING}/servicecidrs", f"{NETWORKING}/ipaddresses"
 COMPONENTS = "/api/v1/componentstatuses"
+SERVICES = "/api/v1/namespaces/default/services"
 PARENT = {"resource": "services", "namespace": "default", "name": "web"}
+
+
+def _service(name: str, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
 
 
 def test_the_range_of_services_is_there_and_ready():
@@ -53,6 +61,46 @@ def test_an_address_is_its_name_and_belongs_to_somebody():
         assert "field is immutable" in moved.body["message"]
 
     tell(story)
+
+
+def test_the_address_of_a_service_comes_and_goes_with_it():
+    async def story(world: ApiWorld) -> None:
+        made = (await world.create(SERVICES, _service("web"))).body
+        await world.create(SERVICES, _service("headless", clusterIP="None"))
+        await asyncio.sleep(1)
+        listed = (await world.get(ADDRESSES)).body["items"]
+        assert [item["metadata"]["name"] for item in listed] == [made["spec"]["clusterIP"]]
+        assert listed[0]["spec"] == {"parentRef": PARENT}
+        assert listed[0]["metadata"]["labels"] == {
+            "ipaddress.kubernetes.io/ip-family": "IPv4",
+            "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+        }
+        await world.patch(f"{SERVICES}/web", {"spec": {"type": "ExternalName", "externalName": "example.com"}})
+        await asyncio.sleep(1)
+        assert (await world.get(ADDRESSES)).body["items"] == []
+
+    tell(story)
+
+
+def test_an_address_that_is_given_again_has_its_new_parent_and_one_without_any_goes_at_the_next_start():
+    async def play() -> None:
+        medium = MemoryMedium()
+        async with api_world(medium) as world:
+            await world.create(SERVICES, _service("web", clusterIP="10.96.0.9"))
+            await asyncio.sleep(1)
+            await world.delete(f"{SERVICES}/web")
+            await world.create(SERVICES, _service("api", clusterIP="10.96.0.9"))
+            await asyncio.sleep(1)
+            assert (await world.get(f"{ADDRESSES}/10.96.0.9")).body["spec"]["parentRef"]["name"] == "api"
+            labels = {"ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io"}
+            orphan = {"metadata": {"name": "10.96.0.7", "labels": labels}, "spec": {"parentRef": PARENT}}
+            await world.create(ADDRESSES, orphan)
+            await world.create(ADDRESSES, {"metadata": {"name": "10.96.0.8"}, "spec": {"parentRef": PARENT}})
+        async with api_world(medium) as world:
+            await asyncio.sleep(1)
+            assert (await world.get(ADDRESSES)).names == ["10.96.0.8", "10.96.0.9"]
+
+    run_virtual(play())
 
 
 @pytest.mark.parametrize(
