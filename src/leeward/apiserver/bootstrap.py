@@ -3,7 +3,7 @@
 Idempotent over restarts: what is there already stays, and a definition is only written when it differs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from leeward.api import codec
@@ -32,38 +32,43 @@ _RANGE = "kubernetes"
 SERVER = User("system:apiserver", (ADMIN_GROUP,))
 
 
-async def create_namespaces(writer: Writer, kind: Kind) -> None:
-    for name in NAMESPACES:
-        await _create_missing(writer, kind, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+async def create_objects(writer: Writer, catalog: Catalog, service_cidr: str) -> None:
+    """Everything that is missing but the definitions."""
+    for manifest in _objects():
+        await _create_missing(writer, catalog, manifest)
+    service_range = _object("networking.k8s.io/v1", "ServiceCIDR", _RANGE, spec={"cidrs": [service_cidr]})
+    if await _create_missing(writer, catalog, service_range):
+        await _make_ready(writer, _kind_of(catalog, service_range))
 
 
-async def create_roles(writer: Writer, catalog: Catalog) -> None:
-    """The roles and bindings without which nobody but the administrators could do anything."""
-    for manifest in (*bootstrap_roles(), *bootstrap_bindings()):
-        kind = catalog.find_kind(manifest["apiVersion"], manifest["kind"])
-        assert kind is not None
-        await _create_missing(writer, kind, manifest)
-
-
-async def create_priority_classes(writer: Writer, kind: Kind) -> None:
-    """Those of what a cluster cannot do without."""
+def _objects() -> Iterator[Manifest]:
+    """Namespaces; roles and bindings without which only administrators could do anything; priorities of the system."""
+    yield from (_object("v1", "Namespace", name) for name in NAMESPACES)
+    yield from (*bootstrap_roles(), *bootstrap_bindings())
     for name, (value, said) in _PRIORITIES.items():
-        manifest = {"metadata": {"name": name}, "value": value, "description": said}
-        await _create_missing(writer, kind, {"apiVersion": kind.api_version, "kind": kind.kind, **manifest})
+        yield _object("scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=said)
 
 
-async def create_service_range(writer: Writer, kind: Kind, cidr: str) -> None:
-    """The range that Services get their addresses from."""
-    manifest: Manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": _RANGE}}
-    if await _create_missing(writer, kind, {**manifest, "spec": {"cidrs": [cidr]}}):
-        said = {"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes Service CIDR is ready"}
-        ready = {**said, "lastTransitionTime": format_time(writer.clock.now())}
-        change = _with_status({"conditions": [ready]})
-        await writer.change(kind, "", _RANGE, change, SERVER, dry_run=False, subresource="status")
+def _object(api_version: str, kind: str, name: str, **fields: Any) -> Manifest:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
 
 
-async def _create_missing(writer: Writer, kind: Kind, manifest: Manifest) -> bool:
+async def _make_ready(writer: Writer, kind: Kind) -> None:
+    said = {"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes Service CIDR is ready"}
+    ready = {**said, "lastTransitionTime": format_time(writer.clock.now())}
+    change = _with_status({"conditions": [ready]})
+    await writer.change(kind, "", _RANGE, change, SERVER, dry_run=False, subresource="status")
+
+
+def _kind_of(catalog: Catalog, manifest: Manifest) -> Kind:
+    kind = catalog.find_kind(manifest["apiVersion"], manifest["kind"])
+    assert kind is not None
+    return kind
+
+
+async def _create_missing(writer: Writer, catalog: Catalog, manifest: Manifest) -> bool:
     """Whether it was missing."""
+    kind = _kind_of(catalog, manifest)
     if writer.store.head(kind.key("", manifest["metadata"]["name"])) is not None:
         return False
     await writer.create(kind, "", manifest, SERVER, dry_run=False)

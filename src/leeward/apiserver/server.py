@@ -114,28 +114,20 @@ class ApiServer:
         limits = LimitRanges(store)
         inside = (*admission, *access.admission, PodClasses(store), limits, DefaultClasses(store))
         webhooks = AdmissionWebhooks(store, catalog, webhook_client or NoCalls(), randomness, access.authorizer)
-        writer = Writer(store, clock, randomness, Admitter(inside, access.guards), hooks)
+        own = Writer(store, clock, randomness, Admitter(inside, access.guards), hooks)
         definitions.serve_stored()
-        await bootstrap.create_namespaces(writer, namespaces)
-        await bootstrap.create_roles(writer, catalog)
-        await bootstrap.create_priority_classes(writer, _kind(catalog, "scheduling.k8s.io", "priorityclasses"))
-        await bootstrap.create_service_range(writer, _kind(catalog, "networking.k8s.io", "servicecidrs"), service_cidr)
-        await bootstrap.install_definitions(writer, definition, definitions, crds)
+        await bootstrap.create_objects(own, catalog, service_cidr)
+        await bootstrap.install_definitions(own, definition, definitions, crds)
+        await _start_keepers(own, catalog, supervisor)
         sight = Sight(store, catalog, access.authorizer)
         mutations, judges = MutatingPolicies(store, sight), (limits, AdmissionPolicies(store, sight))
-        writer = replace(writer, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
+        writer = replace(own, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
         server = cls(writer, catalog, Health(store, metrics), access)
         deleter = Deleter(writer)
-        api_services = ApiServiceKeeper(writer, deleter, catalog, _kind(catalog, *_API_SERVICE))
-        await api_services.settle()
         expiry = EventExpiry(writer, _kind(catalog, "", "events"), event_ttl_seconds)
         supervisor.start(expiry.follow(), "events")
         supervisor.start(expiry.expire(), "event-expiry")
         supervisor.start(definitions.run(writer, deleter), "definitions")
-        supervisor.start(api_services.follow_definitions(), "api-services")
-        supervisor.start(api_services.follow_deletions(), "deleted-api-services")
-        addresses = IpAddressKeeper(writer, deleter, _kind(catalog, "networking.k8s.io", "ipaddresses"))
-        supervisor.start(addresses.run(), "ip-addresses")
         if collectors:
             roles = RoleAggregation(writer, _kind(catalog, "rbac.authorization.k8s.io", "clusterroles"))
             supervisor.start(roles.run(), "role-aggregation")
@@ -222,6 +214,17 @@ class ApiServer:
 _DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")
 _API_SERVICE = ("apiregistration.k8s.io", "apiservices")
 _SIGNING_REQUEST = ("certificates.k8s.io", "certificatesigningrequests")
+
+
+async def _start_keepers(writer: Writer, catalog: Catalog, supervisor: Supervisor) -> None:
+    """Starts those who write down what is the case anyway: nobody outside is asked. Raises: Refused, StoreFailed."""
+    deleter = Deleter(writer)
+    api_services = ApiServiceKeeper(writer, deleter, catalog, _kind(catalog, *_API_SERVICE))
+    await api_services.settle()
+    addresses = IpAddressKeeper(writer, deleter, _kind(catalog, "networking.k8s.io", "ipaddresses"))
+    supervisor.start(api_services.follow_definitions(), "api-services")
+    supervisor.start(api_services.follow_deletions(), "deleted-api-services")
+    supervisor.start(addresses.run(), "ip-addresses")
 
 
 def _kind(catalog: Catalog, group: str, plural: str) -> Kind:

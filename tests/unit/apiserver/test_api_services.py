@@ -7,7 +7,8 @@ import pytest
 
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.loop.virtual import run_virtual
-from tests.api_world import DEFINITIONS, TABLE, ApiWorld, api_world, tell, widgets
+from tests.api_world import CONFIG_MAPS, DEFINITIONS, TABLE, ApiWorld, api_world, config_map, tell, widgets
+from tests.webhooks import MUTATING, configuration, rule, webhook
 
 API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 SELECTED = "kube-aggregator.kubernetes.io/automanaged"
@@ -76,6 +77,20 @@ def test_a_built_in_one_that_was_deleted_is_back_after_a_restart():
             assert (await world.get(f"{API_SERVICES}/v1.apps")).code == 404
             assert (await world.get("/apis/apps/v1")).code == 200
         async with api_world(medium) as world:
+            assert (await world.get(f"{API_SERVICES}/v1.apps")).code == 200
+
+    run_virtual(play())
+
+
+def test_a_webhook_that_nobody_answers_holds_nothing_up():
+    async def play() -> None:
+        medium = MemoryMedium()
+        async with api_world(medium) as world:
+            await world.delete(f"{API_SERVICES}/v1.apps")
+            everything = rule("*", "*", "*")
+            await world.create(MUTATING, configuration("Mutating", "all", webhook("nobody", everything)))
+        async with api_world(medium) as world:
+            assert (await world.create(CONFIG_MAPS, config_map("refused"))).code == 500
             assert (await world.get(f"{API_SERVICES}/v1.apps")).code == 200
 
     run_virtual(play())
