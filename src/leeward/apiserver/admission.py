@@ -4,8 +4,8 @@ An `Admission` is code in this process. It sees every create, update and delete 
 defaulting and before validation; writes to subresources are for others, the guards, which are of the same form. It
 answers at once: it neither waits nor writes.
 
-`Mutations` and `Policies` are rules that administrators wrote: they change and judge, at once, and see writes to
-subresources, too. `Webhooks` are somewhere else: they see the same, and are waited for.
+`Mutations` and `Policies` are rules that administrators wrote: they change and judge, and see writes to subresources,
+too. `Webhooks` are somewhere else: they see the same, and are waited for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ class Admission(Protocol):
 
 
 class Policies(Protocol):
-    def validate(self, review: AdmissionReview) -> None:
+    async def validate(self, review: AdmissionReview) -> None:
         """Raises: Refused."""
         ...
 
@@ -76,7 +76,7 @@ class Mutated:
 
 
 class Mutations(Protocol):
-    def mutate(self, review: AdmissionReview, before: Mutated | None = None) -> Mutated:
+    async def mutate(self, review: AdmissionReview, before: Mutated | None = None) -> Mutated:
         """The object as it is wanted. With what came of asking `before`, only those have a say who left it otherwise.
 
         Raises: Refused.
@@ -87,7 +87,7 @@ class Mutations(Protocol):
 class NoMutations:
     """There are no rules that change."""
 
-    def mutate(self, review: AdmissionReview, before: Mutated | None = None) -> Mutated:
+    async def mutate(self, review: AdmissionReview, before: Mutated | None = None) -> Mutated:
         del before
         return Mutated(review.object)
 

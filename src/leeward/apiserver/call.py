@@ -11,6 +11,7 @@ from leeward.apiserver.presenting import Presenter
 from leeward.apiserver.registry.managing import manager_name
 from leeward.apiserver.registry.objects import encode_unstored
 from leeward.apiserver.registry.scaling import SCALE_KIND, render_scale
+from leeward.apiserver.registry.showing import show_one
 from leeward.apiserver.registry.writing import Written
 from leeward.apiserver.routing import Target
 from leeward.client.transport import Request, Response
@@ -41,9 +42,9 @@ class Call:
     def content_type(self) -> str:
         return self.request.headers.get("content-type", "")
 
-    def shown(self, written: Written, code: int = 200) -> Response:
+    async def shown(self, written: Written, code: int = 200) -> Response:
         if written.record is not None and not written.deleted:
-            return self.presenter.one(written.record.value, code)
+            return self.presenter.one(await show_one(self.kind, written.record), code)
         return self.presenter.one(encode_unstored(self.kind, written.manifest), code)
 
     def shown_scale(self, manifest: ReadOnlyManifest) -> Response:

@@ -47,11 +47,13 @@ class Catalog:
         yield from self._served.values()
 
     def stored_kinds(self) -> Iterator[Kind]:
-        """One kind for each set of stored objects, whatever its versions."""
+        """One kind for each set of stored objects, in the version that is stored where that is served."""
         seen: dict[str, Kind] = {}
         for kind in self._served.values():
             if not (kind.ephemeral or kind.derived):
-                seen.setdefault(kind.prefix, kind)
+                known = seen.setdefault(kind.prefix, kind)
+                if known.custom and kind.version == kind.storage_version:
+                    seen[kind.prefix] = kind
         yield from seen.values()
 
     def kinds_of_group(self, group: str) -> list[Kind]:

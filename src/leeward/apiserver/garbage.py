@@ -210,7 +210,9 @@ class GarbageCollector:
 
     def _kind_of(self, key: str) -> Kind | None:
         _, group, plural, *_ = key.split("/")
-        return next((k for k in self._catalog.kinds_of_group(group) if k.plural == plural), None)
+        kinds = [kind for kind in self._catalog.kinds_of_group(group) if kind.plural == plural]
+        stored = (kind for kind in kinds if kind.custom and kind.version == kind.storage_version)
+        return next(stored, kinds[0] if kinds else None)
 
     async def _delete(self, kind: Kind, meta: _Meta, propagation: str) -> None:
         options = DeleteOptions(uid=meta.uid, propagation=propagation)

@@ -37,7 +37,7 @@ class LimitRanges:
             pod = _completed(pod, ranges)
         return pod
 
-    def validate(self, review: AdmissionReview) -> None:
+    async def validate(self, review: AdmissionReview) -> None:
         """Raises: Refused, with everything that is out of bounds in the first LimitRange that is not kept."""
         look = _look(review)
         if look is None or "deletionTimestamp" in section(review.old_object or {}, "metadata"):

@@ -88,12 +88,12 @@ class PodActions:
             raise refusals.bad_request("name in URL does not match name in Eviction object")
         options = section(eviction, "deleteOptions")
         grace, dry_run = options.get("gracePeriodSeconds"), bool(options.get("dryRun"))
-        pod = decode_stored(kind, read_one(self.writer.store, kind, namespace, name, None))
+        pod = decode_stored(kind, read_one(self.writer.store, kind, namespace, name, None).value)
         await take_disruption(self.writer, pod, dry_run)
         await self.deleter.delete(kind, namespace, name, DeleteOptions(grace, dry_run=dry_run), user)
 
     def _look(self, kind: Kind, namespace: str, name: str, action: str) -> Response:
-        pod = decode_stored(kind, read_one(self.writer.store, kind, namespace, name, None))
+        pod = decode_stored(kind, read_one(self.writer.store, kind, namespace, name, None).value)
         node = section(pod, "spec").get("nodeName", "")
         if not node and action == "log":
             return Response(204, b"", {})

@@ -81,7 +81,16 @@ class Presenter:
             return None
         kind, form = self.kind, self.form
         chosen = options.label_selector, options.field_selector
-        return View(kind.prefix, kind.api_version, kind.kind, namespace, form.shape, form.version, *chosen)
+        return View(
+            kind.prefix,
+            kind.api_version,
+            kind.kind,
+            namespace,
+            form.shape,
+            form.version,
+            *chosen,
+            kind.conversion or kind.form,
+        )
 
     @property
     def _go_type(self) -> str:

@@ -27,6 +27,14 @@ class Refused(Exception):
         self.headers = headers or {}
 
 
+class Unconvertible(Refused):
+    """An object cannot be shown, or stored, in the version that it takes."""
+
+
+def unconvertible(message: str) -> Unconvertible:
+    return Unconvertible(Status(message=message, code=500))
+
+
 def refused_with_warnings(refused: Refused, warnings: Sequence[str]) -> Refused:
     return Refused(refused.status, {**refused.headers, **warning_header(warnings)}) if warnings else refused
 

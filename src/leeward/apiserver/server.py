@@ -19,6 +19,7 @@ from leeward.apiserver.authentication import Authenticator
 from leeward.apiserver.authorization.aggregation import RoleAggregation
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.connecting import Connect, ConnectRequest, Connects, key_of
+from leeward.apiserver.conversion.webhook import Converters
 from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
 from leeward.apiserver.default_classes import DefaultClasses
@@ -41,6 +42,7 @@ from leeward.apiserver.policies.sight import Sight
 from leeward.apiserver.presenting import with_warnings
 from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.deleting import Deleter
+from leeward.apiserver.registry.open_watches import OpenWatches
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.remarks import CollectedWarnings
 from leeward.apiserver.routing import GroupPath, Target, Unknown, route
@@ -66,14 +68,14 @@ SERVICE_CIDR = "10.96.0.0/16"
 class ApiServer:
     """An API server over one store. Use `ApiServer.start`."""
 
-    def __init__(self, writer: Writer, catalog: Catalog, health: Health, access: Access) -> None:
+    def __init__(self, writer: Writer, catalog: Catalog, health: Health, access: Access, watches: OpenWatches) -> None:
         self.health = health
         self._catalog = catalog
         self._openapi = OpenApi(catalog)
         self._discovery = discovery.Discovery(catalog)
         self._access = access
         self._writer = writer
-        self._verbs = Verbs(writer, Deleter(writer), writer.clock, access)
+        self._verbs = Verbs(writer, Deleter(writer), writer.clock, access, watches)
         self._connects = Connects({})
 
     @classmethod
@@ -101,7 +103,8 @@ class ApiServer:
         """
         catalog = Catalog(BUILT_IN)
         namespaces, definition = _kind(catalog, "", "namespaces"), _kind(catalog, *_DEFINITION)
-        definitions = Definitions(store, catalog, definition)
+        client, watches = webhook_client or NoCalls(), OpenWatches()
+        definitions = Definitions(store, catalog, definition, watches, Converters(client, store, randomness))
         services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
         hooks = {
             DEFINITIONS: definitions,
@@ -113,7 +116,7 @@ class ApiServer:
         access = Access(store, clock, randomness, tokens, signing_key)
         limits = LimitRanges(store)
         inside = (*admission, *access.admission, PodClasses(store), limits, DefaultClasses(store))
-        webhooks = AdmissionWebhooks(store, catalog, webhook_client or NoCalls(), randomness, access.authorizer)
+        webhooks = AdmissionWebhooks(store, catalog, client, randomness, access.authorizer)
         own = Writer(store, clock, randomness, Admitter(inside, access.guards), hooks)
         definitions.serve_stored()
         await bootstrap.create_objects(own, catalog, service_cidr)
@@ -122,7 +125,7 @@ class ApiServer:
         sight = Sight(store, catalog, access.authorizer)
         mutations, judges = MutatingPolicies(store, sight), (limits, AdmissionPolicies(store, sight))
         writer = replace(own, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
-        server = cls(writer, catalog, Health(store, metrics), access)
+        server = cls(writer, catalog, Health(store, metrics), access, watches)
         deleter = Deleter(writer)
         expiry = EventExpiry(writer, _kind(catalog, "", "events"), event_ttl_seconds)
         supervisor.start(expiry.follow(), "events")

@@ -22,6 +22,7 @@ from leeward.apiserver.registry.decoding import (
 )
 from leeward.apiserver.registry.deleting import Deleter, delete_options
 from leeward.apiserver.registry.objects import decode_stored
+from leeward.apiserver.registry.open_watches import OpenWatches
 from leeward.apiserver.registry.options import (
     ListOptions,
     list_options,
@@ -31,6 +32,7 @@ from leeward.apiserver.registry.options import (
 from leeward.apiserver.registry.reading import read_one, read_page
 from leeward.apiserver.registry.selection import parse_selection
 from leeward.apiserver.registry.sharing import SharedPieces
+from leeward.apiserver.registry.showing import show_one
 from leeward.apiserver.registry.watching import WatchRequest, open_watch
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.routing import Target
@@ -51,6 +53,7 @@ class Verbs:
     deleter: Deleter
     clock: Clock
     access: Access
+    watches: OpenWatches
     shared: SharedPieces = field(default_factory=SharedPieces)
 
     async def answer(self, request: Request, user: User, target: Target) -> Answer:
@@ -75,7 +78,7 @@ class Verbs:
         if target.name:
             return await self._answer_object(call)
         if method == "GET":
-            return self._list_or_watch(call)
+            return await self._list_or_watch(call)
         if target.kind.namespaced and not target.namespace:
             return _nowhere(target.kind)
         if method == "POST":
@@ -87,7 +90,7 @@ class Verbs:
     async def _answer_object(self, call: Call) -> Answer:
         match call.request.method:
             case "GET":
-                return self._get(call)
+                return await self._get(call)
             case "PUT":
                 return await self._writes.update(call)
             case "PATCH":
@@ -114,7 +117,7 @@ class Verbs:
             return await self._answer_scale(call)
         match method:
             case "GET":
-                return self._get(call)
+                return await self._get(call)
             case "PUT":
                 return await self._writes.update(call)
             case "PATCH":
@@ -159,7 +162,7 @@ class Verbs:
     async def _answer_scale(self, call: Call) -> Response:
         match call.request.method:
             case "GET":
-                return call.shown_scale(decode_stored(call.kind, self._read(call)))
+                return call.shown_scale(decode_stored(call.kind, await self._read(call)))
             case "PUT" | "PATCH":
                 return await self._writes.scale(call)
             case _:
@@ -169,28 +172,29 @@ class Verbs:
     def _writes(self) -> WriteVerbs:
         return WriteVerbs(self.writer, self.clock)
 
-    def _get(self, call: Call) -> Response:
-        return call.presenter.one(self._read(call))
+    async def _get(self, call: Call) -> Response:
+        return call.presenter.one(await self._read(call))
 
-    def _read(self, call: Call) -> bytes:
+    async def _read(self, call: Call) -> bytes:
         text = call.query.get("resourceVersion", "")
         try:
             at_least = parse_version(text)
         except ValueError:
             raise refusals.broken_version(text, "resourceVersion") from None
         target = call.target
-        return read_one(self.writer.store, target.kind, target.namespace, target.name, at_least)
+        record = read_one(self.writer.store, target.kind, target.namespace, target.name, at_least)
+        return await show_one(target.kind, record)
 
-    def _list_or_watch(self, call: Call) -> Answer:
+    async def _list_or_watch(self, call: Call) -> Answer:
         options = list_options(call.query)
         selection = parse_selection(call.kind, options.label_selector, options.field_selector)
         store, namespace = self.writer.store, call.target.namespace
         if options.watch:
             view = call.presenter.view(namespace, options, selection)
             request = WatchRequest(call.kind, namespace, selection, options, call.presenter.frames(), view)
-            pieces = open_watch(store, self.clock, request, self.shared)
+            pieces = open_watch(store, self.clock, request, self.shared, self.watches)
             return StreamResponse(pieces, call.presenter.form.media_type, line_end=b"")
-        return call.presenter.page(read_page(store, call.kind, namespace, selection, options))
+        return call.presenter.page(await read_page(store, call.kind, namespace, selection, options))
 
     async def _delete(self, call: Call) -> Response:
         target = call.target
@@ -198,7 +202,7 @@ class Verbs:
         written = await self.deleter.delete(target.kind, target.namespace, target.name, options, call.user)
         if written.deleted and not target.kind.returns_deleted:
             return call.presenter.respond(codec.encode(_deleted_status(target.kind, written.manifest)))
-        return call.shown(written)
+        return await call.shown(written)
 
     async def _delete_collection(self, call: Call) -> Response:
         """Deletes what is selected, one by one; objects that went meanwhile are passed over."""
@@ -207,7 +211,7 @@ class Verbs:
         chosen = list_options(selectors)
         selection = parse_selection(kind, chosen.label_selector, chosen.field_selector)
         options = delete_options(call.request.body, dict(call.query), call.content_type)
-        page = read_page(self.writer.store, kind, namespace, selection, ListOptions())
+        page = await read_page(self.writer.store, kind, namespace, selection, ListOptions())
         for value in page.values:
             metadata = decode_stored(kind, value)["metadata"]
             try:

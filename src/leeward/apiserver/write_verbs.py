@@ -55,7 +55,7 @@ class WriteVerbs:
             kind, target.namespace, decoded.manifest, call.user, options.dry_run, call.manager
         )
         warnings = decoded.warnings + finalizer_warnings(kind, decoded.manifest)
-        return with_warnings(call.shown(written, 201), warnings)
+        return with_warnings(await call.shown(written, 201), warnings)
 
     async def update(self, call: Call) -> Response:
         kind, target = call.kind, call.target
@@ -67,7 +67,7 @@ class WriteVerbs:
         _check_name(target, wanted)
         _check_conditional(kind, target.name, wanted)
         written = await self._change(call, _replaced_by(kind, wanted), options.dry_run)
-        return with_warnings(call.shown(written), decoded.warnings)
+        return with_warnings(await call.shown(written), decoded.warnings)
 
     async def patch(self, call: Call) -> Response:
         if is_apply(call.content_type):
@@ -84,18 +84,18 @@ class WriteVerbs:
             return decoded.manifest
 
         written = await self._change(call, change, options.dry_run)
-        return with_warnings(call.shown(written), warnings)
+        return with_warnings(await call.shown(written), warnings)
 
     async def _apply(self, call: Call) -> Response:
         """Server-side apply: creates what is not there."""
         kind, target = call.kind, call.target
         if target.subresource or self.writer.store.head(kind.key(target.namespace, target.name)) is not None:
-            return call.shown(await self._apply_existing(call))
+            return await call.shown(await self._apply_existing(call))
         options = write_options(call.query, "PatchOptions", apply=True)
         manifest = self._applied(call, options)(None)
         manifest["metadata"].pop("resourceVersion", None)
         written = await self.writer.create(kind, target.namespace, manifest, call.user, options.dry_run)
-        return call.shown(written, 201)
+        return await call.shown(written, 201)
 
     async def _apply_existing(self, call: Call) -> Written:
         options = write_options(call.query, "PatchOptions", apply=True)

@@ -183,7 +183,7 @@ def test_definitions_are_served_again_after_a_restart():
     [
         ({"scope": "Odd"}, "spec.scope"),
         ({"names": {"plural": "others", "kind": "Widget"}}, "metadata.name"),
-        ({"conversion": {"strategy": "Webhook"}}, "spec.conversion.strategy"),
+        ({"preserveUnknownFields": True}, "spec.preserveUnknownFields: Invalid value: true: cannot set to true"),
     ],
 )
 def test_a_broken_definition_is_refused(change: Manifest, said: str):

@@ -242,11 +242,11 @@ def test_a_large_state_comes_in_pieces():
 
 def test_only_the_newest_pieces_are_kept_for_others():
     shared = SharedPieces(limit_bytes=25)
-    view = View("//pods/", "v1", "Pod", "", "object", "v1", "", "")
-    made = [shared.get((view, number, number), lambda: b"x" * 10) for number in range(3)]
-    assert shared.get((view, 2, 2), lambda: b"anew") is made[2]
-    assert shared.get((view, 1, 1), lambda: b"anew") is made[1]
-    assert shared.get((view, 0, 0), lambda: b"anew") == b"anew"
+    view = View("//pods/", "v1", "Pod", "", "object", "v1", "", "", None)
+    for number in range(3):
+        shared.keep((view, number, number), b"%d" % number * 10)
+    found = [shared.find((view, number, number)) for number in range(3)]
+    assert found == [None, b"1" * 10, b"2" * 10]
 
 
 async def _pieces(

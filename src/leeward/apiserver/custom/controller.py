@@ -8,6 +8,7 @@ Holds: D10 (what was accepted is served), D8 (a definition waits for the finaliz
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -21,12 +22,15 @@ from leeward.apiserver.custom.definitions import (
     is_terminating,
     kinds_of,
     name_conflict,
+    prefix_of,
     settled_status,
+    storage_kind_of,
 )
 from leeward.apiserver.handler import User
-from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.kinds.kind import Conversion, Kind
 from leeward.apiserver.refusals import Refused
 from leeward.apiserver.registry.deleting import DEFINITION_FINALIZER, DeleteOptions, Deleter
+from leeward.apiserver.registry.open_watches import OpenWatches
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.store import Raced, Record, Store, StoreFailed
 from leeward.apiserver.values import texts
@@ -36,14 +40,21 @@ log = logging.getLogger(__name__)
 CONTROLLER = User("system:serviceaccount:kube-system:customresourcecleanup", ("system:masters",))
 RETRY_SECONDS = 1.0
 
+Converter = Callable[[ReadOnlyManifest], Conversion | None]
+"""How a definition wants its objects to be converted; None where only their apiVersion changes."""
+
 
 class Definitions:
     """The hook of CustomResourceDefinitions, and the task that looks after them."""
 
-    def __init__(self, store: Store, catalog: Catalog, definition_kind: Kind) -> None:
+    def __init__(
+        self, store: Store, catalog: Catalog, definition_kind: Kind, watches: OpenWatches, converter: Converter
+    ) -> None:
         self._store = store
         self._catalog = catalog
         self._kind = definition_kind
+        self._watches = watches
+        self._converter = converter
         self._decoded: dict[str, tuple[int, ReadOnlyManifest]] = {}
 
     def serve_stored(self) -> None:
@@ -60,9 +71,12 @@ class Definitions:
     def after_write(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
         if old is None or _served_by(old) != _served_by(new):
             self._serve(new)
+        if old is not None and old["spec"] != new["spec"]:
+            self._watches.end(prefix_of(new))
 
     def after_delete(self, old: ReadOnlyManifest) -> None:
         self._catalog.install(old["metadata"]["name"], ())
+        self._watches.end(prefix_of(old))
 
     async def settle(self, writer: Writer, name: str) -> None:
         """Brings the status of one definition to what is true now."""
@@ -109,10 +123,10 @@ class Definitions:
             await self.settle(writer, definition["metadata"]["name"])
 
     async def _remove_objects(self, definition: ReadOnlyManifest, deleter: Deleter) -> None:
-        for kind in kinds_of(definition)[:1]:
-            for record in self._store.list(kind.prefix).records:
-                metadata = codec.decode_manifest(record.value)["metadata"]
-                await delete_quietly(deleter, kind, metadata)
+        kind = storage_kind_of(definition, self._converter(definition))
+        for record in self._store.list(kind.prefix).records:
+            metadata = codec.decode_manifest(record.value)["metadata"]
+            await delete_quietly(deleter, kind, metadata)
 
     async def _finish_if_terminating(self, key: str, writer: Writer) -> None:
         _, group, plural, *_ = key.split("/")
@@ -126,8 +140,7 @@ class Definitions:
         if record is None:
             return
         definition = codec.decode_manifest(record.value)
-        prefix = f"/{definition['spec']['group']}/{definition['spec']['names']['plural']}/"
-        if not is_terminating(definition) or self._store.list(prefix, limit=1).records:
+        if not is_terminating(definition) or self._store.list(prefix_of(definition), limit=1).records:
             return
         try:
             await writer.change(self._kind, "", name, _without_finalizer, CONTROLLER, dry_run=False)
@@ -139,7 +152,7 @@ class Definitions:
         """Installs the kinds, unless another definition has the names."""
         name = definition["metadata"]["name"]
         conflict = name_conflict(definition, self._accepted())
-        self._catalog.install(name, () if conflict else kinds_of(definition))
+        self._catalog.install(name, () if conflict else kinds_of(definition, self._converter(definition)))
 
     def _accepted(self) -> list[ReadOnlyManifest]:
         return [definition for definition in self._stored() if is_accepted(definition)]

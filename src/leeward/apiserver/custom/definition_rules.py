@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leeward.api.meta import Manifest
+from leeward.api.rules.node import Node
 from leeward.api.status import Problem
 from leeward.apiserver.cel import Unwritable, compile_program
+from leeward.apiserver.custom.conversion_rules import conversion_problems, default_conversion
 from leeward.apiserver.custom.definitions import first_status
 from leeward.apiserver.custom.jsonpath import compile_path
 from leeward.apiserver.custom.patterns import compile_pattern
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain
-from leeward.apiserver.values import entries, section
+from leeward.apiserver.values import entries, section, texts
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
@@ -22,7 +24,7 @@ def default_definition(manifest: Manifest) -> None:
         names.setdefault("singular", names["kind"].lower())
         names.setdefault("listKind", f"{names['kind']}List")
     if spec:
-        spec.setdefault("conversion", {"strategy": "None"})
+        default_conversion(spec)
     versions = entries(spec, "versions")
     if "status" not in manifest and all("storage" in version and "name" in version for version in versions):
         manifest["status"] = first_status(manifest) if versions else {}
@@ -33,15 +35,32 @@ def validate_definition(manifest: Manifest, old: Manifest | None) -> list[Proble
     problems = [*_name_problems(manifest, spec), *_version_problems(spec)]
     if spec.get("scope") not in ("Namespaced", "Cluster"):
         problems.append(Problem.not_supported("spec.scope", spec.get("scope", ""), ["Cluster", "Namespaced"]))
-    strategy = section(spec, "conversion").get("strategy", "None")
-    if strategy != "None":
-        said = "this server converts by the strategy None only: all versions must share one schema"
-        problems.append(Problem.invalid("spec.conversion.strategy", strategy, said))
+    problems += conversion_problems(Node("spec.conversion", spec.get("conversion")))
+    if spec.get("preserveUnknownFields"):
+        said = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        problems.append(Problem.invalid("spec.preserveUnknownFields", True, said))
     if old is not None:
+        problems += _stored_problems(manifest)
         for field in ("group", "scope"):
             if spec.get(field) != old["spec"].get(field):
                 problems.append(Problem.invalid(f"spec.{field}", spec.get(field), "field is immutable"))
     return problems
+
+
+def _stored_problems(manifest: Manifest) -> list[Problem]:
+    """A version that objects may be stored in stays, or nobody could read them any more."""
+    known = [version.get("name") for version in entries(manifest["spec"], "versions")]
+    return [
+        Problem.invalid(
+            f"status.storedVersions[{index}]",
+            name,
+            f"missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions "
+            f"until a storage migration ensures no data remains persisted in {name} and removes {name} from "
+            "status.storedVersions",
+        )
+        for index, name in enumerate(texts(section(manifest, "status"), "storedVersions"))
+        if name not in known
+    ]
 
 
 def _name_problems(manifest: Manifest, spec: Mapping[str, Any]) -> list[Problem]:

@@ -12,11 +12,12 @@ from typing import Any
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver.catalog import version_rank
+from leeward.apiserver.custom.forms import form_of
 from leeward.apiserver.custom.jsonpath import Find, compile_path
 from leeward.apiserver.custom.scale_rules import scale_validator
 from leeward.apiserver.custom.schema import StructuralSchema
 from leeward.apiserver.kinds.columns import age
-from leeward.apiserver.kinds.kind import Cell, Column, Kind, Scale, content_changed, families, spec_changed
+from leeward.apiserver.kinds.kind import Cell, Column, Conversion, Kind, Scale, content_changed, families, spec_changed
 from leeward.apiserver.kinds.names import dns_subdomain
 from leeward.apiserver.values import entries, section
 
@@ -56,19 +57,33 @@ def names_of(definition: ReadOnlyManifest) -> Names:
     )
 
 
+def prefix_of(definition: ReadOnlyManifest) -> str:
+    """What the keys of its objects begin with."""
+    return f"/{definition['spec']['group']}/{definition['spec']['names']['plural']}/"
+
+
 def is_terminating(definition: ReadOnlyManifest) -> bool:
     return "deletionTimestamp" in definition["metadata"]
 
 
-def kinds_of(definition: ReadOnlyManifest) -> tuple[Kind, ...]:
+def kinds_of(definition: ReadOnlyManifest, conversion: Conversion | None = None) -> tuple[Kind, ...]:
     """One kind for each served version; they know of those that are not."""
-    every = families(_kind_of(definition, version) for version in definition["spec"]["versions"])
-    return tuple(kind for kind in every if kind.served)
+    return tuple(kind for kind in _all_kinds_of(definition, conversion) if kind.served)
 
 
-def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any]) -> Kind:
+def storage_kind_of(definition: ReadOnlyManifest, conversion: Conversion | None = None) -> Kind:
+    """The kind in the version that is stored, whether it is served or not."""
+    return next(kind for kind in _all_kinds_of(definition, conversion) if kind.version == kind.storage_version)
+
+
+def _all_kinds_of(definition: ReadOnlyManifest, conversion: Conversion | None) -> tuple[Kind, ...]:
+    return families(_kind_of(definition, version, conversion) for version in definition["spec"]["versions"])
+
+
+def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any], conversion: Conversion | None) -> Kind:
     spec, names = definition["spec"], names_of(definition)
-    schema = _schema_of(codec.encode(section(version, "schema").get("openAPIV3Schema") or {}))
+    storage = next(each for each in spec["versions"] if each["storage"])
+    schema = _schema_of(version)
     subresources = section(version, "subresources")
     has_status = "status" in subresources
     return Kind(
@@ -81,7 +96,7 @@ def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any]) -> Kind:
         categories=tuple(spec["names"].get("categories") or ()),
         singular=names.singular,
         list_kind=names.list_kind,
-        storage_version=next(v["name"] for v in spec["versions"] if v["storage"]),
+        storage_version=storage["name"],
         columns=tuple(_columns(version.get("additionalPrinterColumns") or ())),
         status=has_status,
         scale=_scale(subresources.get("scale")),
@@ -96,11 +111,17 @@ def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any]) -> Kind:
         deprecation=_deprecation(spec, names.kind, version),
         terminating=is_terminating(definition),
         served=version["served"],
+        form=form_of(_schema_of(storage), schema),
+        conversion=conversion,
     )
 
 
+def _schema_of(version: Mapping[str, Any]) -> StructuralSchema:
+    return _compiled(codec.encode(section(version, "schema").get("openAPIV3Schema") or {}))
+
+
 @lru_cache(maxsize=MOST_SCHEMAS)
-def _schema_of(schema: bytes) -> StructuralSchema:
+def _compiled(schema: bytes) -> StructuralSchema:
     """Compiled once, however often a definition is written or served again."""
     return StructuralSchema(codec.decode_manifest(schema))
 

@@ -43,6 +43,10 @@ class Node:
     def has_default(self) -> bool:
         return self.default is not _ABSENT
 
+    @property
+    def nullable(self) -> bool:
+        return bool(self.raw.get("nullable"))
+
 
 def compile_schema(raw: Mapping[str, Any]) -> Node:
     additional = raw.get("additionalProperties")

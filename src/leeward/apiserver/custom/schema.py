@@ -124,8 +124,10 @@ def _default(node: Node, value: Any) -> None:
 def _default_list(node: Node, each: Node, value: list[Any]) -> None:
     if node.full.knows(node.full.text_of(value)):
         return
-    for item in value:
-        _default(each, item)
+    for index, item in enumerate(value):
+        if item is None and each.has_default and not each.nullable:
+            value[index] = copy.deepcopy(each.default)
+        _default(each, value[index])
     node.full.keep(node.full.text_of(value))
 
 
@@ -133,8 +135,7 @@ def _default_object(node: Node, value: dict[str, Any], *, root: bool) -> None:
     for name, child in node.properties.items():
         if root and name in _TYPE_FIELDS:
             continue
-        if name in value and value[name] is None and not child.raw.get("nullable"):
-            _drop_null(child, value, name)
+        _drop_null(child, value, name)
         if name not in value and child.has_default:
             value[name] = copy.deepcopy(child.default)
         if name in value:
@@ -143,10 +144,19 @@ def _default_object(node: Node, value: dict[str, Any], *, root: bool) -> None:
                 _default(child, item)
     if node.additional is not None:
         for name in value.keys() - node.properties.keys():
-            _default(node.additional, value[name])
+            _default_entry(node.additional, value, name)
+
+
+def _default_entry(child: Node, value: dict[str, Any], name: str) -> None:
+    """Of a map, whose entries have one schema and names of their own."""
+    if value[name] is None and child.has_default and not child.nullable:
+        value[name] = copy.deepcopy(child.default)
+    _drop_null(child, value, name)
+    if name in value:
+        _default(child, value[name])
 
 
 def _drop_null(child: Node, value: dict[str, Any], name: str) -> None:
-    """A null where null is not allowed makes way for the default, if there is one."""
-    if child.has_default:
+    """A null where null is not allowed is the same as nothing: it makes way for the default, if there is one."""
+    if name in value and value[name] is None and not child.nullable:
         del value[name]

@@ -81,6 +81,26 @@ class View(Protocol):
     def store(self, shown: Manifest) -> None: ...
 
 
+class Form(Protocol):
+    """How stored objects of one version are shown in one, under the schemas that hold now."""
+
+    def show(self, value: bytes) -> bytes:
+        """The object as it is shown: `value` itself where the schemas change nothing."""
+        ...
+
+
+class Conversion(Protocol):
+    """How objects get from one version into another, where that takes more than another apiVersion."""
+
+    async def convert(self, values: Sequence[bytes], target: str) -> list[bytes]:
+        """The objects in the version `target`, in their order. Raises: Unconvertible."""
+        ...
+
+    def known(self, value: bytes, target: str) -> bytes | None:
+        """What came of it when it was asked for last; None where that is not remembered."""
+        ...
+
+
 def nothing_to_default(manifest: Manifest) -> None:
     del manifest
 
@@ -153,6 +173,13 @@ class Kind:
     """The definition of the kind is being deleted: nothing new may be created."""
     served: bool = True
     """Whether there is a path to it. A version that is not served any more may still be one that somebody wrote in."""
+    form: Form | None = field(default=None, repr=False, compare=False)
+    """How objects that are stored in the storage version are shown; None for kinds that are shown as they are stored.
+
+    There is one for each pair of schemas, so that who remembers a form remembers which schemas it stood for.
+    """
+    conversion: Conversion | None = field(default=None, repr=False, compare=False)
+    """None where only the apiVersion changes from one version to another."""
     family: "Mapping[str, Kind]" = field(default_factory=dict[str, "Kind"], repr=False, compare=False)
     """All versions of the same stored objects, by apiVersion; empty for a kind that has only one."""
 

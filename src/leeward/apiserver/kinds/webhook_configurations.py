@@ -66,7 +66,7 @@ def _configuration_problems(webhooks: Node) -> Problems:
 def _webhook_problems(webhook: Node) -> Problems:
     yield from _name_problems(webhook["name"])
     yield from _version_problems(webhook["admissionReviewVersions"])
-    yield from _client_problems(webhook["clientConfig"])
+    yield from client_problems(webhook["clientConfig"])
     for field, choices in _CHOICES.items():
         if webhook[field].is_set and webhook[field].text not in choices:
             yield webhook[field].not_supported(*choices)
@@ -102,7 +102,8 @@ def _version_problems(versions: Node) -> Problems:
         yield versions.invalid(f"must include {_VERSION}: it is the only version that this server speaks")
 
 
-def _client_problems(client: Node) -> Problems:
+def client_problems(client: Node) -> Problems:
+    """Of where a webhook is."""
     url, service = client["url"], client["service"]
     if bool(url.text) == service.is_set:
         yield client.required("exactly one of url or service is required")

@@ -38,13 +38,13 @@ class AdmissionPolicies:
         self._sight = sight
         self._bound = BoundPolicies(store, Policy, POLICIES, BINDINGS)
 
-    def validate(self, review: AdmissionReview) -> None:
+    async def validate(self, review: AdmissionReview) -> None:
         bound = self._bound.all()
         if not bound or is_exempt(review.kind):
             return
         said = _Said()
         for each in bound:
-            self._judge(each, review, said)
+            await self._judge(each, review, said)
         for key, values in said.annotations.items():
             annotate(key, ", ".join(dict.fromkeys(values)))
         if said.noted:
@@ -52,18 +52,18 @@ class AdmissionPolicies:
         if said.denied:
             raise _denied(review, *said.denied[0])
 
-    def _judge(self, bound: Bound, review: AdmissionReview, said: _Said) -> None:
+    async def _judge(self, bound: Bound, review: AdmissionReview, said: _Said) -> None:
         policy, binding = bound
         kind = self._sight.wanted_kind(policy, binding, review)
         if kind is None:
             return
         try:
-            params = self._sight.params(policy, binding, review)
+            params = await self._sight.params(policy, binding, review)
         except Misconfigured as error:
             if policy.spec.failure_policy == "Fail":
                 said.denied.append((bound, Failure(str(error))))
             return
-        known = self._sight.known(review, kind)
+        known = await self._sight.known(review, kind)
         for param in params:
             with self._sight.asking_for(review):
                 self._evaluate(bound, {**known, "params": param}, said)

@@ -53,24 +53,24 @@ class MutatingPolicies:
         self._sight = sight
         self._bound = BoundPolicies(store, MutatingPolicy, MUTATING_POLICIES, MUTATING_BINDINGS)
 
-    def mutate(self, review: AdmissionReview, before: Mutated | None = None) -> Mutated:
+    async def mutate(self, review: AdmissionReview, before: Mutated | None = None) -> Mutated:
         bound = self._bound.all()
         if not bound or is_exempt(review.kind) or (before is not None and not before.made):
             return Mutated(review.object)
         this = _Round(review)
         for each in bound:
-            self._ask(each, this, None if before is None else before.made)
+            await self._ask(each, this, None if before is None else before.made)
         if this.denied:
             raise _refusal(review, this.denied)
         return Mutated(this.review.object, this.made)
 
-    def _ask(self, bound: _Bound, this: _Round, before: Mapping[str, Manifest] | None) -> None:
+    async def _ask(self, bound: _Bound, this: _Round, before: Mapping[str, Manifest] | None) -> None:
         policy, binding = bound
         kind = self._sight.wanted_kind(policy, binding, this.review)
         if kind is None:
             return
         try:
-            params = self._sight.params(policy, binding, this.review)
+            params = await self._sight.params(policy, binding, this.review)
         except Misconfigured as error:
             _deny(bound, str(error), this)
             return
@@ -79,40 +79,40 @@ class MutatingPolicies:
             if before is not None and before.get(key, this.review.object) == this.review.object:
                 continue
             with self._sight.asking_for(this.review):
-                self._follow(bound, kind, param, this)
+                await self._follow(bound, kind, param, this)
             if policy.spec.reinvocation_policy == "IfNeeded":
                 this.made[key] = this.review.object
 
-    def _follow(self, bound: _Bound, kind: Kind, param: Manifest | None, this: _Round) -> None:
+    async def _follow(self, bound: _Bound, kind: Kind, param: Manifest | None, this: _Round) -> None:
         policy, _ = bound
         try:
-            if not self._expressions(policy, kind, param, this.review).is_meant():
+            if not (await self._expressions(policy, kind, param, this.review)).is_meant():
                 return
         except Failed as failed:
             _deny(bound, str(failed), this)
             return
         for mutation in policy.spec.mutations:
             try:
-                this.review = this.review.about(self._changed(policy, mutation, kind, param, this.review))
+                this.review = this.review.about(await self._changed(policy, mutation, kind, param, this.review))
             except Failed as failed:
                 _deny(bound, str(failed), this)
 
-    def _changed(
+    async def _changed(
         self, policy: MutatingPolicy, mutation: Mutation, kind: Kind, param: Manifest | None, review: AdmissionReview
     ) -> Manifest:
         """Raises: Failed."""
-        expressions = self._expressions(policy, kind, param, review)
+        expressions = await self._expressions(policy, kind, param, review)
         structure = (SCALE_KIND if review.subresource == "scale" else kind).structure
         try:
-            after = rewritten(review, kind, lambda seen: mutated(mutation, expressions, structure, seen))
+            after = await rewritten(review, kind, lambda seen: mutated(mutation, expressions, structure, seen))
         except (ValueError, Unfit) as error:
             raise Failed(f"the result is no {kind.kind}: {error}") from error
         return review.object if after == review.object else after
 
-    def _expressions(
+    async def _expressions(
         self, policy: MutatingPolicy, kind: Kind, param: Manifest | None, review: AdmissionReview
     ) -> Expressions:
-        return Expressions(policy.spec, {**self._sight.known(review, kind), "params": param})
+        return Expressions(policy.spec, {**await self._sight.known(review, kind), "params": param})
 
 
 def _place(param: Manifest | None) -> tuple[str, ...]:

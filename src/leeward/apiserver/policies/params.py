@@ -1,12 +1,12 @@
 """The parameters that a binding gives to its policy: objects of the policy's own kind, by name or by labels."""
 
-from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.selectors import matches, selector_of
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.policies.configuration import AnyPolicy, Binding, ParamRef
 from leeward.apiserver.registry.objects import decode_stored
+from leeward.apiserver.registry.showing import read_object, show
 from leeward.apiserver.store import Store
 from leeward.apiserver.webhooks.matching import labels_of
 
@@ -15,7 +15,7 @@ class Misconfigured(Exception):
     """The policy or the binding cannot be followed; the message says which, and why."""
 
 
-def find_params(
+async def find_params(
     policy: AnyPolicy, binding: Binding, namespace: str, catalog: Catalog, store: Store
 ) -> list[Manifest | None]:
     """With what the policy is to be evaluated: once for each parameter, or once with none. Raises: Misconfigured.
@@ -29,7 +29,7 @@ def find_params(
     if kind is None:
         named = f"{wanted.api_version}, Kind={wanted.kind}"
         raise Misconfigured(f"failed to configure policy: failed to find resource referenced by paramKind: '{named}'")
-    found = _found(kind, reference, _namespace(kind, reference, namespace), store)
+    found = await _found(kind, reference, _namespace(kind, reference, namespace), store)
     if not found and reference.parameter_not_found_action == "Deny":
         why = "no params found for policy binding with `Deny` parameterNotFoundAction"
         raise Misconfigured(f"failed to configure binding: {why}")
@@ -51,12 +51,11 @@ def _namespace(kind: Kind, reference: ParamRef, namespace: str) -> str:
     return reference.namespace or namespace
 
 
-def _found(kind: Kind, reference: ParamRef, namespace: str, store: Store) -> list[Manifest]:
+async def _found(kind: Kind, reference: ParamRef, namespace: str, store: Store) -> list[Manifest]:
     if reference.name:
         record = store.get(kind.key(namespace, reference.name))
-        return [decode_stored(kind, record.value)] if record else []
+        return [await read_object(kind, record)] if record else []
     selector = selector_of(reference.selector)
-    records = store.list(kind.key(namespace, "")).records
-    return [
-        decode_stored(kind, r.value) for r in records if matches(selector, labels_of(codec.decode_manifest(r.value)))
-    ]
+    shown = await show(kind, store.list(kind.key(namespace, "")).records)
+    found = [decode_stored(kind, value) for value in shown]
+    return [manifest for manifest in found if matches(selector, labels_of(manifest))]

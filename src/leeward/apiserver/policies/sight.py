@@ -39,13 +39,13 @@ class Sight:
         bound = kind is not None and self._matched(binding.spec.match_resources, review) is not None
         return kind if bound else None
 
-    def params(self, policy: AnyPolicy, binding: Binding, review: AdmissionReview) -> list[Manifest | None]:
+    async def params(self, policy: AnyPolicy, binding: Binding, review: AdmissionReview) -> list[Manifest | None]:
         """Raises: Misconfigured."""
-        return find_params(policy, binding, review.namespace, self._catalog, self._store)
+        return await find_params(policy, binding, review.namespace, self._catalog, self._store)
 
-    def known(self, review: AdmissionReview, kind: Kind) -> dict[str, Any]:
+    async def known(self, review: AdmissionReview, kind: Kind) -> dict[str, Any]:
         """The variables of expressions about the object as `kind`, but for the parameters."""
-        rendered = render_request(as_seen(review, kind), kind, "")
+        rendered = render_request(await as_seen(review, kind), kind, "")
         request = {key: value for key, value in rendered.items() if key not in _UNKNOWN_TO_EXPRESSIONS}
         return {
             "object": rendered["object"],

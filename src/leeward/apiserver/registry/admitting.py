@@ -47,12 +47,12 @@ class Admitter:
         manifest = self._ask_inside(review)
         if review.subresource in _SILENT:
             return manifest
-        wanted, first = self._mutate(review.about(manifest), None)
+        wanted, first = await self._mutate(review.about(manifest), None)
         wanted = await self._ask_webhooks(review.about(wanted))
         if wanted is manifest:
             return manifest
         wanted = self._ask_inside(review.about(wanted))
-        again, _ = self._mutate(review.about(wanted), first)
+        again, _ = await self._mutate(review.about(wanted), first)
         return wanted if again is wanted else self._ask_inside(review.about(again))
 
     async def approve(self, review: AdmissionReview) -> None:
@@ -75,16 +75,16 @@ class Admitter:
 
     async def _judge(self, review: AdmissionReview) -> None:
         for judge in self.judges:
-            judge.validate(review)
+            await judge.validate(review)
         await self.webhooks.validate(review)
 
-    def _mutate(self, review: AdmissionReview, before: Mutated | None) -> tuple[Manifest, Mutated]:
+    async def _mutate(self, review: AdmissionReview, before: Mutated | None) -> tuple[Manifest, Mutated]:
         """The object as policies want it, and what they made; of a scale they see only that."""
         if review.subresource != "scale":
-            made = self.mutations.mutate(review, before)
+            made = await self.mutations.mutate(review, before)
             return made.object, made
         shown = _as_scale(review)
-        made = self.mutations.mutate(shown, before)
+        made = await self.mutations.mutate(shown, before)
         unchanged = made.object is shown.object
         return review.object if unchanged else scaled(review.kind, review.object, made.object), made
 

@@ -24,7 +24,7 @@ from leeward.apiserver.protobuf import MEDIA_TYPE as PROTOBUF
 from leeward.apiserver.protobuf import parse_protobuf
 from leeward.apiserver.registry import lifecycle
 from leeward.apiserver.registry.decoding import check_media_type
-from leeward.apiserver.registry.objects import decode_stored
+from leeward.apiserver.registry.showing import read_object
 from leeward.apiserver.registry.writing import MAX_RACES, Writer, Written
 from leeward.apiserver.store import Raced, Record
 from leeward.apiserver.values import section, texts
@@ -154,7 +154,7 @@ class Deleter:
         raise refusals.conflict(kind.group, kind.plural, name)
 
     async def _delete_once(self, kind: Kind, key: str, record: Record, options: DeleteOptions, user: User) -> Written:
-        old = decode_stored(kind, record.value)
+        old = await read_object(kind, record)
         _check_immortal(kind, old)
         _check_preconditions(kind, old, options)
         namespace = old["metadata"].get("namespace", "")

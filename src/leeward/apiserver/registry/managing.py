@@ -28,11 +28,14 @@ def manager_name(query: Mapping[str, str], headers: Mapping[str, str]) -> str:
     return query.get("fieldManager") or "".join(c for c in agent if c.isprintable()) or "unknown"
 
 
-def track_create(kind: Kind, manifest: Manifest, name: str, time: str) -> None:
-    """Writes down the first owner of a new object."""
-    managed = _given(metadata_of(manifest).pop(_FIELD, None)) or Managed()
+def tracked_create(kind: Kind, manifest: ReadOnlyManifest, name: str, time: str) -> Manifest:
+    """The new object with its first owner written down."""
+    metadata = dict(manifest["metadata"])
+    managed = _given(metadata.pop(_FIELD, None)) or Managed()
     before: Manifest = {} if kind.custom else empty(kind.structure)
-    _updated(kind, before, manifest, managed, name, "", time)
+    new = {**manifest, "metadata": metadata}
+    _updated(kind, before, new, managed, name, "", time)
+    return new
 
 
 def track_change(kind: Kind, old: ReadOnlyManifest, new: Manifest, name: str, subresource: str, time: str) -> None:

@@ -24,11 +24,18 @@ def encode_stored(kind: Kind, manifest: Manifest, revision: int) -> bytes:
     return codec.encode({"kind": kind.kind, "apiVersion": kind.stored_api_version, "metadata": metadata, **rest})
 
 
-def encode_unstored(kind: Kind, manifest: Manifest) -> bytes:
+def encode_unstored(kind: Kind, manifest: ReadOnlyManifest) -> bytes:
     """What was not stored (a dry run, a last state), in the same form."""
     rest = {key: value for key, value in manifest.items() if key not in ("kind", "apiVersion", "metadata")}
     start = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": manifest["metadata"]}
     return codec.encode({**start, **rest})
+
+
+def restamped(value: bytes, revision: int) -> bytes:
+    """The stored object as it is, at another revision."""
+    manifest = codec.decode_manifest(value)
+    manifest["metadata"]["resourceVersion"] = str(revision)
+    return codec.encode(manifest)
 
 
 def decode_stored(kind: Kind, value: bytes) -> Manifest:
@@ -41,7 +48,7 @@ def decode_stored(kind: Kind, value: bytes) -> Manifest:
 
 
 def converted(kind: Kind, other: Kind, manifest: ReadOnlyManifest) -> Manifest:
-    """An object of `kind` as `other`, which is the same stored object in another version or group."""
+    """An object of `kind` as `other`, the same stored object in another version or group, where no webhook says how."""
     shown = decode_stored(other, encode_stored(kind, cast(Manifest, manifest), 0))
     shown["metadata"].pop("resourceVersion")
     version = manifest["metadata"].get("resourceVersion")

@@ -1,4 +1,4 @@
-"""Get and list: committed bytes out of the store, in pages of one revision.
+"""Get and list: what is committed, in pages of one revision.
 
 Holds: D4 (a list is from one revision), D5 (what is compacted is 410, never silence).
 """
@@ -15,6 +15,7 @@ from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.options import ListOptions
 from leeward.apiserver.registry.selection import Selection
+from leeward.apiserver.registry.showing import show
 from leeward.apiserver.store import Compacted, FutureRevision, Record, Store
 
 _TOO_OLD_PAGE = (
@@ -36,7 +37,7 @@ class _Token(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`remaining` is None where it is not known."""
+    """`values` as they are shown. `remaining` is None where it is not known."""
 
     values: list[bytes]
     revision: int
@@ -44,21 +45,21 @@ class Page:
     remaining: int | None = None
 
 
-def read_one(store: Store, kind: Kind, namespace: str, name: str, at_least: int | None) -> bytes:
+def read_one(store: Store, kind: Kind, namespace: str, name: str, at_least: int | None) -> Record:
     """Raises: Refused when it is not there, or when the store has not come to revision `at_least`."""
     check_not_future(store, at_least)
     record = store.get(kind.key(namespace, name))
     if record is None:
         raise refusals.not_found(kind.group, kind.plural, name)
-    return record.value
+    return record
 
 
-def read_page(store: Store, kind: Kind, namespace: str, selection: Selection, options: ListOptions) -> Page:
+async def read_page(store: Store, kind: Kind, namespace: str, selection: Selection, options: ListOptions) -> Page:
     """One page of what is selected in a namespace, or in all. Raises: Refused."""
     prefix = prefix_of(kind, namespace)
     revision, start_after = _start(store, prefix, options)
     try:
-        return _collect(store, prefix, selection, revision, start_after, options.limit)
+        return await _collect(store, prefix, selection, revision, start_after, options.limit)
     except Compacted:
         said = _TOO_OLD_PAGE if options.continue_token else "The resourceVersion for the provided list is too old."
         raise refusals.expired(said) from None
@@ -85,23 +86,24 @@ def _start(store: Store, prefix: str, options: ListOptions) -> tuple[int | None,
     return (options.resource_version or None) if exact else None, ""
 
 
-def _collect(
+async def _collect(
     store: Store, prefix: str, selection: Selection, revision: int | None, start_after: str, limit: int
 ) -> Page:
     if selection.everything:
         listing = store.list(prefix, revision=revision, start_after=start_after, limit=limit)
-        values = [record.value for record in listing.records]
+        values = await show(selection.kind, listing.records)
         if not listing.more:
             return Page(values, listing.revision)
         token = _render_token(prefix, listing.revision, listing.records[-1])
         return Page(values, listing.revision, token, listing.remaining)
     listing = store.list(prefix, revision=revision, start_after=start_after)
-    matching = (record for record in listing.records if _may_match(selection, record))
-    chosen = [record for record in matching if selection.matches(record.value)]
+    matching = [record for record in listing.records if _may_match(selection, record)]
+    shown = zip(matching, await show(selection.kind, matching), strict=True)
+    chosen = [(record, value) for record, value in shown if selection.matches(value)]
+    page = [value for _, value in chosen]
     if not limit or len(chosen) <= limit:
-        return Page([record.value for record in chosen], listing.revision)
-    page = chosen[:limit]
-    return Page([r.value for r in page], listing.revision, _render_token(prefix, listing.revision, page[-1]))
+        return Page(page, listing.revision)
+    return Page(page[:limit], listing.revision, _render_token(prefix, listing.revision, chosen[limit - 1][0]))
 
 
 def _may_match(selection: Selection, record: Record) -> bool:

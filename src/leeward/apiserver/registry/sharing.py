@@ -5,7 +5,6 @@ others send the same bytes. Records between two revisions are always the same, s
 goes when newer ones need its room.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 SHARED_BYTES = 8 * 1024 * 1024
@@ -22,6 +21,7 @@ class View(NamedTuple):
     shape_version: str
     label_selector: str
     field_selector: str
+    form: object
 
 
 PieceKey = tuple[View, int, int]
@@ -36,13 +36,15 @@ class SharedPieces:
         self._bytes = 0
         self._pieces: dict[PieceKey, bytes] = {}
 
-    def get(self, key: PieceKey, make: Callable[[], bytes]) -> bytes:
-        piece = self._pieces.get(key)
-        if piece is None:
-            piece = self._pieces[key] = make()
+    def find(self, key: PieceKey) -> bytes | None:
+        return self._pieces.get(key)
+
+    def keep(self, key: PieceKey, piece: bytes) -> None:
+        """Two who made the same one at the same time may both bring it."""
+        if key not in self._pieces:
+            self._pieces[key] = piece
             self._bytes += len(piece)
             self._make_room()
-        return piece
 
     def _make_room(self) -> None:
         """The oldest ones go first."""

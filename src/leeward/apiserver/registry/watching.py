@@ -2,7 +2,7 @@
 
 An event is what a change means for the selection: an object that comes into it is ADDED, one that leaves it is
 DELETED, whatever happened to it in truth. The stream begins with the present state where the client asks for that,
-and ends with its time-out, when its reader is too slow, or when the server closes. What several watch in the same way
+and ends with its time-out, when its reader is too slow, when its kind is defined anew, or when the server closes. What several watch in the same way
 is made once for all of them (`sharing.py`).
 
 Holds: D5.
@@ -11,22 +11,28 @@ Holds: D5.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from leeward.api import codec
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.registry.objects import restamped
+from leeward.apiserver.registry.open_watches import OpenWatches
 from leeward.apiserver.registry.options import ListOptions
 from leeward.apiserver.registry.reading import check_not_future, prefix_of
 from leeward.apiserver.registry.selection import Selection
 from leeward.apiserver.registry.sharing import SharedPieces, View
+from leeward.apiserver.registry.showing import show
 from leeward.apiserver.store import BREATH_BYTES, Compacted, Record, Store, Watcher
 from leeward.loop.clock import Clock
 
 BOOKMARK_SECONDS = 60.0
 DEFAULT_TIMEOUT_SECONDS = 1800.0
+SHOWN_AT_ONCE = 500
+"""Objects of the present state that are brought into the version of the watch together."""
 
 Render = Callable[[bytes], bytes]
-"""From a stored value to the object in a frame."""
+"""From a shown value to the object in a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,9 @@ class WatchRequest:
         return not self.options.resource_version
 
 
-def open_watch(store: Store, clock: Clock, request: WatchRequest, shared: SharedPieces) -> AsyncGenerator[bytes, None]:
+def open_watch(
+    store: Store, clock: Clock, request: WatchRequest, shared: SharedPieces, watches: OpenWatches
+) -> AsyncGenerator[bytes, None]:
     """The frames: pieces of whole lines, one JSON object each. Raises: Refused, at once."""
     check_not_future(store, request.options.resource_version)
     prefix = prefix_of(request.kind, request.namespace)
@@ -61,12 +69,13 @@ def open_watch(store: Store, clock: Clock, request: WatchRequest, shared: Shared
         watcher = store.watch(prefix, after)
     except Compacted:
         return _expired(after, store)
+    watches.add(request.kind.prefix, watcher)
     return _Watch(clock, request, watcher, shared).pieces(present)
 
 
 async def _expired(asked: int, store: Store) -> AsyncGenerator[bytes, None]:
     refusal = refusals.expired(f"too old resource version: {asked} ({store.compacted})")
-    yield frame("ERROR", codec.encode(refusals.render_status(refusal.status)))
+    yield _error(refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +99,23 @@ class _Watch:
                 yield piece
             if options.bookmarks:
                 yield self._bookmark()
+        except refusals.Refused as refusal:
+            yield _error(refusal)
         finally:
             self.watcher.close()
 
     async def _state(self, present: Sequence[Record]) -> AsyncGenerator[bytes, None]:
         """What is there, a breath at a time."""
         frames, size = list[bytes](), 0
-        for record in present:
-            if self.request.selection.matches(record.value):
-                frames.append(frame("ADDED", self.request.render(record.value)))
-                size += len(frames[-1])
-            if size >= BREATH_BYTES:
-                yield b"".join(frames)
-                frames, size = [], 0
-                await asyncio.sleep(0)
+        for start in range(0, len(present), SHOWN_AT_ONCE):
+            for value in await show(self.request.kind, present[start : start + SHOWN_AT_ONCE]):
+                if self.request.selection.matches(value):
+                    frames.append(frame("ADDED", self.request.render(value)))
+                    size += len(frames[-1])
+                if size >= BREATH_BYTES:
+                    yield b"".join(frames)
+                    frames, size = [], 0
+                    await asyncio.sleep(0)
         if frames:
             yield b"".join(frames)
 
@@ -112,7 +124,7 @@ class _Watch:
         while self.clock.monotonic() < deadline:
             records = await self.watcher.take(min(bookmark_at, deadline))
             if records:
-                if piece := self._piece(records):
+                if piece := await self._piece(records):
                     yield piece
             elif self.watcher.ended:
                 return
@@ -121,41 +133,49 @@ class _Watch:
                 if self.request.options.bookmarks:
                     yield self._bookmark()
 
-    def _piece(self, records: Sequence[Record]) -> bytes:
+    async def _piece(self, records: Sequence[Record]) -> bytes:
         """What the records, which follow each other, mean for the selection; empty when they mean nothing."""
         request = self.request
         if request.view is None:
-            return _events_of(request, records)
+            return await _events_of(request, records)
         key = (request.view, records[0].revision, records[-1].revision)
-        return self.shared.get(key, lambda: _events_of(request, records))
+        piece = self.shared.find(key)
+        if piece is None:
+            piece = await _events_of(request, records)
+            self.shared.keep(key, piece)
+        return piece
 
     def _bookmark(self, *, initial: bool = False) -> bytes:
         return _bookmark(self.request.kind, self.watcher.progress, initial=initial)
 
 
-def _events_of(request: WatchRequest, records: Sequence[Record]) -> bytes:
-    return b"".join([_event_of(request, record) for record in records])
+async def _events_of(request: WatchRequest, records: Sequence[Record]) -> bytes:
+    """Raises: Refused where a record cannot be shown."""
+    if request.kind.form is None:
+        return b"".join([_event_of(request, record, attrgetter("value")) for record in records])
+    before = () if request.selection.everything else [r.previous for r in records if r.previous is not None]
+    states = [*records, *before]
+    shown = dict(zip(states, await show(request.kind, states), strict=True))
+    return b"".join([_event_of(request, record, lambda state: shown.get(state, state.value)) for record in records])
 
 
-def _event_of(request: WatchRequest, record: Record) -> bytes:
+def _event_of(request: WatchRequest, record: Record, value_of: Callable[[Record], bytes]) -> bytes:
     """What the record means for the selection; empty when it means nothing."""
-    previous = record.previous
-    before = previous is not None and request.selection.matches(previous.value)
-    after = not record.deleted and request.selection.matches(record.value)
+    selected, previous = request.selection.matches, record.previous
+    before = previous is not None and selected(value_of(previous))
+    after = not record.deleted and selected(value_of(record))
     if after:
-        return frame("MODIFIED" if before else "ADDED", request.render(record.value))
-    if before or (record.deleted and previous is None and request.selection.matches(record.value)):
-        return frame("DELETED", request.render(_last_seen(record)))
+        return frame("MODIFIED" if before else "ADDED", request.render(value_of(record)))
+    if before or (record.deleted and previous is None and selected(value_of(record))):
+        return frame("DELETED", request.render(_last_seen(record, value_of)))
     return b""
 
 
-def _last_seen(record: Record) -> bytes:
+def _last_seen(record: Record, value_of: Callable[[Record], bytes]) -> bytes:
     """The state that an object had when it was in the selection last, under the revision at which it left."""
     if record.deleted or record.previous is None:
-        return record.value
-    manifest = codec.decode_manifest(record.previous.value)
-    manifest["metadata"]["resourceVersion"] = str(record.revision)
-    return codec.encode(manifest)
+        return value_of(record)
+    return restamped(value_of(record.previous), record.revision)
 
 
 def _bookmark(kind: Kind, revision: int, *, initial: bool = False) -> bytes:
@@ -163,6 +183,10 @@ def _bookmark(kind: Kind, revision: int, *, initial: bool = False) -> bytes:
     if initial:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
     return frame("BOOKMARK", codec.encode({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}))
+
+
+def _error(refusal: refusals.Refused) -> bytes:
+    return frame("ERROR", codec.encode(refusals.render_status(refusal.status)))
 
 
 def frame(event_type: str, body: bytes) -> bytes:

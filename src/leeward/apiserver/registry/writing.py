@@ -25,8 +25,10 @@ from leeward.apiserver.registry import lifecycle, managing
 from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.ending import already_there, check_namespace
 from leeward.apiserver.registry.hooks import Hook, NoHook
-from leeward.apiserver.registry.objects import decode_stored, encode_stored, metadata_of
+from leeward.apiserver.registry.objects import decode_stored, encode_stored, metadata_of, restamped
 from leeward.apiserver.registry.options import parse_version
+from leeward.apiserver.registry.showing import is_kept, kept, show_one
+from leeward.apiserver.registry.versions import settled
 from leeward.apiserver.store import Raced, Record, Store
 from leeward.apiserver.values import section
 from leeward.loop.clock import Clock
@@ -71,7 +73,7 @@ class Writer:
         lifecycle.stamp_new(kind, namespace, manifest, now, self.randomness.uid(), suffix)
         kind.default(manifest)
         if manager:
-            managing.track_create(kind, manifest, manager, format_time(now))
+            manifest = await settled(lambda: managing.tracked_create(kind, manifest, manager, format_time(now)))
         kind.complete(manifest)
         review = AdmissionReview("CREATE", kind, namespace, manifest, None, user, dry_run)
         manifest = await self.admission.admit(review)
@@ -120,10 +122,16 @@ class Writer:
         subresource: str,
         manager: str,
     ) -> Written:
-        old = decode_stored(kind, record.value)
-        new = self._changed(kind, old, change(decode_stored(kind, record.value)), subresource)
-        if manager:
-            managing.track_change(kind, old, new, manager, subresource, format_time(self.clock.now()))
+        shown = await show_one(kind, record)
+        old = decode_stored(kind, shown)
+
+        def changed() -> Manifest:
+            new = self._changed(kind, old, change(decode_stored(kind, shown)), subresource)
+            if manager:
+                managing.track_change(kind, old, new, manager, subresource, format_time(self.clock.now()))
+            return new
+
+        new = await settled(changed)
         kind.complete(new)
         lifecycle.stamp_changed(kind, old, new, counts=subresource not in ("status", "approval", "binding"))
         namespace = old["metadata"].get("namespace", "")
@@ -131,7 +139,7 @@ class Writer:
         new = await self.admission.admit(review)
         self._prepare(kind, new, old, dry_run, subresource)
         await self._approve(review.about(new))
-        if new == old:
+        if new == old and is_kept(kind, record):
             await self._until_durable(record)
             return Written(old, record)
         if lifecycle.is_finished(new):
@@ -205,9 +213,11 @@ class Writer:
     async def _put(
         self, kind: Kind, key: str, record: Record | None, new: Manifest, old: Manifest | None, dry_run: bool
     ) -> Written:
+        to_store = await kept(kind, new)
         if dry_run:
             return Written(new)
-        stored = await self.store.put(key, record, lambda revision: _limited(kind, new, revision))
+        form = kind.form if to_store is new else None
+        stored = await self.store.put(key, record, lambda revision: _limited(kind, to_store, revision), form)
         self.hook_of(kind).after_write(new, old)
         new["metadata"]["resourceVersion"] = str(stored.revision)
         return Written(new, stored)
@@ -221,7 +231,7 @@ class Writer:
     async def erase(self, kind: Kind, key: str, record: Record) -> Record:
         """Deletes the record for good; its last state is the stored one. Raises: Raced."""
         last = decode_stored(kind, record.value)
-        erased = await self.store.delete(key, record, lambda revision: encode_stored(kind, last, revision))
+        erased = await self.store.delete(key, record, lambda revision: restamped(record.value, revision))
         self.hook_of(kind).after_delete(last)
         return erased
 

@@ -9,7 +9,8 @@ class Record:
 
     `key` is `/<group>/<plural>/<namespace>/<name>`, with empty parts for the core group and for cluster-scoped kinds.
     `value` is the object's JSON; for a deletion its last state. `previous` is the live record that this one replaced:
-    None when this one created the key, or when that one is compacted away.
+    None when this one created the key, or when that one is compacted away. `form` is the readers': under which form
+    they found that the value is shown as it is. Nobody else looks at it.
     """
 
     key: str
@@ -17,10 +18,15 @@ class Record:
     value: bytes
     deleted: bool
     previous: "Record | None" = field(default=None, repr=False)
+    form: object = field(default=None, repr=False)
 
     def forget_previous(self) -> None:
-        """Lets go of what was compacted away: the only change that a record ever sees."""
+        """Lets go of what was compacted away."""
         object.__setattr__(self, "previous", None)
+
+    def remember(self, form: object) -> None:
+        """Beside the forgetting the only change that a record ever sees."""
+        object.__setattr__(self, "form", form)
 
 
 @dataclass(frozen=True, slots=True)

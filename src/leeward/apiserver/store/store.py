@@ -139,16 +139,16 @@ class Store:
         remaining = len(found) - len(records)
         return Listing(records, revision, remaining > 0, remaining)
 
-    async def put(self, key: str, expected: Record | None, render: Render) -> Record:
+    async def put(self, key: str, expected: Record | None, render: Render, form: object = None) -> Record:
         """Creates (`expected` None) or replaces the key; returns when that is durable and visible.
 
         `render(revision)` gives the value and is called at once. Raises: Raced, StoreFailed.
         """
-        return await self._write(key, expected, render, deleted=False)
+        return await self._write(key, expected, render, form, deleted=False)
 
     async def delete(self, key: str, expected: Record, render: Render) -> Record:
         """Deletes the key; `render(revision)` gives its last state. Raises: Raced, StoreFailed."""
-        return await self._write(key, expected, render, deleted=True)
+        return await self._write(key, expected, render, expected.form, deleted=True)
 
     def watch(self, prefix: str, after: int, limit: int = 10_000) -> Watcher:
         """The records under `prefix` since `after`. Raises: Compacted, FutureRevision."""
@@ -174,13 +174,15 @@ class Store:
         if revision > self.revision:
             raise FutureRevision(f"revision {revision} is not there yet; the newest one is {self.revision}")
 
-    def _write(self, key: str, expected: Record | None, render: Render, *, deleted: bool) -> asyncio.Future[Record]:
+    def _write(
+        self, key: str, expected: Record | None, render: Render, form: object, *, deleted: bool
+    ) -> asyncio.Future[Record]:
         """Queues a write if `expected` is the head. Holds: D4; there is no await in here."""
         self._check_writable()
         head = self.head(key)
         if (head.revision if head else 0) != (expected.revision if expected else 0):
             raise Raced(f"{key}: expected {_name(expected)}, found {_name(head)}")
-        record = Record(key, self._assigned + 1, render(self._assigned + 1), deleted, head)
+        record = Record(key, self._assigned + 1, render(self._assigned + 1), deleted, head, form)
         self._assigned = record.revision
         self._heads[key] = record
         return self._enqueue(record)

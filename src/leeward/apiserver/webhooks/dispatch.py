@@ -89,8 +89,8 @@ class AdmissionWebhooks:
         configured = self._validating.webhooks()
         if not configured or is_exempt(review.kind):
             return
-        questions = [q for place, each in enumerate(configured) if (q := self._question(each, place, review))]
-        outcomes = await asyncio.gather(*(self._ask(q, "validating", 0) for q in questions), return_exceptions=True)
+        asked = [await self._question(each, place, review) for place, each in enumerate(configured)]
+        outcomes = await asyncio.gather(*(self._ask(q, "validating", 0) for q in asked if q), return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -102,11 +102,11 @@ class AdmissionWebhooks:
         asked: list[tuple[int, Configured]] = []
         again: dict[int, Configured] = {}
         for place, each in webhooks:
-            question = self._question(each, place, review)
+            question = await self._question(each, place, review)
             verdict = await self._ask(question, "mutating", number) if question else None
             if question is None or verdict is None:
                 continue
-            changed = patched(review, question.kind, question.webhook, verdict)
+            changed = await patched(review, question.kind, question.webhook, verdict)
             _annotate_mutation(question, number, changed=changed != review.object)
             if changed != review.object:
                 review = replace(review, object=changed)
@@ -115,13 +115,13 @@ class AdmissionWebhooks:
                 asked.append((place, each))
         return review, sorted(again.items())
 
-    def _question(self, configured: Configured, place: int, review: AdmissionReview) -> _Question | None:
+    async def _question(self, configured: Configured, place: int, review: AdmissionReview) -> _Question | None:
         """None where the webhook does not want to see the request."""
         webhook = configured.webhook
         kind = matched_kind(webhook, review, self._equivalents(review.kind))
         if kind is None or not is_selected(webhook, review, self._namespace_labels(webhook, review)):
             return None
-        request = render_request(as_seen(review, kind), kind, self._randomness.uid())
+        request = render_request(await as_seen(review, kind), kind, self._randomness.uid())
         try:
             with authorizing(deciding(self._authorizer, review.user)):
                 wanted = meets_conditions(webhook, request, authorizer_about(review, request.get("name", "")))

@@ -1,17 +1,18 @@
 """Whether a webhook or a policy wants to see a request: its rules, then the labels of the namespace and of the object.
 
-Pure: what is stored comes in as arguments.
+What is stored comes in as arguments.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import cast
 
-from leeward.api.meta import ReadOnlyManifest
+from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.selectors import matches
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.registry.objects import converted
+from leeward.apiserver.refusals import Unconvertible, internal_error
+from leeward.apiserver.registry.versions import converted
 from leeward.apiserver.values import section
 from leeward.apiserver.webhooks.configuration import GROUP, MUTATING, VALIDATING, Chooser, Rule
 from leeward.apiserver.webhooks.wire import is_whole
@@ -40,13 +41,21 @@ def is_excluded(rules: Iterable[Rule], match_policy: str, review: AdmissionRevie
     return any(_applies(rule, review, kind) for rule in rules for kind in kinds)
 
 
-def as_seen(review: AdmissionReview, kind: Kind) -> AdmissionReview:
-    """The review with its objects as `kind`; those of a subresource's own kind have only one form."""
+async def as_seen(review: AdmissionReview, kind: Kind) -> AdmissionReview:
+    """The review with its objects as `kind`; those of a subresource's own kind have only one form. Raises: Refused."""
     if kind is review.kind or not is_whole(review):
         return review
     old = review.old_object
-    seen = converted(review.kind, kind, review.object)
-    return replace(review, object=seen, old_object=converted(review.kind, kind, old) if old is not None else None)
+    seen = await seen_as(review.kind, kind, review.object)
+    return replace(review, object=seen, old_object=await seen_as(review.kind, kind, old) if old is not None else None)
+
+
+async def seen_as(kind: Kind, other: Kind, manifest: ReadOnlyManifest) -> Manifest:
+    """An object of `kind` as `other`, for those who have a say in it. Raises: Refused."""
+    try:
+        return await converted(kind, other, manifest)
+    except Unconvertible as error:
+        raise internal_error(str(error)) from error
 
 
 def is_selected(chooser: Chooser, review: AdmissionReview, namespace_labels: Mapping[str, str]) -> bool:

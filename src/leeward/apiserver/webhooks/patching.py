@@ -11,37 +11,38 @@ from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.patch import jsonpatch
 from leeward.apiserver.registry import lifecycle
 from leeward.apiserver.registry.decoding import Unfit, decode_object
-from leeward.apiserver.registry.objects import converted, metadata_of
+from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.webhooks.configuration import Webhook
+from leeward.apiserver.webhooks.matching import seen_as
 from leeward.apiserver.webhooks.wire import Verdict, is_whole
 
 
-def patched(review: AdmissionReview, seen_as: Kind, webhook: Webhook, verdict: Verdict) -> Manifest:
-    """The object after `verdict` of a webhook that saw it as `seen_as`. Raises: Refused."""
+async def patched(review: AdmissionReview, kind: Kind, webhook: Webhook, verdict: Verdict) -> Manifest:
+    """The object after `verdict` of a webhook that saw it as `kind`. Raises: Refused."""
     if not verdict.patch:
         return review.object
     if review.operation in ("DELETE", "CONNECT"):
         said = "attempted to modify the object, which is not supported for this operation"
         raise refusals.internal_error(f'admission webhook "{webhook.name}" {said}')
     try:
-        return rewritten(review, seen_as, lambda seen: jsonpatch.apply(seen, verdict.patch))
+        return await rewritten(review, kind, lambda seen: jsonpatch.apply(seen, verdict.patch))
     except (ValueError, Unfit) as error:
         said = f'admission webhook "{webhook.name}" returned a patch that cannot be applied'
         raise refusals.internal_error(f"{said}: {error}") from error
 
 
-def rewritten(review: AdmissionReview, seen_as: Kind, rewrite: Callable[[Manifest], Any]) -> Manifest:
-    """The object after `rewrite` of a copy of it as `seen_as`. Raises: ValueError, Unfit for what is no such object."""
+async def rewritten(review: AdmissionReview, other: Kind, rewrite: Callable[[Manifest], Any]) -> Manifest:
+    """The object after `rewrite` of a copy of it as `other`. Raises: ValueError, Unfit for what is no such object."""
     kind, before = review.kind, review.object
     if kind.ephemeral or not is_whole(review):
         return rewrite(copy.deepcopy(before))
-    seen = before if seen_as is kind else converted(kind, seen_as, before)
+    seen = before if other is kind else await seen_as(kind, other, before)
     result = rewrite(copy.deepcopy(seen))
     if not isinstance(result, dict):
         raise ValueError("the result is no object")
-    after = decode_object(seen_as, cast(Manifest, result), "Ignore").manifest
-    if seen_as is not kind:
-        after = converted(seen_as, kind, after)
+    after = decode_object(other, cast(Manifest, result), "Ignore").manifest
+    if other is not kind:
+        after = await seen_as(other, kind, after)
     after = _narrowed(kind, before, after, review.subresource)
     kind.default(after)
     lifecycle.stamp_changed(kind, before, after, counts=False)
