@@ -57,7 +57,10 @@ def rename(manifest: Manifest, target: str) -> Manifest:
 
 
 class InProcessConversion:
-    """A `WebhookClient` that answers ConversionReviews, keeps their requests, and can be slow or say nothing."""
+    """A `WebhookClient` that answers ConversionReviews, keeps them, and can be slow or out of reach.
+
+    It lets pass whatever admission asks it for.
+    """
 
     def __init__(self, convert: Convert = rename, **response: Any) -> None:
         self.convert = convert
@@ -65,6 +68,8 @@ class InProcessConversion:
         self.delay_seconds = 0.0
         self.fault = ""
         self.reviews: list[Manifest] = []
+        self.addresses: list[Address] = []
+        self.admitted: list[Manifest] = []
 
     @property
     def targets(self) -> list[str]:
@@ -72,7 +77,12 @@ class InProcessConversion:
 
     async def post(self, address: Address, body: bytes, timeout_seconds: float) -> bytes:
         review = codec.decode(body, dict[str, Any])
+        if review["kind"] == "AdmissionReview":
+            self.admitted.append(review["request"])
+            answer = {"uid": review["request"]["uid"], "allowed": True}
+            return codec.encode({"kind": review["kind"], "apiVersion": review["apiVersion"], "response": answer})
         self.reviews.append(review)
+        self.addresses.append(address)
         await asyncio.sleep(self.delay_seconds)
         if self.fault:
             raise Uncallable(self.fault)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.apiserver.custom.forms import form_of
 from leeward.apiserver.kinds.kind import Kind
@@ -39,7 +40,7 @@ async def show(kind: Kind, records: Sequence[Record]) -> list[bytes]:
     foreign = [index for index, own in enumerate(stored) if own is not kind]
     made = await kind.conversion.convert([values[index] for index in foreign], kind.api_version)
     for index, value in zip(foreign, made, strict=True):
-        values[index] = value
+        values[index] = _pruned(kind, value)
     return values
 
 
@@ -87,6 +88,16 @@ def _under_schemas(kind: Kind, record: Record) -> bytes:
     if value is record.value:
         record.remember(form)
     return value
+
+
+def _pruned(kind: Kind, value: bytes) -> bytes:
+    """What a webhook made, without what the version does not have."""
+    assert kind.schema is not None
+    manifest = codec.decode_manifest(value)
+    if not kind.schema.unknown_fields(manifest):
+        return value
+    kind.schema.prune(manifest)
+    return codec.encode(manifest)
 
 
 def _stored_as(kind: Kind, record: Record) -> Kind:

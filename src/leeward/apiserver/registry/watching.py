@@ -2,8 +2,8 @@
 
 An event is what a change means for the selection: an object that comes into it is ADDED, one that leaves it is
 DELETED, whatever happened to it in truth. The stream begins with the present state where the client asks for that,
-and ends with its time-out, when its reader is too slow, when its kind is defined anew, or when the server closes. What several watch in the same way
-is made once for all of them (`sharing.py`).
+and ends with its time-out, when its reader is too slow, when its kind is defined anew, or when the server closes. What
+several watch in the same way is made once for all of them (`sharing.py`).
 
 Holds: D5.
 """
