@@ -152,6 +152,14 @@ def test_owners_of_fields_are_compared_in_the_version_in_which_they_own_them():
     tell(story, [gadgets()], InProcessConversion())
 
 
+def _unchanged(manifest: Manifest, target: str) -> Manifest:
+    return manifest
+
+
+def _odd(manifest: Manifest, target: str) -> Manifest:
+    return {**rename(manifest, target), "kind": "Odd"}
+
+
 def _misnamed(manifest: Manifest, target: str) -> Manifest:
     return {**rename(manifest, target), "metadata": {**manifest["metadata"], "name": "other"}}
 
@@ -169,13 +177,13 @@ def _mislabelled(manifest: Manifest, target: str) -> Manifest:
         (rename, {"result": {"status": "Failure", "message": "no such thing"}}, "failed: no such thing"),
         (rename, {"result": {}}, "failed: response.result.status was '', not 'Success'"),
         (
-            lambda manifest, target: manifest,
+            _unchanged,
             {},
             "returned invalid object at index 0: "
             "invalid groupVersion (expected example.com/v2, received example.com/v1)",
         ),
         (
-            lambda manifest, target: {**rename(manifest, target), "kind": "Odd"},
+            _odd,
             {},
             "returned invalid object at index 0: invalid kind (expected Widget, received Odd)",
         ),

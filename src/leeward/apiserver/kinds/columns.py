@@ -1,6 +1,6 @@
 """Helpers for the columns of tables: reading nested fields, ages, and the columns that every kind has."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -139,6 +139,12 @@ def _expression(expression: Mapping[str, Any]) -> str:
 def containers(path: str, what: str) -> Cell:
     """A cell that shows a field of each container, joined by commas."""
     return lambda manifest, now: ",".join(str(c.get(what, "")) for c in at(manifest, path, ())) or NONE
+
+
+def condition_status(manifest: ReadOnlyManifest, condition: str) -> str:
+    """The status of a condition; empty where there is none."""
+    conditions = cast(Sequence[Mapping[str, Any]], at(manifest, "status.conditions", ()))
+    return next((c.get("status", "") for c in conditions if c.get("type") == condition), "")
 
 
 NAME = Column("Name", field("metadata.name", ""), format="name", description=_NAME_DESCRIPTION)
