@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.apiserver.admission import Admission
+from leeward.apiserver.authentication import BadCredential
 from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN, InProcessTransport
 from leeward.apiserver.server import ApiServer
@@ -150,6 +151,15 @@ def tell(
             await story(world)
 
     run_virtual(play())
+
+
+def who(world: ApiWorld, token: str) -> str:
+    """The name of the user that a token stands for; empty for one that is worth nothing."""
+    request = Request("GET", "/", {}, {"authorization": f"Bearer {token}"})
+    try:
+        return world.server.authenticator.authenticate(request, None).name
+    except BadCredential:
+        return ""
 
 
 def config_map(name: str, **data: str) -> Manifest:

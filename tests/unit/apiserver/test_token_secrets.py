@@ -6,11 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.authentication import BadCredential
 from leeward.apiserver.tokens.secrets import UID_ANNOTATION
-from leeward.client.transport import Request
 from leeward.loop.supervisor import Supervisor
-from tests.api_world import Answer, ApiWorld, tell
+from tests.api_world import Answer, ApiWorld, tell, who
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 SECRETS = "/api/v1/namespaces/default/secrets"
@@ -38,14 +36,6 @@ async def settled(world: ApiWorld) -> Answer:
 
 def read(answer: Answer) -> dict[str, str]:
     return {key: base64.b64decode(text).decode() for key, text in answer.body["data"].items()}
-
-
-def who(world: ApiWorld, token: str) -> str:
-    request = Request("GET", "/", {}, {"authorization": f"Bearer {token}"})
-    try:
-        return world.server.authenticator.authenticate(request, None).name
-    except BadCredential:
-        return ""
 
 
 def test_a_secret_of_an_account_is_filled_with_a_token_that_works() -> None:

@@ -13,14 +13,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.authentication import BadCredential
 from leeward.apiserver.handler import User
 from leeward.apiserver.tokens import SigningKey, load_signing_key
 from leeward.apiserver.tokens.jwt import Claims, Kubernetes, Reference, parse_token, render_token
-from leeward.client.transport import Request
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
-from tests.api_world import ApiWorld, pod, tell
+from tests.api_world import ApiWorld, pod, tell, who
 from tests.certificates import client_authority
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
@@ -43,14 +41,6 @@ async def issue(world: ApiWorld, **spec: Any) -> str:
     answer = await world.create(TOKEN, token_request(**spec))
     assert answer.code == 201, answer.body
     return answer.body["status"]["token"]
-
-
-def who(world: ApiWorld, token: str) -> str:
-    request = Request("GET", "/", {}, {"authorization": f"Bearer {token}"})
-    try:
-        return world.server.authenticator.authenticate(request, None).name
-    except BadCredential:
-        return ""
 
 
 def test_a_token_is_its_service_account_until_its_time_is_over() -> None:

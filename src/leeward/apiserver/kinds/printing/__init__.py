@@ -1,4 +1,4 @@
-"""The columns that kubectl shows for built-in kinds, where they are more than a field; a room for each group of kinds."""
+"""The columns that kubectl shows for built-in kinds, where they are more than a field: a room for each group."""
 
 from leeward.apiserver.kinds.printing.cluster import (
     BINDINGS,
