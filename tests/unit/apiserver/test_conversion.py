@@ -246,6 +246,37 @@ def test_a_webhook_has_half_a_minute():
     tell(story, [gadgets()], client)
 
 
+def test_nothing_is_created_in_a_namespace_that_ended_while_a_webhook_converted():
+    client = InProcessConversion()
+    client.delay_seconds = 2
+
+    async def story(world: ApiWorld) -> None:
+        await world.create("/api/v1/namespaces", {"metadata": {"name": "short"}})
+        path = SECOND.replace("default", "short")
+        creation = asyncio.create_task(world.create(path, gadget("v2", length=1)))
+        await asyncio.sleep(1)
+        await world.delete("/api/v1/namespaces/short")
+        assert (await creation).code == 404
+        assert world.store.list("/example.com/widgets/").records == []
+
+    tell(story, [gadgets()], client)
+
+
+def test_a_change_that_comes_while_a_webhook_converts_is_not_lost():
+    client = InProcessConversion()
+
+    async def story(world: ApiWorld) -> None:
+        await world.create(FIRST, gadget("v1", size=1))
+        client.delay_seconds = 0.5
+        changing = asyncio.create_task(world.patch(f"{SECOND}/g", {"spec": {"length": 5}}))
+        await asyncio.sleep(0.25)
+        await world.patch(f"{FIRST}/g", {"spec": {"color": "blue"}})
+        assert (await changing).code == 200
+        assert (await world.get(f"{FIRST}/g")).body["spec"] == {"size": 5, "color": "blue"}
+
+    tell(story, [gadgets()], client)
+
+
 def test_the_first_version_of_the_review_is_spoken_where_it_is_offered_first():
     client = InProcessConversion(uid="whatever")
 

@@ -31,10 +31,11 @@ _decode_type = msgspec.json.Decoder(_Typed).decode
 
 async def show(kind: Kind, records: Sequence[Record]) -> list[bytes]:
     """The values of the records as objects of `kind`. Raises: Refused."""
-    if kind.form is None:
+    form = kind.form
+    if form is None:
         return [record.value for record in records]
     if kind.conversion is None:
-        return [_under_schemas(kind, record) for record in records]
+        return [record.value if record.form is form else _under_schemas(kind, record) for record in records]
     stored = [_stored_as(kind, record) for record in records]
     values = [_under_schemas(own, record) for own, record in zip(stored, records, strict=True)]
     foreign = [index for index, own in enumerate(stored) if own is not kind]

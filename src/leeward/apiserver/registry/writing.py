@@ -3,8 +3,9 @@
     create:  stamp ▸ default ▸ admit ▸ hook ▸ check ▸ approve ▸ put
     change:  read the head ▸ let the caller change it ▸ default ▸ stamp ▸ admit ▸ ... ▸ approve ▸ put, or nothing
 
-Only where webhooks are asked something is waited for between reading the head and `put`. Should the store say that
-somebody was faster, the change is made again on what is there now, and is admitted again.
+Only where webhooks are asked, for admission or for another version, something is waited for between reading the head
+and `put`. Should the store say that somebody was faster, the change is made again on what is there now, and is admitted
+again.
 
 Holds: D4, D8 (an object that is being deleted goes when its last finalizer does).
 """
@@ -216,6 +217,8 @@ class Writer:
         to_store = await kept(kind, new)
         if dry_run:
             return Written(new)
+        if record is None and to_store is not new:
+            check_namespace(self.store, kind, new["metadata"].get("namespace", ""), new)
         form = kind.form if to_store is new else None
         stored = await self.store.put(key, record, lambda revision: _limited(kind, to_store, revision), form)
         self.hook_of(kind).after_write(new, old)
