@@ -9,7 +9,7 @@ from leeward.api.meta import Manifest
 from leeward.apiserver.conversion.remembered import Remembered
 from leeward.client.transport import Request
 from leeward.loop.virtual import run_virtual
-from tests.api_world import DEFINITIONS, TABLE, ApiWorld, tell
+from tests.api_world import CONFIG_MAPS, DEFINITIONS, TABLE, ApiWorld, config_map, tell
 from tests.conversion import FIRST, SECOND, Convert, InProcessConversion, gadget, gadgets, rename
 from tests.webhooks import MUTATING, mutating, rule, webhook
 
@@ -228,6 +228,42 @@ def test_a_webhook_that_cannot_be_reached_fails_reads_writes_and_watches_in_its_
         assert (await world.get(f"{FIRST}/g")).code == 404
 
     tell(story, [gadgets()], client)
+
+
+def test_namespaces_and_definitions_end_without_the_webhook():
+    client = InProcessConversion()
+
+    async def story(world: ApiWorld) -> None:
+        await world.create("/api/v1/namespaces", {"metadata": {"name": "short"}})
+        await world.create(SECOND.replace("default", "short"), gadget("v2", length=1))
+        await world.create(SECOND, gadget("v2", length=1))
+        client.fault = "nobody at home"
+        await world.delete("/api/v1/namespaces/short")
+        await asyncio.sleep(1)
+        assert (await world.get("/api/v1/namespaces/short")).code == 404
+        await world.delete(DEFINITION)
+        await asyncio.sleep(1)
+        assert (await world.get(DEFINITION)).code == 404
+        assert world.store.list("/example.com/widgets/").records == []
+
+    tell(story, [gadgets("v2")], client)
+
+
+def test_dependents_are_collected_without_the_webhook():
+    client = InProcessConversion()
+
+    async def story(world: ApiWorld) -> None:
+        owner = (await world.create(CONFIG_MAPS, config_map("owner"))).body["metadata"]
+        dependent = gadget("v2", length=1)
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["uid"]}
+        dependent["metadata"]["ownerReferences"] = [reference]
+        await world.create(SECOND, dependent)
+        client.fault = "nobody at home"
+        await world.delete(f"{CONFIG_MAPS}/owner")
+        await asyncio.sleep(1)
+        assert (await world.get(f"{SECOND}/g")).code == 404
+
+    tell(story, [gadgets("v2")], client)
 
 
 def test_a_webhook_has_half_a_minute():

@@ -6,7 +6,8 @@
 Webhooks are reached as those of admission are: through the same port, at a URL or behind a Service.
 
 Kubernetes: apiextensions-apiserver/pkg/apiserver/conversion; the same words and checks. Differs: what a list or a watch
-shows goes out in batches, there one by one.
+shows goes out in batches, there one by one; and what the server itself deletes, it takes as it is stored, so that a
+webhook that is gone holds up no end of a namespace or of a definition.
 
 Start reading at `webhook.py`.
 """

@@ -12,11 +12,11 @@ from typing import Any
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver.catalog import version_rank
-from leeward.apiserver.custom.forms import form_of
 from leeward.apiserver.custom.jsonpath import Find, compile_path
 from leeward.apiserver.custom.scale_rules import scale_validator
 from leeward.apiserver.custom.schema import StructuralSchema
 from leeward.apiserver.kinds.columns import age
+from leeward.apiserver.kinds.forms import form_of
 from leeward.apiserver.kinds.kind import Cell, Column, Conversion, Kind, Scale, content_changed, families, spec_changed
 from leeward.apiserver.kinds.names import dns_subdomain
 from leeward.apiserver.values import entries, section

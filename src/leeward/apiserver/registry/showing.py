@@ -14,7 +14,7 @@ import msgspec
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
-from leeward.apiserver.custom.forms import form_of
+from leeward.apiserver.kinds.forms import form_of
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import unconvertible
 from leeward.apiserver.registry.objects import decode_stored
