@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.apiserver.custom.schema import StructuralSchema
 from leeward.apiserver.kinds.forms import PairOfSchemas, form_of
@@ -133,6 +134,8 @@ def test_defaults_are_those_of_the_version_that_is_stored_and_fields_those_of_bo
         assert (await world.get(f"{SECOND}/a")).body["spec"] == {"size": 1}
         made = await world.create(SECOND, {**widget("b", size=2), "apiVersion": "example.com/v2"})
         assert made.body["spec"] == {"size": 2}
+        stored = codec.decode_manifest(world.store.list("/example.com/widgets/").records[1].value)
+        assert (stored["apiVersion"], stored["spec"]) == ("example.com/v1", {"size": 2})
         assert (await world.get(f"{WIDGETS}/b")).body["spec"] == {"size": 2, "shape": "round"}
 
     tell(story, [definition(stored, other)])
