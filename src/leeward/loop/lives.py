@@ -20,11 +20,15 @@ _LIFE: "ContextVar[Life | None]" = ContextVar("life", default=None)
 
 
 class Life:
-    """One life; `steps` counts how often its tasks were resumed, which is how often they could have been killed."""
+    """One life; `steps` counts how often its tasks were resumed, which is how often they could have been killed.
+
+    `carefree`: its tasks are resumed as any others, since it has not ended, is not paused, and no end is set.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.steps = 0
+        self.carefree = True
         self.ended = False
         self._pause: list[asyncio.Future[None]] | None = None
         self._left: int | None = None
@@ -42,6 +46,7 @@ class Life:
         """From now on nothing of it runs."""
         if not self.ended:
             self.ended = True
+            self.carefree = False
             self._at_end()
             self.resume()
 
@@ -53,10 +58,12 @@ class Life:
         """Nothing of it runs until it is resumed, or ends."""
         if self._pause is None and not self.ended:
             self._pause = []
+            self.carefree = False
 
     def resume(self) -> None:
         """Goes on where it was; in the order in which its tasks would have run."""
         held, self._pause = self._pause or (), None
+        self.carefree = not self.ended and self._left is None
         for waiting in held:
             if not waiting.done():
                 waiting.set_result(None)
@@ -71,6 +78,7 @@ class Life:
     def end_after(self, steps: int, at_end: Callable[[], None]) -> None:
         """Ends it when its tasks have been resumed `steps` times more; `at_end` must not wait for anything."""
         self._left, self._at_end = steps, at_end
+        self.carefree = False
 
     async def bury(self) -> None:
         """Ends the tasks that lie still as cancelled ones end. Only for the end of a world: their `finally` runs."""
@@ -109,12 +117,17 @@ class Life:
 class _Living(Coroutine[Any, Any, T]):
     """A coroutine between whose steps its life can end, or pause. `_thrown` is what it is to hear after a pause."""
 
+    __slots__ = ("_life", "_thrown", "_work")
+
     def __init__(self, life: Life, work: Coroutine[Any, Any, T]) -> None:
         self._life = life
         self._work = work
         self._thrown: Any = None
 
     def send(self, value: Any) -> Any:
+        if self._life.carefree and self._thrown is None:
+            self._life.steps += 1
+            return self._work.send(value)
         if self._life.paused:
             return self._life.wait_for_resumption()
         if self._thrown is not None:

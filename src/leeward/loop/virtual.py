@@ -6,6 +6,7 @@ socket for its users and never runs threads. What asyncio promises about order h
 """
 
 import asyncio
+import functools
 import heapq
 import math
 import random
@@ -31,22 +32,18 @@ class EndlessError(RuntimeError):
     """The loop has turned more often than it may."""
 
 
-class _Call(asyncio.TimerHandle):
-    """What is to be called, soon or at `at` seconds."""
+class _Call(functools.partial[object]):
+    """What is to be called in its context, soon or at `at` seconds. One that is cancelled is passed over.
 
-    __slots__ = ("args", "at", "callback", "context", "gone")
+    The loop's handle: a `partial`, for there is one for each step of each task, and this is made and called without
+    a line of Python.
+    """
 
-    def __init__(self, callback: Callable[..., object], args: tuple[Any, ...], context: Context, at: float) -> None:  # pyright: ignore[reportMissingSuperCall]
-        self.callback: Callable[..., object] | None = callback
-        self.args = args
-        self.context = context
-        self.at = at
-        self.gone = False
+    at = 0.0
+    gone = False
 
     def cancel(self) -> None:
         self.gone = True
-        self.callback = None
-        self.args = ()
 
     def cancelled(self) -> bool:
         return self.gone
@@ -89,8 +86,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def time(self) -> float:
         return self._now
 
-    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
-        call = _Call(callback, args, copy_context() if context is None else context, 0.0)
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> Any:
+        call = _Call((copy_context() if context is None else context).run, callback, *args)
         self._soon.append(call)
         return call
 
@@ -98,10 +95,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def call_at(
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> asyncio.TimerHandle:
+    ) -> Any:
         later = int(self._ties.random() * TIE_NANOSECONDS) if self._ties is not None else 0
         at = _nanoseconds(_not_before(when) + later)
-        call = _Call(callback, args, copy_context() if context is None else context, at)
+        call = _Call((copy_context() if context is None else context).run, callback, *args)
+        call.at = at
         self._timers += 1
         heapq.heappush(self._later, (at, self._timers, call))
         if len(self._later) > self._crowded:
@@ -110,7 +108,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def call_later(
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> asyncio.TimerHandle:
+    ) -> Any:
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def create_task(self, coro: Any, *, name: object = None, context: Context | None = None) -> asyncio.Task[Any]:
@@ -125,14 +123,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
         soon = self._soon
         for _ in range(len(soon)):
             call = soon.popleft()
-            if call.callback is None:
+            if call.gone:
                 continue
             try:
-                call.context.run(call.callback, *call.args)
+                call()
             except (SystemExit, KeyboardInterrupt):
                 raise
             except BaseException as error:
-                told = {"message": f"Exception in callback {call.callback}", "exception": error}
+                told = {"message": f"Exception in callback {call.args[0]}", "exception": error}
                 self.call_exception_handler(told)
 
     def _jump(self) -> None:
