@@ -9,8 +9,10 @@ too. `Webhooks` are somewhere else: they see the same, and are waited for.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, structs
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.resource import Resource
@@ -19,8 +21,7 @@ from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionReview:
+class AdmissionReview(Struct, frozen=True):
     """`operation` is CREATE, UPDATE, DELETE or CONNECT. On DELETE, `object` is the object that would go.
 
     With a `subresource`, the objects are of that one's own kind where it has one (a Scale, an Eviction), and `name` is
@@ -43,7 +44,7 @@ class AdmissionReview:
 
     def about(self, wanted: Manifest) -> "AdmissionReview":
         """The same deed with another object."""
-        return self if wanted is self.object else replace(self, object=wanted)
+        return self if wanted is self.object else structs.replace(self, object=wanted)
 
 
 class Rejected(Exception):

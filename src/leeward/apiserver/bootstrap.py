@@ -1,8 +1,10 @@
 """What an API server has before the first request: namespaces, roles, priorities, its range of addresses, definitions.
 
-Idempotent over restarts: what is there already stays, and a definition is only written when it differs.
+Idempotent over restarts: what is there already stays, and a definition is only written when it differs. What does not
+build on each other is written in one commit.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -34,8 +36,7 @@ SERVER = User("system:apiserver", (ADMIN_GROUP,))
 
 async def create_objects(writer: Writer, catalog: Catalog, service_cidr: str) -> None:
     """Everything that is missing but the definitions."""
-    for manifest in _objects():
-        await _create_missing(writer, catalog, manifest)
+    await asyncio.gather(*(_create_missing(writer, catalog, manifest) for manifest in _objects()))
     service_range = _object("networking.k8s.io/v1", "ServiceCIDR", _RANGE, spec={"cidrs": [service_cidr]})
     if await _create_missing(writer, catalog, service_range):
         await _make_ready(writer, _kind_of(catalog, service_range))

@@ -1,7 +1,8 @@
 """One request for objects, with what is known about it, and the answer that shows what was written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct, structs
 
 from leeward.api import codec
 from leeward.api.meta import ReadOnlyManifest
@@ -17,8 +18,7 @@ from leeward.apiserver.routing import Target
 from leeward.client.transport import Request, Response
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One request, with what is known about it."""
 
     request: Request
@@ -49,4 +49,4 @@ class Call:
 
     def shown_scale(self, manifest: ReadOnlyManifest) -> Response:
         """The Scale of an object."""
-        return replace(self.presenter, kind=SCALE_KIND).one(codec.encode(render_scale(self.kind, manifest)))
+        return structs.replace(self.presenter, kind=SCALE_KIND).one(codec.encode(render_scale(self.kind, manifest)))

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from leeward.api import codec
@@ -38,6 +39,8 @@ _OWN_VERBS = {
     "token": ("create",),
 }
 _AGGREGATED = "APIGroupDiscoveryList"
+MOST_HEADERS = 64
+"""Of which is remembered what they ask for; clients send one of a few."""
 
 
 class Discovery:
@@ -151,6 +154,7 @@ def _storage_hash(kind: Kind) -> str:
     return codec.encode(hashlib.sha256(text.encode()).digest()[:8]).decode().strip('"')
 
 
+@lru_cache(maxsize=MOST_HEADERS)
 def _aggregated_version(accept: str) -> str:
     """The version of aggregated discovery that is wanted and spoken; empty for the plain form."""
     for element in parse_accept(accept):

@@ -14,7 +14,7 @@ MAX_DEPTH = 200
 LEAVING_BYTES = 64 * 1024
 """What an object may grow while it is deleted: a deletion must never fail for its size."""
 
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 
 
@@ -39,7 +39,7 @@ def too_large() -> Refused:
 
 def is_too_deep(body: bytes) -> bool:
     """Takes one level after the other off, from the inside; few objects have enough brackets to be looked at."""
-    if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
+    if len(body) <= MAX_DEPTH or body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
         return False
     brackets = _STRINGS.sub(b"", body).translate(None, _NOT_BRACKETS)
     for _ in range(MAX_DEPTH):

@@ -52,7 +52,9 @@ class NamespaceController:
 
     def _is_terminating(self, name: str) -> bool:
         record = self._store.get(NAMESPACE_PREFIX + name)
-        return record is not None and "deletionTimestamp" in codec.decode_manifest(record.value)["metadata"]
+        if record is None or b'"deletionTimestamp"' not in record.value:
+            return False
+        return "deletionTimestamp" in codec.decode_manifest(record.value)["metadata"]
 
     async def _empty(self, name: str, writer: Writer, deleter: Deleter, reason: Record) -> None:
         """Deletes what is there when the end begins, or something new slipped in; then looks whether all is gone."""

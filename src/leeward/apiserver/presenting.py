@@ -1,6 +1,5 @@
 """Stored bytes as the client wants to see them: objects, tables, or metadata; in JSON or YAML."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -21,8 +20,7 @@ from leeward.apiserver.yaml import dump_yaml
 from leeward.client.transport import Response
 
 
-@dataclass(frozen=True, slots=True)
-class Presenter:
+class Presenter(msgspec.Struct, frozen=True):
     """How one request sees objects of one kind."""
 
     kind: Kind

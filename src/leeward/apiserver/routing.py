@@ -8,12 +8,13 @@ on a server that has never heard of the group.
 
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.kinds.kind import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A collection of objects (no name), one object, or a subresource of it."""
 
     kind: Kind

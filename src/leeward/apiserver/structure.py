@@ -59,6 +59,7 @@ class Structure:
 
 
 ANY = Structure("any")
+_CONTAINERS = (dict, list)
 _EMPTY: Mapping[str, Any] = {"string": "", "bool": False, "int32": 0, "int64": 0}
 
 
@@ -72,7 +73,7 @@ def complete(structure: Structure, value: Any) -> None:
             if name not in mapping:
                 mapping[name] = empty(structure.fields[name])
         for name, item in mapping.items():
-            child = structure.child(name) if isinstance(item, dict | list) else None
+            child = structure.child(name) if isinstance(item, _CONTAINERS) else None
             if child is not None:
                 complete(child, item)
     elif isinstance(value, list) and structure.form == "list":

@@ -1,26 +1,26 @@
 """Typed looks into plain JSON values."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from leeward.api.meta import Manifest
 
 
 def section(value: Mapping[str, Any], key: str) -> dict[str, Any]:
     """The mapping under `key`; an empty one, not part of `value`, where there is none."""
-    return cast(dict[str, Any], value.get(key) or {})
+    return value.get(key) or {}
 
 
 def entries(value: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """The list of mappings under `key`; empty where there is none."""
-    return cast(list[dict[str, Any]], value.get(key) or [])
+    return value.get(key) or []
 
 
 def texts(value: Mapping[str, Any], key: str) -> list[str]:
     """The list of strings under `key`; empty where there is none."""
-    return cast(list[str], value.get(key) or [])
+    return value.get(key) or []
 
 
 def grown(value: Manifest, key: str) -> dict[str, Any]:
     """The mapping under `key`, which is put there when it is missing."""
-    return cast(dict[str, Any], value.setdefault(key, {}))
+    return value.setdefault(key, {})

@@ -2,30 +2,29 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Request:
+
+class Request(msgspec.Struct, frozen=True):
     """One HTTP request. `path` is absolute and not escaped; header names are lower case."""
 
     method: str
     path: str
-    query: Mapping[str, str] = field(default_factory=dict[str, str])
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    query: Mapping[str, str] = {}
+    headers: Mapping[str, str] = {}
     body: bytes = b""
     query_string: str = ""
     """The query as it was received, for those who pass it on: a key may be there twice. Nothing else reads it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """A whole answer of any code."""
 
     code: int
     body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = {}
 
 
 class Transport(Protocol):

@@ -1,7 +1,10 @@
 """Randomness as an argument: seeded in tests and simulation, from the operating system in production."""
 
 import random
-import uuid
+
+_FREE_BITS = ~(0xF << 76 | 0x3 << 62)
+_VERSION_4 = 0x4 << 76 | 0x2 << 62
+"""The bits of a UUID that say which kind it is."""
 
 
 class Randomness:
@@ -12,7 +15,9 @@ class Randomness:
 
     def uid(self) -> str:
         """A random UUID (version 4)."""
-        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+        bits = self._random.getrandbits(128) & _FREE_BITS | _VERSION_4
+        text = f"{bits:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
     def suffix(self, length: int = 5) -> str:
         """Letters as Kubernetes appends them to `generateName`."""

@@ -93,9 +93,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     call_soon_threadsafe = call_soon
 
-    def call_at(
-        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> Any:
+    def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None) -> Any:
         later = int(self._ties.random() * TIE_NANOSECONDS) if self._ties is not None else 0
         at = _nanoseconds(_not_before(when) + later)
         call = _Call((copy_context() if context is None else context).run, callback, *args)

@@ -19,6 +19,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTERS
@@ -61,7 +63,7 @@ class AllClusters:
     async def answer_or_find(self, asked: ConnectRequest) -> Response | StreamResponse | str:
         """An answer, or the name of the one cluster that it is for. Raises: Refused."""
         headers = {name: value for name, value in asked.request.headers.items() if not name.startswith("impersonate-")}
-        inner = replace(asked.request, path=asked.path, headers=headers)
+        inner = structs.replace(asked.request, path=asked.path, headers=headers)
         attributes = attributes_of(inner)
         if not attributes.resource:
             return await self._own.handle(inner, asked.user)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from msgspec import structs
+
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.core import Secret
 from leeward.api.names import CLUSTER_NAMESPACE, impersonator_of
@@ -126,7 +128,7 @@ class ClusterProxy:
 
 def _on_behalf(asked: ConnectRequest) -> Request:
     kept = {name: value for name, value in asked.request.headers.items() if not name.startswith("impersonate-")}
-    return replace(asked.request, path=asked.path, headers={**kept, **_impersonation(asked.user)})
+    return structs.replace(asked.request, path=asked.path, headers={**kept, **_impersonation(asked.user)})
 
 
 def _impersonation(user: User) -> dict[str, str]:

@@ -13,7 +13,8 @@ class SkewedClock:
         self.skew_seconds = 0.0
 
     def now(self) -> datetime:
-        return self._true.now() + timedelta(seconds=self.skew_seconds)
+        now = self._true.now()
+        return now + timedelta(seconds=self.skew_seconds) if self.skew_seconds else now
 
     def monotonic(self) -> float:
         return self._true.monotonic()

@@ -1,17 +1,17 @@
 """A value inside a manifest together with its path, so that a rule can say where its problem is."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
+
+import msgspec
 
 from leeward.api.meta import Manifest
 from leeward.api.quantity import parse_quantity
 from leeward.api.status import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     path: str
     value: Any
 

@@ -36,9 +36,14 @@ class RoleAggregation:
         self._kind = kind
 
     async def run(self) -> None:
-        """Goes on until it is cancelled."""
-        async with aclosing(changes(self._writer.store, self._kind.prefix)) as records:
+        """Goes on until it is cancelled. One look takes in all roles that have changed by then."""
+        store, seen = self._writer.store, 0
+        async with aclosing(changes(store, self._kind.prefix)) as records:
             async for _ in records:
+                newest = store.last_change(self._kind.prefix)
+                if newest == seen:
+                    continue
+                seen = newest
                 for role, rules in list(self._outdated()):
                     await self._write(role["metadata"]["name"], rules)
 

@@ -201,8 +201,10 @@ def name_conflict(definition: ReadOnlyManifest, others: Iterable[ReadOnlyManifes
     taken_names: set[str] = set()
     taken_kinds: set[str] = set()
     for other in others:
+        if other["spec"]["group"] != definition["spec"]["group"]:
+            continue
         theirs = names_of(other)
-        if other["spec"]["group"] == definition["spec"]["group"] and theirs.plural != mine.plural:
+        if theirs.plural != mine.plural:
             taken_names |= theirs.resources()
             taken_kinds |= {theirs.kind, theirs.list_kind}
     claims = (

@@ -6,7 +6,9 @@ Where others changed something, this process is asked once more: what it forbids
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import structs
 
 from leeward.api.meta import Manifest
 from leeward.apiserver import refusals
@@ -113,7 +115,7 @@ class Admitter:
 def _as_scale(review: AdmissionReview) -> AdmissionReview:
     old = review.old_object
     shown = render_scale(review.kind, review.object)
-    return replace(review, object=shown, old_object=render_scale(review.kind, old) if old is not None else None)
+    return structs.replace(review, object=shown, old_object=render_scale(review.kind, old) if old is not None else None)
 
 
 def _refusal_of(kind: Kind, name: str, rejection: Rejected) -> refusals.Refused:

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from leeward.api import codec
 from leeward.api.meta import Manifest, format_time
 from leeward.api.status import Problem
 from leeward.apiserver import refusals
@@ -127,7 +128,7 @@ class Writer:
         old = decode_stored(kind, shown)
 
         def changed() -> Manifest:
-            new = self._changed(kind, old, change(decode_stored(kind, shown)), subresource)
+            new = self._changed(kind, old, change(codec.copy_manifest(old)), subresource)
             if manager:
                 managing.track_change(kind, old, new, manager, subresource, format_time(self.clock.now()))
             return new

@@ -148,11 +148,15 @@ class Watcher:
     @property
     def ended(self) -> bool:
         """Whether nothing more will be handed out."""
-        seen = max(self._position, self._began)
-        behind = len(self._log.records) - self._log.index_after(seen)
         too_old = self._position < self._history.compacted
-        self._ended = self._ended or self._history.closed or too_old or behind > self._limit
+        self._ended = self._ended or self._history.closed or too_old or self._is_far_behind()
         return self._ended
+
+    def _is_far_behind(self) -> bool:
+        records = self._log.records
+        if len(records) <= self._limit:
+            return False
+        return len(records) - self._log.index_after(max(self._position, self._began)) > self._limit
 
     async def next(self) -> Record | None:
         """The next record in revision order; None when the watch has ended. Cancelling it loses nothing."""

@@ -9,8 +9,10 @@ Each has its own time. One that fails refuses the request, or is passed over, as
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import structs
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
@@ -109,7 +111,7 @@ class AdmissionWebhooks:
             changed = await patched(review, question.kind, question.webhook, verdict)
             _annotate_mutation(question, number, changed=changed != review.object)
             if changed != review.object:
-                review = replace(review, object=changed)
+                review = structs.replace(review, object=changed)
                 again |= dict(asked)
             if each.webhook.reinvocation_policy == "IfNeeded":
                 asked.append((place, each))

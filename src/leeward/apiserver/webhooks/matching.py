@@ -4,8 +4,9 @@ What is stored comes in as arguments.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import cast
+
+from msgspec import structs
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.selectors import matches
@@ -47,7 +48,8 @@ async def as_seen(review: AdmissionReview, kind: Kind) -> AdmissionReview:
         return review
     old = review.old_object
     seen = await seen_as(review.kind, kind, review.object)
-    return replace(review, object=seen, old_object=await seen_as(review.kind, kind, old) if old is not None else None)
+    before = await seen_as(review.kind, kind, old) if old is not None else None
+    return structs.replace(review, object=seen, old_object=before)
 
 
 async def seen_as(kind: Kind, other: Kind, manifest: ReadOnlyManifest) -> Manifest:

@@ -28,12 +28,12 @@ def int_at(manifest: object, *path: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def value_at(manifest: object, *path: str) -> Any:
+def value_at(manifest: Any, *path: str) -> Any:
     for key in path:
-        if not isinstance(manifest, dict | Mapping):
+        if not isinstance(manifest, dict) and not isinstance(manifest, Mapping):
             return None
-        manifest = cast(Mapping[str, Any], manifest).get(key)
-    return manifest
+        manifest = manifest.get(key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return manifest  # pyright: ignore[reportUnknownVariableType]
 
 
 def put(manifest: Manifest, value: Any, *path: str) -> None:

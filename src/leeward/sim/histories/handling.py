@@ -5,7 +5,8 @@ resource, without an effect. That it can be watched is seen all the time (D5).
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec import structs
 
 from leeward.apiserver.handler import Handler, StreamResponse
 from leeward.apiserver.inprocess import ADMIN
@@ -46,7 +47,7 @@ def _requests(record: Record) -> Iterator[Request]:
     path = _path(record)
     yield Request("GET", path)
     yield Request("GET", path.rpartition("/")[0], {"limit": "500"})
-    yield replace(PATCH, path=path, body=TOUCH)
+    yield structs.replace(PATCH, path=path, body=TOUCH)
     if record.key not in IMMORTAL:
         yield Request("DELETE", path, DRY)
 

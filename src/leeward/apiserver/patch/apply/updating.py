@@ -116,8 +116,10 @@ def _contested(entry: Entry, comparison: Comparison, ignored: Ignored) -> FieldS
 def _left(entry: Entry, comparison: Comparison, ignored: Ignored) -> Entry:
     """What somebody still owns after a write of somebody else."""
     difference = comparison.at(entry.manager.api_version)
-    gone = entry.fields if difference is None else _ownable(difference.taken | difference.removed, ignored)
-    return replace(entry, fields=entry.fields - gone)
+    if difference is None:
+        return replace(entry, fields=EMPTY)
+    gone = _ownable(entry.fields.intersection(difference.taken | difference.removed), ignored)
+    return replace(entry, fields=entry.fields - gone) if gone else entry
 
 
 def _ownable(paths: set[Path] | FieldSet, ignored: Ignored) -> FieldSet:

@@ -39,6 +39,8 @@ class CompactionChecker:
                     yield Violation(
                         "D6", self._scene.truth.now(), f"{entry.key} at {revision} was forgotten: {problem}"
                     )
+        if len(self._kept) <= self._most_idle:
+            return
         living = sum(not entries[-1].deleted for entries in self._of_key.values() if entries)
         if len(self._kept) > living + self._most_idle:
             message = f"{len(self._kept)} records are kept for {living} objects; compacted up to {compacted}"

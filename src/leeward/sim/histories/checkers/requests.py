@@ -4,9 +4,9 @@ S9 as well: who writes, writes what it owns.
 Leases and events are left out: they have one writer each, and writing them twice is harmless.
 """
 
-import json
 from collections.abc import Iterator
 
+from leeward.api.codec import decode_any
 from leeward.apiserver.handler import User
 from leeward.client import Request
 from leeward.sim.histories.checkers.owners import foreign_fields
@@ -40,4 +40,4 @@ def _preconditions(request: Request) -> dict[str, str]:
 
 
 def _body(request: Request) -> dict[str, dict[str, str]]:
-    return json.loads(request.body) if request.body else {}
+    return decode_any(request.body) if request.body else {}
