@@ -78,14 +78,18 @@ async def _create_missing(writer: Writer, catalog: Catalog, manifest: Manifest) 
 
 async def install_definitions(writer: Writer, kind: Kind, definitions: Definitions, wanted: Sequence[Manifest]) -> None:
     """Creates or updates the given definitions, and settles them. Raises: Refused, Unfit for broken ones."""
+    await asyncio.gather(*(_install(writer, kind, manifest) for manifest in wanted))
     for manifest in wanted:
-        name = manifest["metadata"]["name"]
-        decoded = decode_object(kind, codec.copy_manifest(manifest), "Ignore").manifest
-        if writer.store.head(f"{PREFIX}/{name}") is None:
-            await writer.create(kind, "", decoded, SERVER, dry_run=False)
-        else:
-            await writer.change(kind, "", name, _replaced_by(decoded), SERVER, dry_run=False)
-        await definitions.settle(writer, name)
+        await definitions.settle(writer, manifest["metadata"]["name"])
+
+
+async def _install(writer: Writer, kind: Kind, manifest: Manifest) -> None:
+    name = manifest["metadata"]["name"]
+    decoded = decode_object(kind, codec.copy_manifest(manifest), "Ignore").manifest
+    if writer.store.head(f"{PREFIX}/{name}") is None:
+        await writer.create(kind, "", decoded, SERVER, dry_run=False)
+    else:
+        await writer.change(kind, "", name, _replaced_by(decoded), SERVER, dry_run=False)
 
 
 def _with_status(status: Manifest) -> Change:

@@ -31,6 +31,8 @@ class Catalog:
 
     def install(self, definition: str, kinds: tuple[Kind, ...]) -> None:
         """Serves the kinds of one definition, instead of those that it had before."""
+        if self._custom.get(definition, ()) is kinds:
+            return
         if kinds:
             self._custom[definition] = kinds
         else:

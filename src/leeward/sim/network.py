@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any, Protocol
 
 from leeward.apiserver.handler import Handler, StreamResponse, User
@@ -79,6 +80,7 @@ class Link:
 
 
 Answering = Coroutine[Any, Any, Response | StreamResponse]
+_Task = asyncio.Task[Response | StreamResponse]
 
 
 class Place:
@@ -95,7 +97,7 @@ class Place:
         self.link = Link()
         self._server: Handler | None = None
         self._life: Life | None = None
-        self._answering: dict[asyncio.Task[Response | StreamResponse], Request] = {}
+        self._answering: dict[_Task, Request] = {}
 
     def put(self, server: Handler, life: Life | None = None) -> None:
         self._server, self._life = server, life
@@ -119,10 +121,25 @@ class Place:
         work = self._answer(self._server, request, user)
         if self._life is None:
             return await work
-        answering = asyncio.get_running_loop().create_task(work, context=self._life.context())
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Response | StreamResponse] = loop.create_future()
+        answering = loop.create_task(work, context=self._life.context())
         self._answering[answering] = request
-        answering.add_done_callback(self._answering.pop)
-        return await asyncio.shield(answering)
+        answering.add_done_callback(partial(self._hand_over, answer))
+        return await answer
+
+    def _hand_over(self, answer: asyncio.Future[Response | StreamResponse], answering: _Task) -> None:
+        """Gives the asker what came of the work, if it still waits. As `asyncio.shield`, in one step of the loop."""
+        del self._answering[answering]
+        error = None if answering.cancelled() else answering.exception()
+        if answer.done():
+            return
+        if answering.cancelled():
+            answer.cancel()
+        elif error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(answering.result())
 
     def _answer(self, server: Handler, request: Request, user: User) -> Answering:
         if self.audit is None:

@@ -56,6 +56,8 @@ class Definitions:
         self._watches = watches
         self._converter = converter
         self._decoded: dict[str, tuple[int, ReadOnlyManifest]] = {}
+        self._compiled: dict[str, tuple[ReadOnlyManifest, bool, tuple[Kind, ...]]] = {}
+        """Of each definition, the kinds that its spec gave last, while it lived or as it ended."""
 
     def serve_stored(self) -> None:
         """Serves what was defined before a restart."""
@@ -75,7 +77,9 @@ class Definitions:
             self._watches.end(prefix_of(new))
 
     def after_delete(self, old: ReadOnlyManifest) -> None:
-        self._catalog.install(old["metadata"]["name"], ())
+        name = old["metadata"]["name"]
+        self._compiled.pop(name, None)
+        self._catalog.install(name, ())
         self._watches.end(prefix_of(old))
 
     async def settle(self, writer: Writer, name: str) -> None:
@@ -152,7 +156,15 @@ class Definitions:
         """Installs the kinds, unless another definition has the names."""
         name = definition["metadata"]["name"]
         conflict = name_conflict(definition, self._accepted())
-        self._catalog.install(name, () if conflict else kinds_of(definition, self._converter(definition)))
+        self._catalog.install(name, () if conflict else self._kinds_of(name, definition))
+
+    def _kinds_of(self, name: str, definition: ReadOnlyManifest) -> tuple[Kind, ...]:
+        """Compiled once for each spec: its definition is served again when its names are accepted."""
+        spec, ends = definition["spec"], is_terminating(definition)
+        known = self._compiled.get(name)
+        if known is None or known[0] != spec or known[1] != ends:
+            known = self._compiled[name] = (spec, ends, kinds_of(definition, self._converter(definition)))
+        return known[2]
 
     def _accepted(self) -> list[ReadOnlyManifest]:
         return [definition for definition in self._stored() if is_accepted(definition)]
