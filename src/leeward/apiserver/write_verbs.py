@@ -78,7 +78,8 @@ class WriteVerbs:
         warnings: list[str] = []
 
         def change(current: Manifest) -> Manifest:
-            decoded = _fit_patched(kind, patch.apply(current), options.field_validation, patch)
+            known = current if patch.shares else None
+            decoded = _fit_patched(kind, patch.apply(current), options.field_validation, patch, known)
             _check_name(call.target, decoded.manifest)
             warnings[:] = decoded.warnings
             return decoded.manifest
@@ -210,10 +211,16 @@ def _replaced_by(kind: Kind, wanted: Manifest) -> Callable[[Manifest], Manifest]
     return change
 
 
-def _fit_patched(kind: Kind, manifest: Manifest, field_validation: str, patch: Patch | None = None) -> Decoded:
+def _fit_patched(
+    kind: Kind,
+    manifest: Manifest,
+    field_validation: str,
+    patch: Patch | None = None,
+    known: ReadOnlyManifest | None = None,
+) -> Decoded:
     _check_patched_type(kind, manifest)
     try:
-        return decode_object(kind, manifest, field_validation, patch.remarks if patch is not None else ())
+        return decode_object(kind, manifest, field_validation, patch.remarks if patch is not None else (), known)
     except Unfit as unfit:
         raise (patch.unfit(unfit) if patch is not None else unfit_patch(str(unfit))) from unfit
 

@@ -37,8 +37,7 @@ class Page(Generic[T]):
     continue_token: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvent(Generic[T]):
+class WatchEvent(msgspec.Struct, Generic[T], frozen=True):
     """`type` is ADDED, MODIFIED, DELETED or BOOKMARK; a bookmark has no object."""
 
     type: str

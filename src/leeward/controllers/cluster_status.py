@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from leeward.api.cluster import Cluster, ClusterStatus
+from leeward.api.cluster import Cluster, ClusterStatus, ResourceModel
+from leeward.api.core import Node, Pod
 from leeward.api.diff import status_patch
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import DOUBTFUL_CONDITION
@@ -51,6 +52,14 @@ class Facts(NamedTuple):
     summary: Summary | None
 
 
+class _Counted(NamedTuple):
+    """What a summary is made of."""
+
+    nodes: tuple[Node, ...]
+    pods: tuple[Pod, ...]
+    models: tuple[ResourceModel, ...]
+
+
 class _Version(msgspec.Struct, rename="camel"):
     git_version: str
 
@@ -72,6 +81,7 @@ class ClusterStatusController:
         self._settings = settings
         self._clusters = plane.informers.of(CLUSTERS)
         self._memory: HealthMemory | None = None
+        self._summarized: tuple[_Counted, Summary] | None = None
 
     def start(self) -> None:
         self._member.supervisor.start(self._run(), f"cluster-status/{self._member.name}")
@@ -142,8 +152,14 @@ class ClusterStatusController:
         else:
             cluster = self._clusters.get(self._member.name)
             models = () if cluster is None or not self._settings.modeling else cluster.spec.resource_models
-            summary = summarize(tuple(nodes.list()), tuple(pods.list()), models)
+            summary = self._summary(_Counted(tuple(nodes.list()), tuple(pods.list()), tuple(models)))
         return Facts(version, offer, summary)
+
+    def _summary(self, counted: _Counted) -> Summary:
+        """Counted anew only when something to be counted is new: between two looks there seldom is."""
+        if self._summarized is None or self._summarized[0] != counted:
+            self._summarized = counted, summarize(*counted)
+        return self._summarized[1]
 
     async def _version(self) -> str:
         response = await self._member.server.client.raw("GET", "/version")
@@ -188,9 +204,9 @@ class ClusterStatusController:
             api_enablements=enablements,
             conditions=set_condition(conditions, _completeness(complete, bool(enablements)), now),
         )
-        return status if facts.summary is None else self._summarized(status, facts.summary)
+        return status if facts.summary is None else self._with_capacity(status, facts.summary)
 
-    def _summarized(self, status: ClusterStatus, summary: Summary) -> ClusterStatus:
+    def _with_capacity(self, status: ClusterStatus, summary: Summary) -> ClusterStatus:
         """With the member's capacity. Absurd numbers in it are told once, for as long as they stay the same (S10)."""
         self._plane.metrics.cluster_nodes.labels(self._member.name).set(summary.nodes.total_num)
         self._plane.metrics.cluster_ready_nodes.labels(self._member.name).set(summary.nodes.ready_num)

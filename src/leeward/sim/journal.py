@@ -6,7 +6,8 @@ same hash, to the last byte.
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from leeward.apiserver.store.medium import Batch, Loaded
 from leeward.apiserver.store.memory import MemoryMedium
@@ -15,8 +16,7 @@ from leeward.apiserver.store.record import Record
 Now = Callable[[], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """One record that became durable at `place`, `seconds` after the world began."""
 
     seconds: float

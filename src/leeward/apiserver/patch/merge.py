@@ -7,7 +7,7 @@ from typing import Any, cast
 
 
 def apply(target: Any, patch: Any) -> Any:
-    """`target` with `patch` merged into it. Raises: ValueError when it is nested too deeply."""
+    """`target` with `patch` merged in; it shares what stays as it was. Raises: ValueError when nested too deeply."""
     try:
         return _merge(target, patch)
     except RecursionError as error:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from leeward.api import codec
-from leeward.api.meta import Manifest
+from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
 from leeward.apiserver.json_text import json_fault, json_name
 from leeward.apiserver.kinds.builtin import is_served
@@ -132,14 +132,25 @@ def _why_not(group: str, version: str, said_version: str, said_kind: str, kind: 
     return f"converting (v1.{said_kind}) to (core.{kind.kind}): unknown conversion"
 
 
-def decode_object(kind: Kind, manifest: Manifest, field_validation: str, remarks: Sequence[str] = ()) -> Decoded:
+def decode_object(
+    kind: Kind,
+    manifest: Manifest,
+    field_validation: str,
+    remarks: Sequence[str] = (),
+    known: ReadOnlyManifest | None = None,
+) -> Decoded:
     """Checks types, prunes what is unknown, and cleans the metadata. Changes `manifest`. Raises: Unfit.
 
-    `remarks` are what is to be said about the text of the object, such as fields that it had twice.
+    `remarks` are what is to be said about the text of the object, such as fields that it had twice. `known` is the
+    stored object that `manifest` was made of: parts of it that are in `manifest`, untouched, are not looked at again.
     """
     manifest["apiVersion"], manifest["kind"] = kind.api_version, kind.kind
+    stored = known or {}
     try:
-        unknown = _fit_custom(kind.schema, manifest) if kind.schema is not None else _fit_builtin(kind, manifest)
+        if kind.schema is not None:
+            unknown = _fit_custom(kind.schema, manifest, stored)
+        else:
+            unknown = _fit_builtin(kind, manifest, stored)
     except Misfit as misfit:
         raise Unfit(str(misfit), misfit.conversion) from misfit
     said = [*remarks, *(f'unknown field "{path}"' for path in unknown)]
@@ -148,17 +159,17 @@ def decode_object(kind: Kind, manifest: Manifest, field_validation: str, remarks
     return Decoded(manifest, said if field_validation == "Warn" else [])
 
 
-def _fit_builtin(kind: Kind, manifest: Manifest) -> list[str]:
-    unknown = fit(kind.structure, manifest)
+def _fit_builtin(kind: Kind, manifest: Manifest, known: ReadOnlyManifest) -> list[str]:
+    unknown = fit(kind.structure, manifest, known)
     _clean_metadata(manifest)
     complete(kind.structure, manifest)
     return unknown
 
 
-def _fit_custom(schema: Schema, manifest: Manifest) -> list[str]:
+def _fit_custom(schema: Schema, manifest: Manifest, known: ReadOnlyManifest) -> list[str]:
     metadata = structure_of("ObjectMeta")
     assert metadata is not None
-    unknown = [f"metadata.{path}" for path in fit(metadata, section(manifest, "metadata"))]
+    unknown = [f"metadata.{path}" for path in fit(metadata, section(manifest, "metadata"), section(known, "metadata"))]
     _clean_metadata(manifest)
     foreign = schema.unknown_fields(manifest)
     if foreign:

@@ -45,12 +45,13 @@ class Misfit(Exception):
         self.conversion = conversion or message
 
 
-def fit(structure: Structure, value: Any) -> list[str]:
+def fit(structure: Structure, value: Any, known: Any = None) -> list[str]:
     """Drops unknown fields and nulls from `value` in place; returns the paths of the former, in the order of the text.
 
+    `known` is a value of the structure that fits: what `value` has from there, as the same objects, is not looked at.
     Raises: Misfit.
     """
-    return list(_fit(structure, value, _Place(structure.type, "", "")))
+    return list(_fit(structure, value, _Place(structure.type, "", ""), known))
 
 
 class _Place:
@@ -89,7 +90,7 @@ def go_type(structure: Structure) -> str:
             return _GO_NAMES.get(structure.type, structure.type or "interface {}")
 
 
-def _fit(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
+def _fit(structure: Structure, value: Any, place: _Place, known: Any) -> Iterator[str]:
     match structure.form:
         case "any":
             if _NULL in codec.encode(value):
@@ -99,7 +100,7 @@ def _fit(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
         case "scalar":
             _check_scalar(structure, value, place)
         case _:
-            yield from _fit_map(structure, value, place)
+            yield from _fit_map(structure, value, place, known)
 
 
 def _fit_list(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
@@ -108,26 +109,29 @@ def _fit_list(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
     items = cast(list[Any], value)
     for index, item in enumerate(items):
         if item is not None and not _fits_at_once(structure.item, item):
-            yield from _fit_child(items, index, structure.item, place.item(index))
+            yield from _fit_child(items, index, structure.item, place.item(index), None)
 
 
-def _fit_map(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
+def _fit_map(structure: Structure, value: Any, place: _Place, known: Any) -> Iterator[str]:
     if not isinstance(value, dict):
         raise place.wrong(value, structure)
     mapping = cast(dict[str, Any], value)
-    for name in list(mapping):
+    before = cast(dict[str, Any], known) if isinstance(known, dict) else {}
+    for name, item in list(mapping.items()):
+        if item is not None and item is before.get(name):
+            continue
         child = structure.child(name)
-        if child is not None and _fits_at_once(child, mapping[name]):
+        if child is not None and _fits_at_once(child, item):
             continue
         declared = structure.form == "struct"
         where = place.field(name, structure.type) if declared else place.entry(name)
         if child is None:
             del mapping[name]
             yield where.path
-        elif mapping[name] is None:
+        elif item is None:
             del mapping[name]
         else:
-            yield from _fit_child(mapping, name, child, where)
+            yield from _fit_child(mapping, name, child, where, before.get(name))
 
 
 def _fits_at_once(structure: Structure, value: Any) -> bool:
@@ -147,11 +151,11 @@ def _drop_nulls(value: Any) -> None:
             _drop_nulls(item)
 
 
-def _fit_child(owner: Any, key: Any, child: Structure, place: _Place) -> Iterator[str]:
+def _fit_child(owner: Any, key: Any, child: Structure, place: _Place, known: Any) -> Iterator[str]:
     if child.form == "scalar":
         owner[key] = _read_scalar(child, owner[key], place)
     else:
-        yield from _fit(child, owner[key], place)
+        yield from _fit(child, owner[key], place, known)
 
 
 def _check_scalar(structure: Structure, value: Any, place: _Place) -> None:

@@ -43,7 +43,7 @@ def track_change(kind: Kind, old: ReadOnlyManifest, new: Manifest, name: str, su
     stored, given = old["metadata"].get(_FIELD), metadata_of(new).pop(_FIELD, None)
     if is_reset(given) and not subresource:
         return
-    managed = (None if subresource else _given(given)) or _given(stored)
+    managed = (None if subresource or given == stored else _given(given)) or _stored(stored)
     if managed:
         _updated(kind, old, new, managed, name, subresource, "" if subresource == "scale" else time)
 
@@ -55,7 +55,7 @@ def applied(
     _check(kind, config)
     managed = Managed()
     if live is not None:
-        managed = _given(live["metadata"].get(_FIELD)) or _adopted(kind, live, time)
+        managed = _stored(live["metadata"].get(_FIELD)) or _adopted(kind, live, time)
     manager = Manager(name, APPLY, kind.api_version, subresource)
     ignored = _ignored(kind, subresource)
     try:
@@ -80,12 +80,17 @@ def _updated(
         metadata_of(new)[_FIELD] = managed.render()
 
 
-def _given(wire: Any) -> Managed | None:
+def _given(wire: Any, *, stored: bool = False) -> Managed | None:
     """The owners that are written down; None where there are none that can be read."""
     try:
-        return read_managed(wire) if wire else None
+        return read_managed(wire, stored=stored) if wire else None
     except ValueError:
         return None
+
+
+def _stored(wire: Any) -> Managed | None:
+    """The owners that the stored object has."""
+    return _given(wire, stored=True)
 
 
 def _ignored(kind: Kind, subresource: str) -> updating.Ignored:

@@ -43,12 +43,14 @@ class Patch:
     """What a patch does to an object; `apply` raises: Refused.
 
     `remarks` are what fieldValidation says about its own text. `strategic`: it is merged into the object, not into the
-    text of it, which shows where the result does not fit.
+    text of it, which shows where the result does not fit. `shares`: what it leaves alone is in the result as the same
+    objects, which are unchanged.
     """
 
     apply: Apply
     remarks: tuple[str, ...] = ()
     strategic: str = ""
+    shares: bool = False
 
     def unfit(self, unfit: Unfit) -> Refused:
         """The answer when its result cannot be read as its kind."""
@@ -71,7 +73,7 @@ def parse_patch(kind: Kind, body: bytes, content_type: str, field_validation: st
         fields = _fields(_decode(body, "error decoding patch: "), "error decoding patch: ")
         if fields is None:
             raise bad_request("Invalid JSON Patch")
-        return Patch(lambda target: cast(Manifest, merge.apply(target, fields)), remarks)
+        return Patch(lambda target: cast(Manifest, merge.apply(target, fields)), remarks, shares=True)
     changes = _fields(_decode(body, ""), "") or {}
     return Patch(lambda target: _strategically_patched(kind, target, changes), remarks, strategic.go_text(changes))
 

@@ -14,6 +14,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from leeward.api import codec
 from leeward.api.meta import Manifest, format_time
 from leeward.api.status import Problem
@@ -45,8 +47,7 @@ Change = Callable[[Manifest], Manifest]
 _NO_HOOK = NoHook()
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """`record` is None for what was not stored: dry runs. `deleted`: it was the last breath of the object."""
 
     manifest: Manifest

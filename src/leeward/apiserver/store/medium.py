@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
+
 from leeward.apiserver.store.record import Record
 
 
@@ -15,8 +17,7 @@ class MediumFull(MediumFailed):
     """There is no room for a batch: nothing of it is kept, and later ones may be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """What one commit does, all of it or nothing: new records, revisions to forget, the new compacted revision."""
 
     records: Sequence[Record]

@@ -1,10 +1,9 @@
 """What the store holds and hands out, and how it says no."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, structs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class Record(Struct, frozen=True, eq=False):
     """One write of one key.
 
     `key` is `/<group>/<plural>/<namespace>/<name>`, with empty parts for the core group and for cluster-scoped kinds.
@@ -17,20 +16,22 @@ class Record:
     revision: int
     value: bytes
     deleted: bool
-    previous: "Record | None" = field(default=None, repr=False)
-    form: object = field(default=None, repr=False)
+    previous: "Record | None" = None
+    form: object = None
+
+    def __repr__(self) -> str:
+        return f"{'deletion' if self.deleted else 'write'} of {self.key} at {self.revision}"
 
     def forget_previous(self) -> None:
         """Lets go of what was compacted away."""
-        object.__setattr__(self, "previous", None)
+        structs.force_setattr(self, "previous", None)
 
     def remember(self, form: object) -> None:
         """Beside the forgetting the only change that a record ever sees."""
-        object.__setattr__(self, "form", form)
+        structs.force_setattr(self, "form", form)
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """Records of one revision, keys ascending; `remaining` counts those behind the last one."""
 
     records: list[Record]

@@ -1,8 +1,9 @@
 """`metadata.managedFields`: who owns what, read from an object and written into it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, cast
+
+from msgspec import Struct, structs
 
 from leeward.apiserver.patch.apply.fieldset import EMPTY, FieldSet, parse_fields, render_fields
 from leeward.apiserver.values import section
@@ -12,8 +13,7 @@ MAX_UPDATERS = 10
 ANCIENT = "ancient-changes"
 
 
-@dataclass(frozen=True, slots=True)
-class Manager:
+class Manager(Struct, frozen=True):
     """Who writes, and how. An apply is the same one in every version of the API."""
 
     name: str
@@ -33,8 +33,7 @@ class Manager:
         return f"{said} using {self.api_version}" if self.operation == UPDATE else said
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What one manager owns, and when it last took something; "" where that is not kept."""
 
     manager: Manager
@@ -43,10 +42,12 @@ class Entry:
 
 
 class Managed:
-    """All entries of one object, by manager."""
+    """All entries of one object, by manager. `written` are those that an object has: they are rendered as they are."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self._entries = {entry.manager.identity: entry for entry in entries}
+    def __init__(self, entries: Iterable[Entry] = (), written: Sequence[dict[str, Any]] = ()) -> None:
+        known = list(entries)
+        self._entries = {entry.manager.identity: entry for entry in known}
+        self._written = {id(entry): (entry, wire) for entry, wire in zip(known, written, strict=False)}
 
     def __bool__(self) -> bool:
         return bool(self._entries)
@@ -80,18 +81,23 @@ class Managed:
         for entry in merged:
             del self._entries[entry.manager.identity]
         fields = EMPTY.union(*(entry.fields for entry in merged))
-        self.put(Entry(replace(merged[-1].manager, name=ANCIENT, subresource=""), fields, merged[-1].time))
+        self.put(Entry(structs.replace(merged[-1].manager, name=ANCIENT, subresource=""), fields, merged[-1].time))
 
     def render(self) -> list[dict[str, Any]]:
         """Those who apply first, then by time and name."""
-        return [_render(entry) for entry in sorted(self._entries.values(), key=_rank)]
+        return [self._render(entry) for entry in sorted(self._entries.values(), key=_rank)]
+
+    def _render(self, entry: Entry) -> dict[str, Any]:
+        known = self._written.get(id(entry))
+        return known[1] if known is not None else _render(entry)
 
 
-def read_managed(wire: Any) -> Managed:
-    """Raises: ValueError for what is no list of entries."""
+def read_managed(wire: Any, *, stored: bool = False) -> Managed:
+    """`stored`: it was rendered here, and never changes. Raises: ValueError for what is no list of entries."""
     if not isinstance(wire, list):
         raise ValueError("managedFields is no list")
-    return Managed(_read(entry) for entry in cast(list[Any], wire))
+    entries = cast(list[Any], wire)
+    return Managed(map(_read, entries), entries if stored else ())
 
 
 def is_reset(wire: Any) -> bool:

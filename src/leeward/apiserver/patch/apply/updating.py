@@ -9,8 +9,9 @@ any more owns nothing.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.patch.apply.fieldset import EMPTY, FieldSet, Path
@@ -117,9 +118,9 @@ def _left(entry: Entry, comparison: Comparison, ignored: Ignored) -> Entry:
     """What somebody still owns after a write of somebody else."""
     difference = comparison.at(entry.manager.api_version)
     if difference is None:
-        return replace(entry, fields=EMPTY)
+        return structs.replace(entry, fields=EMPTY)
     gone = _ownable(entry.fields.intersection(difference.taken | difference.removed), ignored)
-    return replace(entry, fields=entry.fields - gone) if gone else entry
+    return structs.replace(entry, fields=entry.fields - gone) if gone else entry
 
 
 def _ownable(paths: set[Path] | FieldSet, ignored: Ignored) -> FieldSet:
