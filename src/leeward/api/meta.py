@@ -105,7 +105,10 @@ class LabelSelector(Object, frozen=True):
 
 
 def find_condition(conditions: Iterable[Condition], condition_type: str) -> Condition | None:
-    return next((c for c in conditions if c.type == condition_type), None)
+    for condition in conditions:
+        if condition.type == condition_type:
+            return condition
+    return None
 
 
 def set_condition(conditions: Sequence[Condition], condition: Condition, now: datetime) -> tuple[Condition, ...]:

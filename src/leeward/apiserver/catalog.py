@@ -15,19 +15,15 @@ class Catalog:
         self._builtin = {(kind.group, kind.version, kind.plural): kind for kind in builtin}
         self._builtin_groups = {kind.group for kind in self._builtin.values()}
         self._custom: dict[str, tuple[Kind, ...]] = {}
-        self._served = dict(self._builtin)
-        self._versions = _versions_by_group(self._served.values())
         self.generation = 0
+        self._serve(dict(self._builtin))
 
     def find(self, group: str, version: str, plural: str) -> Kind | None:
         return self._served.get((group, version, plural))
 
     def find_kind(self, api_version: str, kind_name: str) -> Kind | None:
         """The kind that an ownerReference or a manifest names."""
-        group, _, version = api_version.rpartition("/")
-        return next(
-            (k for k in self._served.values() if (k.group, k.version, k.kind) == (group, version, kind_name)), None
-        )
+        return self._by_name.get((api_version, kind_name))
 
     def install(self, definition: str, kinds: tuple[Kind, ...]) -> None:
         """Serves the kinds of one definition, instead of those that it had before."""
@@ -38,9 +34,17 @@ class Catalog:
         else:
             self._custom.pop(definition, None)
         custom = {(k.group, k.version, k.plural): k for ks in self._custom.values() for k in ks}
-        self._served = {**self._builtin, **custom}
-        self._versions = _versions_by_group(self._served.values())
+        self._serve({**self._builtin, **custom})
         self.generation += 1
+
+    def _serve(self, served: dict[tuple[str, str, str], Kind]) -> None:
+        self._served = served
+        self._versions = _versions_by_group(served.values())
+        self._by_name: dict[tuple[str, str], Kind] = {}
+        self._by_group: dict[str, list[Kind]] = {}
+        for kind in served.values():
+            self._by_name.setdefault((kind.api_version, kind.kind), kind)
+            self._by_group.setdefault(kind.group, []).append(kind)
 
     def is_builtin_group(self, group: str) -> bool:
         return group in self._builtin_groups
@@ -58,8 +62,8 @@ class Catalog:
                     seen[kind.prefix] = kind
         yield from seen.values()
 
-    def kinds_of_group(self, group: str) -> list[Kind]:
-        return [kind for kind in self._served.values() if kind.group == group]
+    def kinds_of_group(self, group: str) -> Sequence[Kind]:
+        return self._by_group.get(group, ())
 
     def versions_of_group(self, group: str) -> Sequence[str]:
         """The preferred one first: stable before beta before alpha, then the higher."""
@@ -67,7 +71,7 @@ class Catalog:
 
     def groups(self) -> list[str]:
         """All but the core group, the built-in ones first."""
-        return [group for group in dict.fromkeys(kind.group for kind in self._served.values()) if group]
+        return [group for group in self._by_group if group]
 
     def __contains__(self, kind: Kind) -> bool:
         return self._served.get((kind.group, kind.version, kind.plural)) is kind

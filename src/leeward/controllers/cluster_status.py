@@ -82,6 +82,7 @@ class ClusterStatusController:
         self._clusters = plane.informers.of(CLUSTERS)
         self._memory: HealthMemory | None = None
         self._summarized: tuple[_Counted, Summary] | None = None
+        self._measured: Summary | None = None
 
     def start(self) -> None:
         self._member.supervisor.start(self._run(), f"cluster-status/{self._member.name}")
@@ -208,8 +209,6 @@ class ClusterStatusController:
 
     def _with_capacity(self, status: ClusterStatus, summary: Summary) -> ClusterStatus:
         """With the member's capacity. Absurd numbers in it are told once, for as long as they stay the same (S10)."""
-        self._plane.metrics.cluster_nodes.labels(self._member.name).set(summary.nodes.total_num)
-        self._plane.metrics.cluster_ready_nodes.labels(self._member.name).set(summary.nodes.ready_num)
         self._measure(summary)
         conditions = remove_condition(status.conditions, DOUBTFUL_CONDITION)
         if summary.doubts:
@@ -223,6 +222,11 @@ class ClusterStatusController:
         )
 
     def _measure(self, summary: Summary) -> None:
+        if summary is self._measured:
+            return
+        self._measured = summary
+        self._plane.metrics.cluster_nodes.labels(self._member.name).set(summary.nodes.total_num)
+        self._plane.metrics.cluster_ready_nodes.labels(self._member.name).set(summary.nodes.ready_num)
         kinds: tuple[tuple[AmountKind, Mapping[str, Quantity]], ...] = (
             ("allocatable", summary.resources.allocatable),
             ("allocated", summary.resources.allocated),

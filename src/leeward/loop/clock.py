@@ -31,13 +31,17 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock that starts at `epoch` and moves with the time of a `VirtualLoop`."""
+    """A clock that starts at `epoch` and moves with a `VirtualLoop`, whose time stands still while things happen."""
 
     def __init__(self, epoch: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
-        self._epoch = epoch
+        self._epoch = self._now = epoch
+        self._seconds = 0.0
 
     def now(self) -> datetime:
-        return self._epoch + timedelta(seconds=self.monotonic())
+        seconds = self.monotonic()
+        if seconds != self._seconds:
+            self._seconds, self._now = seconds, self._epoch + timedelta(seconds=seconds)
+        return self._now
 
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()

@@ -183,7 +183,7 @@ class Kind:
     family: "Mapping[str, Kind]" = field(default_factory=dict[str, "Kind"], repr=False, compare=False)
     """All versions of the same stored objects, by apiVersion; empty for a kind that has only one."""
 
-    @property
+    @cached_property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
