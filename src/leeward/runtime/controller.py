@@ -7,7 +7,9 @@ reconciliation, loudly: one bad object never stops the others.
 
 import logging
 from collections.abc import Awaitable, Callable, Hashable
+from contextvars import copy_context
 from datetime import datetime
+from itertools import count
 from typing import Generic, TypeVar
 
 from leeward.client import Conflict, TooManyRequests, WorldError
@@ -43,19 +45,22 @@ class Controller(Generic[K]):
         self._workers = workers
 
     def start(self, supervisor: Supervisor) -> None:
-        for number in range(self._workers):
-            supervisor.start(self._work(), f"{self.name}/{number}")
+        """A worker is hired for the first key that nobody is free for, and stays: most controllers need few."""
+        context, hired = copy_context(), count()
+
+        def hire() -> None:
+            context.copy().run(supervisor.start, self._work(), f"{self.name}/{next(hired)}")
+
+        supervisor.on_close(self.queue.close)
+        self.queue.on_demand(hire, self._workers)
 
     async def _work(self) -> None:
-        try:
-            while True:
-                key = await self.queue.get()
-                try:
-                    await self._reconcile_once(key)
-                finally:
-                    self.queue.done(key)
-        finally:
-            self.queue.close()
+        while True:
+            key = await self.queue.get()
+            try:
+                await self._reconcile_once(key)
+            finally:
+                self.queue.done(key)
 
     def failed(self, key: K, error: WorldError) -> None:
         """Has `key` reconciled again after a failure of the world, later with every failure in a row."""

@@ -31,7 +31,15 @@ class WorkQueue(Generic[K]):
         self._running: set[K] = set()
         self._timers: dict[K, tuple[float, asyncio.TimerHandle]] = {}
         self._failures: dict[K, int] = {}
+        self._idle = self._vacancies = 0
+        self._hire: Callable[[], None] = lambda: None
         self._closed = False
+
+    def on_demand(self, hire: Callable[[], None], most: int) -> None:
+        """Has `hire` called, up to `most` times, whenever a key is ready that nobody waits for in `get`."""
+        self._hire, self._vacancies = hire, most
+        for _ in range(min(self._ready.qsize(), most)):
+            self._fill_vacancy()
 
     def add(self, key: K) -> None:
         """Has `key` reconciled as soon as a worker is free."""
@@ -58,7 +66,11 @@ class WorkQueue(Generic[K]):
 
     async def get(self) -> K:
         """The next key; tell `done` when its reconciliation has ended."""
-        _, _, key = await self._ready.get()
+        self._idle += 1
+        try:
+            _, _, key = await self._ready.get()
+        finally:
+            self._idle -= 1
         self._waiting.discard(key)
         self._running.add(key)
         return key
@@ -79,6 +91,12 @@ class WorkQueue(Generic[K]):
 
     def _make_ready(self, key: K) -> None:
         self._ready.put_nowait((self._rank(key), next(self._turns), key))
+        if self._vacancies and self._ready.qsize() > self._idle and not self._closed:
+            self._fill_vacancy()
+
+    def _fill_vacancy(self) -> None:
+        self._vacancies -= 1
+        self._hire()
 
     def _add_after(self, key: K, seconds: float) -> None:
         if seconds <= 0:
