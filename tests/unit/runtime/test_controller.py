@@ -87,3 +87,53 @@ def test_one_bad_object_does_not_stop_the_others() -> None:
     reconciler.run(61, workers=1)
     assert reconciler.began["good"] == [0, 10, 20, 30, 40, 50, 60]
     assert 5 < len(reconciler.began["bad"]) < 20
+
+
+def test_workers_are_hired_for_keys_that_nobody_is_free_for_and_no_more_than_there_may_be() -> None:
+    at_work: list[str] = []
+    most: list[int] = []
+    tasks: list[int] = []
+
+    async def reconcile(key: str) -> None:
+        at_work.append(key)
+        most.append(len(at_work))
+        await asyncio.sleep(1)
+        at_work.remove(key)
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            settings = {"clock": CLOCK, "randomness": Randomness(0), "metrics": Metrics()}
+            controller = Controller[str]("test", reconcile, **settings, workers=3)
+            controller.start(supervisor)
+            tasks.append(len(asyncio.all_tasks()) - 1)
+            for keys in ("a", "b", "cd", "efghij"):
+                for key in keys:
+                    controller.queue.add(key)
+                await asyncio.sleep(5)
+                tasks.append(len(asyncio.all_tasks()) - 1)
+
+    run_virtual(main())
+    assert tasks == [0, 1, 1, 2, 3]
+    assert max(most) == 3
+    assert len(most) == 10
+
+
+def test_keys_that_come_together_are_begun_together() -> None:
+    began: list[float] = []
+
+    async def reconcile(key: str) -> None:
+        began.append(CLOCK.monotonic())
+        await asyncio.sleep(1)
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            settings = {"clock": CLOCK, "randomness": Randomness(0), "metrics": Metrics()}
+            controller = Controller[str]("test", reconcile, **settings, workers=8)
+            controller.queue.add("early")
+            controller.start(supervisor)
+            for key in "abcdef":
+                controller.queue.add(key)
+            await asyncio.sleep(0.5)
+
+    run_virtual(main())
+    assert began == [0] * 7
