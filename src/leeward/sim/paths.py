@@ -1,9 +1,12 @@
 """What the path of a request is about, in the words of the store's keys."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 API, APIS = ("api", 3), ("apis", 4)
 """How a path begins, and which of its parts is the resource or its namespace."""
+MOST_PATHS = 1_000
+"""Of which is remembered what they are about: parties ask for the same ones again and again."""
 
 
 class Target(NamedTuple):
@@ -18,6 +21,7 @@ class Target(NamedTuple):
         return self.prefix + self.name
 
 
+@lru_cache(maxsize=MOST_PATHS)
 def target_of(path: str) -> Target | None:
     """None for what is neither."""
     parts = path.strip("/").split("/")
