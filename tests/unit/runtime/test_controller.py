@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -16,6 +17,14 @@ from leeward.runtime.controller import Controller
 from leeward.runtime.metrics import Metrics
 
 CLOCK = VirtualClock()
+
+
+def controller_of(
+    reconcile: Callable[[str], Awaitable[datetime | None]], workers: int, metrics: Metrics | None = None
+) -> Controller[str]:
+    return Controller(
+        "test", reconcile, clock=CLOCK, randomness=Randomness(0), metrics=metrics or Metrics(), workers=workers
+    )
 
 
 class Reconciler:
@@ -37,14 +46,7 @@ class Reconciler:
     def run(self, seconds: float, workers: int = 2) -> None:
         async def main() -> None:
             async with Supervisor() as supervisor:
-                controller = Controller[str](
-                    "test",
-                    self.reconcile,
-                    clock=CLOCK,
-                    randomness=Randomness(0),
-                    metrics=self.metrics,
-                    workers=workers,
-                )
+                controller = controller_of(self.reconcile, workers, self.metrics)
                 controller.start(supervisor)
                 for key in self.scripts:
                     controller.queue.add(key)
@@ -102,8 +104,7 @@ def test_workers_are_hired_for_keys_that_nobody_is_free_for_and_no_more_than_the
 
     async def main() -> None:
         async with Supervisor() as supervisor:
-            settings = {"clock": CLOCK, "randomness": Randomness(0), "metrics": Metrics()}
-            controller = Controller[str]("test", reconcile, **settings, workers=3)
+            controller = controller_of(reconcile, workers=3)
             controller.start(supervisor)
             tasks.append(len(asyncio.all_tasks()) - 1)
             for keys in ("a", "b", "cd", "efghij"):
@@ -127,8 +128,7 @@ def test_keys_that_come_together_are_begun_together() -> None:
 
     async def main() -> None:
         async with Supervisor() as supervisor:
-            settings = {"clock": CLOCK, "randomness": Randomness(0), "metrics": Metrics()}
-            controller = Controller[str]("test", reconcile, **settings, workers=8)
+            controller = controller_of(reconcile, workers=8)
             controller.queue.add("early")
             controller.start(supervisor)
             for key in "abcdef":
