@@ -7,7 +7,7 @@ from pathlib import Path
 import uvloop
 
 from bench.servers import certificate, write_tokens
-from leeward.apiserver.authentication import load_token_file
+from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.server import ApiServer

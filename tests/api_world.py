@@ -8,8 +8,8 @@ from prometheus_client import CollectorRegistry
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
+from leeward.apiserver.access.authentication import BadCredential
 from leeward.apiserver.admission import Admission
-from leeward.apiserver.authentication import BadCredential
 from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN, InProcessTransport
 from leeward.apiserver.server import ApiServer

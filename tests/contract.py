@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from leeward.apiserver import refusals
-from leeward.apiserver.authentication import BadCredential
+from leeward.apiserver.access.authentication import BadCredential
 from leeward.apiserver.handler import StreamResponse
 from leeward.apiserver.http import MAX_BODY_BYTES
 from leeward.apiserver.server import ApiServer

@@ -1,8 +1,13 @@
 """The embedded Kubernetes API server: a durable store, the registry of kinds on top, and two ways in.
 
-`ApiServer.handle` answers one request, wherever it came from: over HTTPS (`http.py`) or from inside the process
-(`inprocess.py`). Below it are the registry (what the verbs mean for a kind) and the store (revisions, watches,
-durability).
+    http ──────┐                  ┌─▸ discovery, health          what is served
+    inprocess ─┴─▸ server ─▸ access
+                                  └─▸ verbs ─▸ registry ─▸ admission, policies, webhooks
+                                                      ├──▸ kinds, custom (with conversion)
+                                                      └──▸ store ◂── housekeeping
+
+`ApiServer.handle` answers one request, wherever it came from: over HTTPS or from inside the process. The registry knows
+what the verbs mean for a kind; the store knows revisions, watches and durability.
 
 Never runs a controller of Leeward's, and knows nothing of failover.
 

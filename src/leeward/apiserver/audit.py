@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from leeward.api import codec
 from leeward.api.meta import format_micro_time
-from leeward.apiserver.authorization import Attributes, attributes_of
+from leeward.apiserver.access.authorization import Attributes, attributes_of
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.health import OPEN_PATHS
 from leeward.apiserver.remarks import collected_annotations

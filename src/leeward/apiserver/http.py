@@ -19,7 +19,7 @@ from aiohttp import WSMsgType, web
 from multidict import CIMultiDict
 
 from leeward.api.status import Status
-from leeward.apiserver.authentication import Authenticator, BadCredential
+from leeward.apiserver.access.authentication import Authenticator, BadCredential
 from leeward.apiserver.handler import Handler, StreamResponse, User, WayBack
 from leeward.apiserver.limits import MAX_BODY_BYTES
 from leeward.apiserver.refusals import status_response

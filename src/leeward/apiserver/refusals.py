@@ -8,7 +8,7 @@ from typing import Any
 
 from leeward.api import codec
 from leeward.api.status import Problem, Status, StatusCause, StatusDetails
-from leeward.apiserver.yaml import dump_yaml
+from leeward.apiserver.forms.yaml import dump_yaml
 from leeward.client.transport import Response
 
 JSON = "application/json"

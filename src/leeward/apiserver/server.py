@@ -11,48 +11,50 @@ from prometheus_client import REGISTRY, CollectorRegistry
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
-from leeward.apiserver import bootstrap, discovery, refusals
-from leeward.apiserver.access import Access
+from leeward.apiserver import refusals
+from leeward.apiserver.access.access import Access
+from leeward.apiserver.access.authentication import Authenticator
+from leeward.apiserver.access.authorization.aggregation import RoleAggregation
+from leeward.apiserver.access.tokens import SigningKey
+from leeward.apiserver.access.tokens.certificates import CertificateSigner
+from leeward.apiserver.access.tokens.secrets import TokenSecrets
 from leeward.apiserver.admission import Admission, AdmissionReview
-from leeward.apiserver.api_services import API_SERVICES, ApiServiceKeeper, LocalApiServices
-from leeward.apiserver.authentication import Authenticator
-from leeward.apiserver.authorization.aggregation import RoleAggregation
+from leeward.apiserver.admission.default_classes import DefaultClasses
+from leeward.apiserver.admission.job_selectors import JOBS, JobSelectors
+from leeward.apiserver.admission.limit_ranges import LimitRanges
+from leeward.apiserver.admission.pod_classes import PodClasses
+from leeward.apiserver.admission.services import ServiceAddresses
+from leeward.apiserver.admission.template_generations import DAEMON_SETS, TemplateGenerations
 from leeward.apiserver.catalog import Catalog
-from leeward.apiserver.connecting import Connect, ConnectRequest, Connects, key_of
 from leeward.apiserver.conversion.webhook import Converters
 from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
-from leeward.apiserver.default_classes import DefaultClasses
-from leeward.apiserver.expiry import EVENT_TTL_SECONDS, EventExpiry
-from leeward.apiserver.garbage import GarbageCollector
+from leeward.apiserver.discovery import groups as discovery
+from leeward.apiserver.discovery.openapi import OpenApi
+from leeward.apiserver.forms.presenting import with_warnings
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.health import Health
-from leeward.apiserver.ip_addresses import IpAddressKeeper
-from leeward.apiserver.job_selectors import JOBS, JobSelectors
+from leeward.apiserver.housekeeping import bootstrap
+from leeward.apiserver.housekeeping.api_services import API_SERVICES, ApiServiceKeeper, LocalApiServices
+from leeward.apiserver.housekeeping.expiry import EVENT_TTL_SECONDS, EventExpiry
+from leeward.apiserver.housekeeping.garbage import GarbageCollector
+from leeward.apiserver.housekeeping.ip_addresses import IpAddressKeeper
+from leeward.apiserver.housekeeping.namespaces import NamespaceController
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.limit_ranges import LimitRanges
 from leeward.apiserver.limits import check_body
-from leeward.apiserver.namespaces import NamespaceController
-from leeward.apiserver.openapi import OpenApi
-from leeward.apiserver.pod_classes import PodClasses
 from leeward.apiserver.policies.judging import AdmissionPolicies
 from leeward.apiserver.policies.mutating import MutatingPolicies
 from leeward.apiserver.policies.sight import Sight
-from leeward.apiserver.presenting import with_warnings
 from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.deleting import Deleter
 from leeward.apiserver.registry.open_watches import OpenWatches
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.remarks import CollectedWarnings
 from leeward.apiserver.routing import GroupPath, Target, Unknown, route
-from leeward.apiserver.services import ServiceAddresses
 from leeward.apiserver.store import Overloaded, Store, StoreFailed
-from leeward.apiserver.template_generations import DAEMON_SETS, TemplateGenerations
-from leeward.apiserver.tokens import SigningKey
-from leeward.apiserver.tokens.certificates import CertificateSigner
-from leeward.apiserver.tokens.secrets import TokenSecrets
-from leeward.apiserver.verbs import Verbs
+from leeward.apiserver.verbs.answering import Verbs
+from leeward.apiserver.verbs.connecting import Connect, ConnectRequest, Connects, key_of
 from leeward.apiserver.webhooks.calling import NoCalls, WebhookClient
 from leeward.apiserver.webhooks.dispatch import AdmissionWebhooks
 from leeward.client.transport import Request, Response

@@ -8,16 +8,16 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
+from leeward.apiserver.access.authentication import load_token_file
+from leeward.apiserver.access.tokens import load_signing_key
 from leeward.apiserver.audit import MAX_BYTES, Audit, AuditFile, Sink, write_to_stdout
-from leeward.apiserver.authentication import load_token_file
-from leeward.apiserver.expiry import EVENT_TTL_SECONDS
 from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.handler import Handler
+from leeward.apiserver.housekeeping.expiry import EVENT_TTL_SECONDS
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.apiserver.tokens import load_signing_key
 from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local.certificates import Authority, Pair

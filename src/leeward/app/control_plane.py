@@ -4,16 +4,16 @@ import asyncio
 
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
+from leeward.apiserver.access.authentication import load_token_file
+from leeward.apiserver.access.tokens import load_signing_key
 from leeward.apiserver.audit import Audit, AuditFile
-from leeward.apiserver.authentication import load_token_file
-from leeward.apiserver.connecting import PROXY
 from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.apiserver.tokens import load_signing_key
+from leeward.apiserver.verbs.connecting import PROXY
 from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connect, reach

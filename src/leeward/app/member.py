@@ -3,14 +3,14 @@
 import asyncio
 import logging
 
-from leeward.apiserver.authentication import load_token_file
+from leeward.apiserver.access.authentication import load_token_file
+from leeward.apiserver.access.tokens import load_signing_key
 from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.apiserver.tokens import load_signing_key
 from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.access import grant_member_access
 from leeward.app.config import SIGNING_KEY_FILE, MemberConfig

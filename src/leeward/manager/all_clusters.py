@@ -25,9 +25,9 @@ from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTERS
 from leeward.apiserver import refusals
-from leeward.apiserver.authorization.attributes import attributes_of
-from leeward.apiserver.connecting import ConnectRequest
+from leeward.apiserver.access.authorization.attributes import attributes_of
 from leeward.apiserver.handler import Handler, StreamResponse
+from leeward.apiserver.verbs.connecting import ConnectRequest
 from leeward.client import Client, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
 from leeward.client.transport import Request, Response

@@ -21,8 +21,8 @@ from leeward.api.core import Secret
 from leeward.api.names import CLUSTER_NAMESPACE, impersonator_of
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.apiserver import refusals
-from leeward.apiserver.connecting import ConnectRequest
 from leeward.apiserver.handler import Handler, StreamResponse, User, WayBack
+from leeward.apiserver.verbs.connecting import ConnectRequest
 from leeward.client import Client, NotFound, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
 from leeward.client.transport import Request, Response

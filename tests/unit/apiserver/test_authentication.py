@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leeward.apiserver.authentication import Authenticator, BadCredential, load_token_file
+from leeward.apiserver.access.authentication import Authenticator, BadCredential, load_token_file
 from leeward.apiserver.handler import ANONYMOUS, User
 from leeward.client.transport import Request
 

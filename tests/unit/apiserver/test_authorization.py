@@ -3,8 +3,8 @@
 import pytest
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.authorization import Attributes, attributes_of
-from leeward.apiserver.authorization.rules import Rule, matches, missing
+from leeward.apiserver.access.authorization import Attributes, attributes_of
+from leeward.apiserver.access.authorization.rules import Rule, matches, missing
 from leeward.apiserver.handler import ANONYMOUS, User
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client.transport import Request

@@ -2,8 +2,8 @@
 
 import pytest
 
-from leeward.apiserver.connecting import Connect, ConnectRequest, Connects, key_of, leads_out
 from leeward.apiserver.handler import ANONYMOUS
+from leeward.apiserver.verbs.connecting import Connect, ConnectRequest, Connects, key_of, leads_out
 from leeward.client.transport import Request, Response
 
 CLUSTER = "/apis/cluster.karmada.io/v1alpha1/clusters/member1"

@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.expiry import MAX_DELETIONS
+from leeward.apiserver.housekeeping.expiry import MAX_DELETIONS
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.loop.clock import VirtualClock
 from leeward.loop.virtual import run_virtual

@@ -7,13 +7,13 @@ import pytest
 from leeward.apiserver.cel import Unwritable, compile_program
 from leeward.apiserver.custom.node import compile_schema
 from leeward.apiserver.custom.rules import check_rules
+from leeward.apiserver.forms.yaml import dump_yaml, load_yaml
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.structures import structure_of_kind
 from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
 from leeward.apiserver.registry.fitting import Misfit, fit
 from leeward.apiserver.registry.labels import parse_labels
 from leeward.apiserver.structure import Structure, complete
-from leeward.apiserver.yaml import dump_yaml, load_yaml
 
 
 def _structure(group: str, kind: str) -> Structure:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from leeward.apiserver.authentication import Authenticator
+from leeward.apiserver.access.authentication import Authenticator
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.http import HttpFront
 from leeward.client.connection import Connection, transport_of

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from leeward.apiserver.discovery.openapi_types import V2, V3, definition_name, definitions
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.structures import required_of, required_structs, structure_of
-from leeward.apiserver.openapi_types import V2, V3, definition_name, definitions
 from tests.api_world import ApiWorld, tell
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from leeward.apiserver.discovery.openapi_paths import paths_of
+from leeward.apiserver.discovery.openapi_types import V2, definition_name, definitions
 from leeward.apiserver.kinds.builtin import BUILT_IN
-from leeward.apiserver.openapi_paths import paths_of
-from leeward.apiserver.openapi_types import V2, definition_name, definitions
 from leeward.apiserver.protobuf.openapi import render_document
 from leeward.apiserver.protobuf.wire import Raw, fields, message_of, text_of
 

@@ -3,8 +3,8 @@
 import asyncio
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.authorization.aggregation import aggregated_rules
-from leeward.apiserver.authorization.bootstrap import bootstrap_roles
+from leeward.apiserver.access.authorization.aggregation import aggregated_rules
+from leeward.apiserver.access.authorization.bootstrap import bootstrap_roles
 from leeward.apiserver.values import entries, texts
 from tests.api_world import ApiWorld, tell
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.tokens.secrets import UID_ANNOTATION
+from leeward.apiserver.access.tokens.secrets import UID_ANNOTATION
 from leeward.loop.supervisor import Supervisor
 from tests.api_world import Answer, ApiWorld, tell, who
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.connecting import ConnectRequest
+from leeward.apiserver.verbs.connecting import ConnectRequest
 from leeward.client.transport import Response
 from tests.api_world import (
     CONFIG_MAPS,

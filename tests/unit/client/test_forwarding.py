@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from leeward.apiserver.authentication import Authenticator
+from leeward.apiserver.access.authentication import Authenticator
 from leeward.apiserver.handler import StreamResponse, User, WayBack
 from leeward.apiserver.http import HttpFront
 from leeward.client.connection import Connection

@@ -10,8 +10,8 @@ from leeward.api.codec import decode_manifest
 from leeward.api.core import Secret
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
-from leeward.apiserver.connecting import PROXY
 from leeward.apiserver.handler import StreamResponse, User
+from leeward.apiserver.verbs.connecting import PROXY
 from leeward.client import Client, Request, Unreachable
 from leeward.client.forwarding import Forwarded
 from leeward.loop.virtual import run_virtual

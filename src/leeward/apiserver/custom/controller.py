@@ -15,7 +15,6 @@ from typing import Any
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.catalog import Catalog
-from leeward.apiserver.changes import changes
 from leeward.apiserver.custom.definitions import (
     PREFIX,
     is_accepted,
@@ -27,6 +26,7 @@ from leeward.apiserver.custom.definitions import (
     storage_kind_of,
 )
 from leeward.apiserver.handler import User
+from leeward.apiserver.housekeeping.changes import changes
 from leeward.apiserver.kinds.kind import Conversion, Kind
 from leeward.apiserver.refusals import Refused
 from leeward.apiserver.registry.deleting import DEFINITION_FINALIZER, DeleteOptions, Deleter

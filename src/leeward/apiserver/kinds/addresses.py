@@ -1,7 +1,7 @@
 """ServiceCIDRs and IPAddresses: from where Services have their addresses, and who has which.
 
 Kubernetes: pkg/apis/networking; the same rules. Differs: Services get addresses of the server's own range alone
-(`services.py`), whatever other ServiceCIDRs say.
+(`admission/services.py`), whatever other ServiceCIDRs say.
 """
 
 import ipaddress

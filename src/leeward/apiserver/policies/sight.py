@@ -6,9 +6,9 @@ from typing import Any
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
+from leeward.apiserver.access.authorization.asked import authorizer_about, deciding
+from leeward.apiserver.access.authorization.port import Authorizer
 from leeward.apiserver.admission import AdmissionReview
-from leeward.apiserver.authorization.asked import authorizer_about, deciding
-from leeward.apiserver.authorization.port import Authorizer
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.cel.authorizer import authorizing
 from leeward.apiserver.kinds.kind import Kind

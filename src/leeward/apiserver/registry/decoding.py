@@ -12,7 +12,8 @@ import msgspec
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
-from leeward.apiserver.json_text import json_fault, json_name
+from leeward.apiserver.forms.json_text import json_fault, json_name
+from leeward.apiserver.forms.yaml import load_yaml
 from leeward.apiserver.kinds.builtin import is_served
 from leeward.apiserver.kinds.kind import Kind, Schema
 from leeward.apiserver.kinds.structures import structure_of, structure_of_kind
@@ -27,7 +28,6 @@ from leeward.apiserver.refusals import (
 from leeward.apiserver.registry.fitting import Misfit, fit
 from leeward.apiserver.structure import complete
 from leeward.apiserver.values import section
-from leeward.apiserver.yaml import load_yaml
 
 _SHOWN_BYTES = 30
 _TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'

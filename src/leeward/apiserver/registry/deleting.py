@@ -17,8 +17,8 @@ from leeward.api.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.custom.definitions import ending_status
+from leeward.apiserver.forms.json_text import json_fault
 from leeward.apiserver.handler import User
-from leeward.apiserver.json_text import json_fault
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.protobuf import MEDIA_TYPE as PROTOBUF
 from leeward.apiserver.protobuf import parse_protobuf

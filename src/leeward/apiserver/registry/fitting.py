@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from leeward.api import codec
 from leeward.api.meta import format_time, parse_time
-from leeward.apiserver.json_text import json_name
+from leeward.apiserver.forms.json_text import json_name
 from leeward.apiserver.structure import Structure
 
 _SECONDS = "2006-01-02T15:04:05Z07:00"

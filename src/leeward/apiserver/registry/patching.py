@@ -9,7 +9,8 @@ import msgspec
 from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem, quoted
-from leeward.apiserver.json_text import json_fault, json_name
+from leeward.apiserver.forms.json_text import json_fault, json_name
+from leeward.apiserver.forms.yaml import load_yaml
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.patch import jsonpatch, merge, strategic
 from leeward.apiserver.refusals import (
@@ -24,7 +25,6 @@ from leeward.apiserver.refusals import (
 from leeward.apiserver.registry.decoding import Unfit
 from leeward.apiserver.registry.duplicates import duplicate_fields
 from leeward.apiserver.values import section
-from leeward.apiserver.yaml import load_yaml
 
 JSON_PATCH = "application/json-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"

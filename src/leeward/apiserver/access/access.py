@@ -1,0 +1,56 @@
+"""Everything about who may do what, put together: for the server, which asks at its gate and answers the reviews."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.apiserver.access.authentication import Authenticator
+from leeward.apiserver.access.authorization import Gate, Rbac
+from leeward.apiserver.access.authorization import reviews as access_reviews
+from leeward.apiserver.access.authorization.agents import AgentRestriction
+from leeward.apiserver.access.authorization.escalation import EscalationCheck
+from leeward.apiserver.access.authorization.signers import SignerCheck
+from leeward.apiserver.access.tokens import BootstrapTokens, ServiceAccountTokens, SigningKey
+from leeward.apiserver.access.tokens.certificates import SigningRequestAdmission
+from leeward.apiserver.access.tokens.request import TokenRequests
+from leeward.apiserver.access.tokens.reviewing import review_token
+from leeward.apiserver.admission import Admission
+from leeward.apiserver.handler import User
+from leeward.apiserver.store import Store
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+
+
+class Access:
+    """`tokens` are the static ones; without `signing_key`, service account tokens end with the process."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        randomness: Randomness,
+        tokens: Mapping[str, User] | None = None,
+        signing_key: SigningKey | None = None,
+    ) -> None:
+        self.authorizer = Rbac(store)
+        self.accounts = ServiceAccountTokens(store, clock, signing_key or SigningKey.draw(randomness))
+        self._requests = TokenRequests(store, clock, randomness, self.accounts)
+        self.authenticator = Authenticator(tokens, (self.accounts, BootstrapTokens(store, clock)))
+        self.gate = Gate(self.authorizer)
+        self.admission: tuple[Admission, ...] = (
+            EscalationCheck(self.authorizer),
+            AgentRestriction(),
+            SigningRequestAdmission(),
+        )
+        self.guards: tuple[Admission, ...] = (SignerCheck(self.authorizer),)
+        """Asked about writes to subresources."""
+
+    def review(self, kind: str, manifest: Manifest, user: User, namespace: str) -> dict[str, Any]:
+        """The status of the answer to an access review or a TokenReview. Raises: Refused."""
+        if kind == "TokenReview":
+            return review_token(manifest, self.accounts, self.authenticator)
+        return access_reviews.review(self.authorizer, kind, manifest, user, namespace)
+
+    def issue_token(self, namespace: str, name: str, manifest: Manifest, dry_run: bool) -> Manifest:
+        """The TokenRequest with its token. Raises: Refused."""
+        return self._requests.answer(namespace, name, manifest, dry_run)

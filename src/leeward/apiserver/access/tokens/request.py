@@ -1,0 +1,113 @@
+"""TokenRequest: `POST /api/v1/namespaces/NS/serviceaccounts/NAME/token`."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from leeward.api import codec
+from leeward.api.meta import Manifest, format_time
+from leeward.api.status import Problem
+from leeward.apiserver import refusals
+from leeward.apiserver.access.tokens.accounts import AUDIENCES, ISSUER, ServiceAccountTokens, uid_of
+from leeward.apiserver.access.tokens.jwt import Claims, Kubernetes, Reference
+from leeward.apiserver.store import Store
+from leeward.apiserver.values import section, texts
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+
+API_VERSION, KIND = "authentication.k8s.io/v1", "TokenRequest"
+DEFAULT_SECONDS, SHORTEST_SECONDS, LONGEST_SECONDS = 3600, 600, 1 << 32
+_BOUND = {"Pod": "pods", "Secret": "secrets"}
+
+
+class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
+    service_account_name: str = ""
+
+
+class _Pod(msgspec.Struct, frozen=True):
+    spec: _PodSpec = _PodSpec()
+
+
+class TokenRequests:
+    """Answers TokenRequests."""
+
+    def __init__(self, store: Store, clock: Clock, randomness: Randomness, tokens: ServiceAccountTokens) -> None:
+        self._store = store
+        self._clock = clock
+        self._randomness = randomness
+        self._tokens = tokens
+
+    def answer(self, namespace: str, name: str, manifest: Manifest, dry_run: bool) -> Manifest:
+        """The request with its token, which a dry run leaves empty. Raises: Refused."""
+        record = self._store.get(f"//serviceaccounts/{namespace}/{name}")
+        if record is None:
+            raise refusals.not_found("", "serviceaccounts", name)
+        asked = section(manifest, "spec")
+        seconds = _checked_seconds(asked.get("expirationSeconds"))
+        audiences = tuple(texts(asked, "audiences")) or AUDIENCES
+        now = self._clock.now()
+        account = Reference(name, uid_of(record))
+        claims = Claims(
+            audiences,
+            int(now.timestamp()) + seconds,
+            int(now.timestamp()),
+            ISSUER,
+            self._randomness.uid(),
+            int(now.timestamp()),
+            f"system:serviceaccount:{namespace}:{name}",
+            self._scope(namespace, account, section(asked, "boundObjectRef")),
+        )
+        metadata = {
+            "name": name,
+            "namespace": namespace,
+            "uid": self._randomness.uid(),
+            "creationTimestamp": format_time(now),
+        }
+        bound = asked.get("boundObjectRef")
+        spec: dict[str, Any] = {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound}
+        ends = format_time(now + timedelta(seconds=seconds))
+        status = {"token": "" if dry_run else self._tokens.issue(claims), "expirationTimestamp": ends}
+        return {"kind": KIND, "apiVersion": API_VERSION, "metadata": metadata, "spec": spec, "status": status}
+
+    def _scope(self, namespace: str, account: Reference, bound: Manifest) -> Kubernetes:
+        if not bound:
+            return Kubernetes(namespace, account)
+        kind, name = bound.get("kind", ""), bound.get("name", "")
+        plural = _BOUND.get(kind)
+        if plural is None or bound.get("apiVersion", "v1") != "v1":
+            raise refusals.bad_request(
+                f"cannot bind token to object of type {bound.get('apiVersion', '')}, Kind={kind}"
+            )
+        record = self._store.get(f"//{plural}/{namespace}/{name}")
+        if record is None:
+            raise refusals.not_found("", plural, name)
+        reference = Reference(name, uid_of(record))
+        if bound.get("uid") and bound["uid"] != reference.uid:
+            said = (
+                f"the UID in the bound object reference ({bound['uid']}) does not match the UID in record. "
+                "The object might have been deleted and then recreated"
+            )
+            raise refusals.conflict("", plural, name, said)
+        if plural == "secrets":
+            return Kubernetes(namespace, account, secret=reference)
+        if codec.decode(record.value, _Pod).spec.service_account_name != account.name:
+            said = "to pod running with different serviceaccount name."
+            raise refusals.bad_request(f'cannot bind token for serviceaccount "{account.name}" {said}')
+        return Kubernetes(namespace, account, pod=reference)
+
+
+def _checked_seconds(value: object) -> int:
+    if value is None:
+        return DEFAULT_SECONDS
+    said = ""
+    if not isinstance(value, int):
+        said = "must be an integer"
+    elif value < SHORTEST_SECONDS:
+        said = "may not specify a duration less than 10 minutes"
+    elif value > LONGEST_SECONDS:
+        said = "may not specify a duration larger than 2^32 seconds"
+    if said or not isinstance(value, int):
+        problem = Problem.invalid("spec.expirationSeconds", value, said)
+        raise refusals.invalid("authentication.k8s.io", KIND, "", [problem])
+    return value

@@ -1,0 +1,27 @@
+"""TokenReview: whose token is this?"""
+
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.apiserver.access.authentication import Authenticator
+from leeward.apiserver.access.tokens.accounts import AUDIENCES, ServiceAccountTokens
+from leeward.apiserver.access.tokens.jwt import looks_like_token
+from leeward.apiserver.refusals import bad_request
+from leeward.apiserver.values import section, texts
+
+
+def review_token(manifest: Manifest, accounts: ServiceAccountTokens, others: Authenticator) -> dict[str, Any]:
+    """The status of the answer to a TokenReview. Raises: Refused."""
+    spec = section(manifest, "spec")
+    token = spec.get("token", "")
+    if not token:
+        raise bad_request("token is required for TokenReview in authentication")
+    audiences = texts(spec, "audiences") or list(AUDIENCES)
+    user = accounts.authenticate(token, audiences)
+    if user is not None:
+        shared = [audience for audience in audiences if audience in accounts.audiences_of(token)]
+        return {"authenticated": True, "user": user.info(), "audiences": shared}
+    user = None if looks_like_token(token) else others.known_user(token)
+    if user is None:
+        return {"user": {}, "error": "invalid bearer token"}
+    return {"authenticated": True, "user": user.info(), "audiences": list(AUDIENCES)}

@@ -1,0 +1,101 @@
+"""OpenAPI: what kubectl asks for before it creates, applies or explains something.
+
+Version 3 has one document per group and version; version 2 has a single one, which older clients and
+`kubectl explain --output=plaintext-openapiv2` read as protobuf. What a schema says is in `openapi_types.py`, what a
+path says in `openapi_paths.py`.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from leeward.api import codec
+from leeward.apiserver.catalog import Catalog
+from leeward.apiserver.discovery.openapi_paths import paths_of
+from leeward.apiserver.discovery.openapi_types import V2, V3, definitions
+from leeward.apiserver.forms.negotiation import JSON, parse_accept
+from leeward.apiserver.health import KUBERNETES_VERSION
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.protobuf.openapi import render_document
+from leeward.apiserver.refusals import not_acceptable, page_not_found
+from leeward.client.transport import Request, Response
+
+V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+
+class OpenApi:
+    """Documents about a catalog; each is made once per change of the catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._documents: dict[str, bytes] = {}
+        self._generation = -1
+
+    def answer(self, request: Request) -> Response:
+        """The answer to a path under `/openapi/`. Raises: Refused (406) for formats other than JSON."""
+        accepted = parse_accept(request.headers.get("accept", ""))
+        path = request.path.rstrip("/")
+        if path == "/openapi/v2" and any(element.name == V2_PROTOBUF for element in accepted):
+            return Response(200, self._document("v2.pb"), {"content-type": V2_PROTOBUF.replace("@", ".")})
+        if not any(element.name in ("", "*/*", JSON) for element in accepted):
+            raise not_acceptable([JSON])
+        if path == "/openapi/v2":
+            return _json(self._document("v2"))
+        if path == "/openapi/v3":
+            return _json(self._document("index"))
+        name = path.removeprefix("/openapi/v3/")
+        if name not in dict(self._groups()):
+            return page_not_found()
+        return _json(self._document(name))
+
+    def _document(self, name: str) -> bytes:
+        if self._generation != self._catalog.generation:
+            self._documents.clear()
+            self._generation = self._catalog.generation
+        if name not in self._documents:
+            rendered = self._render(name)
+            self._documents[name] = rendered if isinstance(rendered, bytes) else codec.encode(rendered)
+        return self._documents[name]
+
+    def _render(self, name: str) -> dict[str, Any] | bytes:
+        match name:
+            case "v2":
+                return self._version_two()
+            case "v2.pb":
+                return render_document(self._version_two())
+            case "index":
+                return {"paths": {group: self._index_entry(group) for group, _ in self._groups()}}
+            case _:
+                return _version_three(name, dict(self._groups())[name])
+
+    def _groups(self) -> Iterator[tuple[str, list[Kind]]]:
+        """The documents' names, `api/v1` or `apis/apps/v1`, and their kinds."""
+        for group in ("", *self._catalog.groups()):
+            for version in self._catalog.versions_of_group(group):
+                kinds = [kind for kind in self._catalog.kinds_of_group(group) if kind.version == version]
+                yield (f"apis/{group}/{version}" if group else f"api/{version}"), kinds
+
+    def _index_entry(self, name: str) -> dict[str, str]:
+        digest = hashlib.sha256(self._document(name)).hexdigest().upper()
+        return {"serverRelativeURL": f"/openapi/v3/{name}?hash={digest}"}
+
+    def _version_two(self) -> dict[str, Any]:
+        schemas = definitions(self._catalog.kinds(), V2)
+        paths = {path: it for name, kinds in self._groups() for path, it in _paths(name, kinds, V2).items()}
+        return {"swagger": "2.0", "info": _INFO, "paths": paths, "definitions": schemas}
+
+
+_INFO = {"title": "Kubernetes", "version": KUBERNETES_VERSION}
+
+
+def _json(body: bytes) -> Response:
+    return Response(200, body, {"content-type": JSON})
+
+
+def _version_three(name: str, kinds: Sequence[Kind]) -> dict[str, Any]:
+    schemas = definitions(kinds, V3)
+    return {"openapi": "3.0.0", "info": _INFO, "paths": _paths(name, kinds, V3), "components": {"schemas": schemas}}
+
+
+def _paths(name: str, kinds: Sequence[Kind], dialect: str) -> dict[str, Any]:
+    return {path: item for kind in kinds for path, item in paths_of(f"/{name}", kind, dialect).items()}

@@ -1,0 +1,240 @@
+"""The verbs on a target: which method means what, and from a request to the registry and back to an answer."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from leeward.api import codec
+from leeward.api.meta import Manifest
+from leeward.api.status import Status, StatusDetails
+from leeward.apiserver import refusals
+from leeward.apiserver.access.access import Access
+from leeward.apiserver.admission import AdmissionReview
+from leeward.apiserver.discovery.groups import verbs_of
+from leeward.apiserver.forms.negotiation import negotiate
+from leeward.apiserver.forms.presenting import Presenter, with_warnings
+from leeward.apiserver.handler import StreamResponse, User
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.registry.decoding import (
+    check_type,
+    parse_body,
+)
+from leeward.apiserver.registry.deleting import Deleter, delete_options
+from leeward.apiserver.registry.objects import decode_stored
+from leeward.apiserver.registry.open_watches import OpenWatches
+from leeward.apiserver.registry.options import (
+    ListOptions,
+    list_options,
+    parse_version,
+    write_options,
+)
+from leeward.apiserver.registry.reading import read_one, read_page
+from leeward.apiserver.registry.selection import parse_selection
+from leeward.apiserver.registry.sharing import SharedPieces
+from leeward.apiserver.registry.showing import show_one
+from leeward.apiserver.registry.watching import WatchRequest, open_watch
+from leeward.apiserver.registry.writing import Writer
+from leeward.apiserver.routing import Target
+from leeward.apiserver.verbs import component_statuses, reviews
+from leeward.apiserver.verbs.call import Call
+from leeward.apiserver.verbs.pods import ACTIONS, PodActions
+from leeward.apiserver.verbs.writing import WriteVerbs
+from leeward.client.transport import Request, Response
+from leeward.loop.clock import Clock
+
+Answer = Response | StreamResponse
+
+_UNSUPPORTED = {"DELETE": "delete", "POST": "create"}
+
+
+@dataclass(frozen=True, slots=True)
+class Verbs:
+    """Answers requests for objects."""
+
+    writer: Writer
+    deleter: Deleter
+    clock: Clock
+    access: Access
+    watches: OpenWatches
+    shared: SharedPieces = field(default_factory=SharedPieces)
+
+    async def answer(self, request: Request, user: User, target: Target) -> Answer:
+        """Raises: Refused."""
+        form = negotiate(request.headers.get("accept", ""), custom=target.kind.custom)
+        presenter = Presenter(target.kind, form, request.query.get("includeObject", ""), self.clock.now())
+        presenter.check()
+        call = Call(request, user, target, presenter)
+        answered = await self._dispatch(call)
+        if target.kind.deprecation and isinstance(answered, Response):
+            return with_warnings(answered, [target.kind.deprecation])
+        return answered
+
+    async def _dispatch(self, call: Call) -> Answer:
+        target, method = call.target, call.request.method
+        if target.kind.ephemeral:
+            return await self._review(call)
+        if target.kind.derived:
+            return component_statuses.answer(call, self.writer.store)
+        if target.subresource:
+            return await self._answer_subresource(call)
+        if target.name:
+            return await self._answer_object(call)
+        if method == "GET":
+            return await self._list_or_watch(call)
+        if target.kind.namespaced and not target.namespace:
+            return _nowhere(target.kind)
+        if method == "POST":
+            return await self._writes.create(call)
+        if method == "DELETE" and "deletecollection" in verbs_of(target.kind):
+            return await self._delete_collection(call)
+        raise refusals.method_not_allowed()
+
+    async def _answer_object(self, call: Call) -> Answer:
+        match call.request.method:
+            case "GET":
+                return await self._get(call)
+            case "PUT":
+                return await self._writes.update(call)
+            case "PATCH":
+                return await self._writes.patch(call)
+            case "DELETE":
+                return await self._delete(call)
+            case _:
+                raise refusals.method_not_allowed()
+
+    async def _answer_subresource(self, call: Call) -> Answer:
+        method, subresource = call.request.method, call.target.subresource
+        if subresource == "finalize":
+            return await self._writes.update(call) if method == "PUT" else self._no(call)
+        if call.kind.prefix == "//pods/" and subresource in ACTIONS:
+            body = call.request.body
+            manifest = parse_body(call.kind, body, call.content_type) if body else None
+            actions = PodActions(self.writer, self.deleter)
+            return await actions.answer(
+                call.kind, call.target.namespace, call.target.name, subresource, method, manifest, call.user
+            )
+        if subresource == "token":
+            return await self._issue_token(call)
+        if subresource == "scale":
+            return await self._answer_scale(call)
+        match method:
+            case "GET":
+                return await self._get(call)
+            case "PUT":
+                return await self._writes.update(call)
+            case "PATCH":
+                return await self._writes.patch(call)
+            case _:
+                return self._no(call)
+
+    async def _issue_token(self, call: Call) -> Response:
+        if call.request.method != "POST":
+            raise refusals.method_not_allowed()
+        manifest = parse_body(call.kind, call.request.body, call.content_type)
+        dry_run = write_options(call.query, "CreateOptions").dry_run
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", **manifest}
+        manifest = await self._admitted(call, asked, dry_run)
+        issued = self.access.issue_token(call.target.namespace, call.target.name, manifest, dry_run)
+        return call.presenter.respond(codec.encode(issued), 201)
+
+    def _no(self, call: Call) -> Response:
+        kind, method = call.kind, call.request.method
+        if kind.custom and method in _UNSUPPORTED:
+            raise refusals.verb_not_supported(kind.group, kind.plural, _UNSUPPORTED[method])
+        raise refusals.method_not_allowed()
+
+    async def _review(self, call: Call) -> Response:
+        if call.request.method != "POST" or call.target.name:
+            raise refusals.method_not_allowed()
+        manifest = parse_body(call.kind, call.request.body, call.content_type)
+        check_type(call.kind, manifest)
+        asked = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, **manifest}
+        manifest = await self._admitted(call, asked, dry_run=False)
+        answer = reviews.answer(call.kind, manifest, call.user, self.clock.now(), self.access, call.target.namespace)
+        return call.presenter.respond(codec.encode(answer), 201)
+
+    async def _admitted(self, call: Call, manifest: Manifest, dry_run: bool) -> Manifest:
+        """What is asked for and not stored, as webhooks let it pass."""
+        target = call.target
+        asked = AdmissionReview(
+            "CREATE", call.kind, target.namespace, manifest, None, call.user, dry_run, target.subresource, target.name
+        )
+        return await self.writer.admission.ask(asked)
+
+    async def _answer_scale(self, call: Call) -> Response:
+        match call.request.method:
+            case "GET":
+                return call.shown_scale(decode_stored(call.kind, await self._read(call)))
+            case "PUT" | "PATCH":
+                return await self._writes.scale(call)
+            case _:
+                raise refusals.method_not_allowed()
+
+    @property
+    def _writes(self) -> WriteVerbs:
+        return WriteVerbs(self.writer, self.clock)
+
+    async def _get(self, call: Call) -> Response:
+        return call.presenter.one(await self._read(call))
+
+    async def _read(self, call: Call) -> bytes:
+        text = call.query.get("resourceVersion", "")
+        try:
+            at_least = parse_version(text)
+        except ValueError:
+            raise refusals.broken_version(text, "resourceVersion") from None
+        target = call.target
+        record = read_one(self.writer.store, target.kind, target.namespace, target.name, at_least)
+        return await show_one(target.kind, record)
+
+    async def _list_or_watch(self, call: Call) -> Answer:
+        options = list_options(call.query)
+        selection = parse_selection(call.kind, options.label_selector, options.field_selector)
+        store, namespace = self.writer.store, call.target.namespace
+        if options.watch:
+            view = call.presenter.view(namespace, options, selection)
+            request = WatchRequest(call.kind, namespace, selection, options, call.presenter.frames(), view)
+            pieces = open_watch(store, self.clock, request, self.shared, self.watches)
+            return StreamResponse(pieces, call.presenter.form.media_type, line_end=b"")
+        return call.presenter.page(await read_page(store, call.kind, namespace, selection, options))
+
+    async def _delete(self, call: Call) -> Response:
+        target = call.target
+        options = delete_options(call.request.body, dict(call.query), call.content_type)
+        written = await self.deleter.delete(target.kind, target.namespace, target.name, options, call.user)
+        if written.deleted and not target.kind.returns_deleted:
+            return call.presenter.respond(codec.encode(_deleted_status(target.kind, written.manifest)))
+        return await call.shown(written)
+
+    async def _delete_collection(self, call: Call) -> Response:
+        """Deletes what is selected, one by one; objects that went meanwhile are passed over."""
+        kind, namespace = call.kind, call.target.namespace
+        selectors = {key: call.query[key] for key in ("labelSelector", "fieldSelector") if key in call.query}
+        chosen = list_options(selectors)
+        selection = parse_selection(kind, chosen.label_selector, chosen.field_selector)
+        options = delete_options(call.request.body, dict(call.query), call.content_type)
+        page = await read_page(self.writer.store, kind, namespace, selection, ListOptions())
+        for value in page.values:
+            metadata = decode_stored(kind, value)["metadata"]
+            try:
+                await self.deleter.delete(kind, metadata.get("namespace", ""), metadata["name"], options, call.user)
+            except refusals.Refused as refusal:
+                if refusal.status.code != 404:
+                    raise
+        return call.presenter.page(page)
+
+
+def _nowhere(kind: Kind) -> Response:
+    """The answer to writing a namespaced kind outside of a namespace."""
+    if kind.custom:
+        return refusals.page_not_found()
+    raise refusals.method_not_allowed()
+
+
+def _deleted_status(kind: Kind, manifest: Manifest) -> dict[str, Any]:
+    metadata = manifest["metadata"]
+    details = StatusDetails(name=metadata["name"], group=kind.group, kind=kind.plural, uid=metadata["uid"])
+    return {
+        key: value
+        for key, value in refusals.render_status(Status(status="Success", details=details)).items()
+        if key != "code"
+    }

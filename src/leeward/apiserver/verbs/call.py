@@ -1,0 +1,52 @@
+"""One request for objects, with what is known about it, and the answer that shows what was written."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, structs
+
+from leeward.api import codec
+from leeward.api.meta import ReadOnlyManifest
+from leeward.apiserver.forms.presenting import Presenter
+from leeward.apiserver.handler import User
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.registry.managing import manager_name
+from leeward.apiserver.registry.objects import encode_unstored
+from leeward.apiserver.registry.scaling import SCALE_KIND, render_scale
+from leeward.apiserver.registry.showing import show_one
+from leeward.apiserver.registry.writing import Written
+from leeward.apiserver.routing import Target
+from leeward.client.transport import Request, Response
+
+
+class Call(Struct, frozen=True):
+    """One request, with what is known about it."""
+
+    request: Request
+    user: User
+    target: Target
+    presenter: Presenter
+
+    @property
+    def kind(self) -> Kind:
+        return self.target.kind
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return self.request.query
+
+    @property
+    def manager(self) -> str:
+        return manager_name(self.request.query, self.request.headers)
+
+    @property
+    def content_type(self) -> str:
+        return self.request.headers.get("content-type", "")
+
+    async def shown(self, written: Written, code: int = 200) -> Response:
+        if written.record is not None and not written.deleted:
+            return self.presenter.one(await show_one(self.kind, written.record), code)
+        return self.presenter.one(encode_unstored(self.kind, written.manifest), code)
+
+    def shown_scale(self, manifest: ReadOnlyManifest) -> Response:
+        """The Scale of an object."""
+        return structs.replace(self.presenter, kind=SCALE_KIND).one(codec.encode(render_scale(self.kind, manifest)))
