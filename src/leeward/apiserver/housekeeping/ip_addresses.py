@@ -1,7 +1,7 @@
 """The IPAddresses of Services: which Service has which address, as objects.
 
-Written behind the Services, whose addresses are reserved in memory (`admission/services.py`): that one comes late gives no
-address away twice.
+Written behind the Services, whose addresses are reserved in memory (`admission/services.py`): that one comes late gives
+no address away twice.
 
 Kubernetes: pkg/registry/core/service/ipallocator; the same objects. Differs: there they are the reservation itself.
 """
