@@ -10,7 +10,7 @@ from bench.servers import certificate, write_tokens
 from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
-from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.app.tls import server_context
@@ -23,7 +23,7 @@ async def serve(directory: Path, port: int) -> None:
     tokens = load_token_file(write_tokens(directory))
     async with Supervisor("server") as supervisor:
         store = await Store.open(SqliteMedium(directory / "store.db"), supervisor)
-        server = await ApiServer.start(store, SystemClock(), Randomness(), supervisor, tokens=tokens)
+        server = await start_apiserver(store, SystemClock(), Randomness(), supervisor, tokens=tokens)
         tls = server_context(*certificate(directory / "pki"))
         await HttpFront(Fairness(server), server.authenticator, tls, port=port).start()
         await asyncio.Event().wait()

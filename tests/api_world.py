@@ -13,6 +13,7 @@ from leeward.apiserver.admission import Admission
 from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN, InProcessTransport
 from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.apiserver.webhooks.calling import WebhookClient
@@ -126,7 +127,7 @@ async def api_world(
         supervisor = await stack.enter_async_context(Supervisor("test"))
         store = await Store.open(medium or MemoryMedium(), supervisor)
         stack.push_async_callback(store.close)
-        server = await ApiServer.start(
+        server = await start_apiserver(
             store,
             clock or VirtualClock(),
             Randomness(7),

@@ -21,6 +21,13 @@ class Catalog:
     def find(self, group: str, version: str, plural: str) -> Kind | None:
         return self._served.get((group, version, plural))
 
+    def kind_of(self, group: str, plural: str) -> Kind:
+        """One that must be there, in the version that is preferred. Raises: LookupError."""
+        found = next((kind for kind in self.kinds_of_group(group) if kind.plural == plural), None)
+        if found is None:
+            raise LookupError(f"{plural}.{group} is not served")
+        return found
+
     def find_kind(self, api_version: str, kind_name: str) -> Kind | None:
         """The kind that an ownerReference or a manifest names."""
         return self._by_name.get((api_version, kind_name))

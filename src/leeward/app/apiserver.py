@@ -15,7 +15,7 @@ from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.handler import Handler
 from leeward.apiserver.housekeeping.expiry import EVENT_TTL_SECONDS
 from leeward.apiserver.http import HttpFront
-from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.webhooks.https import HttpsWebhooks
@@ -71,7 +71,7 @@ async def run_apiserver(config: ApiServerConfig) -> None:
     async with Supervisor("apiserver") as supervisor:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
         try:
-            server = await ApiServer.start(
+            server = await start_apiserver(
                 store,
                 clock,
                 randomness,

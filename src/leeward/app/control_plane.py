@@ -10,7 +10,7 @@ from leeward.apiserver.audit import Audit, AuditFile
 from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
-from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.verbs.connecting import PROXY
@@ -43,7 +43,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
     async with Supervisor("api server") as serving, Supervisor("controllers") as controlling:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), serving)
         try:
-            api_server = await ApiServer.start(
+            api_server = await start_apiserver(
                 store,
                 clock,
                 randomness,

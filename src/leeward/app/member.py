@@ -9,6 +9,7 @@ from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.webhooks.https import HttpsWebhooks
@@ -41,7 +42,7 @@ async def run_member(config: MemberConfig) -> None:
     async with Supervisor(config.name) as supervisor:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
         try:
-            api_server = await ApiServer.start(
+            api_server = await start_apiserver(
                 store,
                 clock,
                 randomness,

@@ -7,6 +7,7 @@ from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN
 from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.medium import Loaded
 from leeward.client import Client
@@ -92,7 +93,7 @@ class SimulatedMember:
         ground = self._ground
         self._processes = Supervisor(self.name)
         store = await Store.open(self.medium, self._processes)
-        self._server = await ApiServer.start(store, ground.clock, ground.randomness, self._processes)
+        self._server = await start_apiserver(store, ground.clock, ground.randomness, self._processes)
         self.place.put(self._server, self.life)
         server = Server.of(Client(LinkedTransport(self.place, ADMIN)), ground.randomness, self._processes)
         settings = WorkloadSettings(nodes=self.nodes, pod_startup_seconds=ground.timing.pod_startup_seconds)

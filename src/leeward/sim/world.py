@@ -21,7 +21,7 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
 from leeward.apiserver.inprocess import ADMIN
-from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.store import HISTORY_REVISIONS
 from leeward.client import Client, Transport
@@ -116,7 +116,7 @@ class World(Ground):
     async def _start_apiserver(self) -> None:
         self._serving = Supervisor("control plane")
         store = self.store = await Store.open(self.medium, self._serving, history_revisions=self.history_revisions)
-        api_server = await ApiServer.start(
+        api_server = await start_apiserver(
             store,
             self.clock,
             self.randomness,

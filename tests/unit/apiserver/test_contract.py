@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from leeward.apiserver.handler import ADMIN_GROUP, User
-from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.loop.clock import VirtualClock
@@ -21,7 +21,7 @@ TOPICS = sorted({conversation["topic"] for conversation in conversations()})
 async def _play(topic: str) -> dict[str, list[str]]:
     async with Supervisor("contract") as supervisor:
         store = await Store.open(MemoryMedium(), supervisor)
-        server = await ApiServer.start(
+        server = await start_apiserver(
             store,
             VirtualClock(),
             Randomness(1),

@@ -16,7 +16,7 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding
 from leeward.apiserver.inprocess import InProcessTransport
-from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import Client
@@ -99,7 +99,7 @@ def tell(story: Callable[[Desk], Awaitable[None]], room: int = 0) -> None:
         async with Supervisor("test") as supervisor:
             store = await Store.open(MemoryMedium(), supervisor)
             crds = custom_resource_definitions()
-            server = await ApiServer.start(
+            server = await start_apiserver(
                 store, CLOCK, Randomness(0), supervisor, crds=crds, metrics=CollectorRegistry()
             )
             client = Client(InProcessTransport(server))

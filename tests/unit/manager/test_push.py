@@ -15,6 +15,7 @@ from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
 from leeward.api.schema import custom_resource_definitions
 from leeward.apiserver.inprocess import ADMIN, InProcessTransport
 from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import Client
@@ -87,7 +88,7 @@ class Fleet:
 
 async def serve(supervisor: Supervisor, crds: Any = ()) -> ApiServer:
     store = await Store.open(MemoryMedium(), supervisor)
-    return await ApiServer.start(store, CLOCK, RANDOMNESS, supervisor, crds=crds, metrics=CollectorRegistry())
+    return await start_apiserver(store, CLOCK, RANDOMNESS, supervisor, crds=crds, metrics=CollectorRegistry())
 
 
 def tell(story: Callable[[Fleet], Awaitable[None]], *members: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
 from leeward.apiserver.inprocess import InProcessTransport
-from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import Client
@@ -72,7 +72,7 @@ async def running(
     async with Supervisor() as supervisor:
         clock, randomness = VirtualClock(), Randomness(1)
         store = await Store.open(medium or MemoryMedium(), supervisor)
-        client = Client(InProcessTransport(await ApiServer.start(store, clock, randomness, supervisor)))
+        client = Client(InProcessTransport(await start_apiserver(store, clock, randomness, supervisor)))
         server = Server.of(client, randomness, supervisor)
         await Workloads(server, clock, randomness, Metrics(), supervisor, settings or WorkloadSettings()).start()
         await asyncio.sleep(1)

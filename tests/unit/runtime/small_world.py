@@ -13,7 +13,7 @@ from leeward.api.core import ConfigMap
 from leeward.api.meta import ObjectMeta
 from leeward.api.resource import CONFIG_MAPS, Resource
 from leeward.apiserver.inprocess import ADMIN, InProcessTransport
-from leeward.apiserver.server import ApiServer
+from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import AlreadyExists, Client, Request, Response, Unreachable
@@ -61,7 +61,7 @@ def tell(story: Callable[[SmallWorld], Awaitable[None]]) -> None:
     async def main() -> None:
         async with Supervisor("test") as supervisor:
             store = await Store.open(MemoryMedium(), supervisor)
-            server = await ApiServer.start(store, CLOCK, Randomness(0), supervisor, metrics=CollectorRegistry())
+            server = await start_apiserver(store, CLOCK, Randomness(0), supervisor, metrics=CollectorRegistry())
             place = Place()
             place.put(server)
             direct = Client(InProcessTransport(server))

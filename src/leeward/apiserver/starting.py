@@ -1,0 +1,127 @@
+"""Puts an API server together: what it begins with, who has a say in what is written, and who works unasked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from prometheus_client import REGISTRY, CollectorRegistry
+
+from leeward.api.meta import Manifest
+from leeward.apiserver.access.access import Access
+from leeward.apiserver.access.authorization.aggregation import RoleAggregation
+from leeward.apiserver.access.tokens import SigningKey
+from leeward.apiserver.admission import Admission
+from leeward.apiserver.admission.default_classes import DefaultClasses
+from leeward.apiserver.admission.job_selectors import JOBS, JobSelectors
+from leeward.apiserver.admission.limit_ranges import LimitRanges
+from leeward.apiserver.admission.pod_classes import PodClasses
+from leeward.apiserver.admission.services import ServiceAddresses
+from leeward.apiserver.admission.template_generations import DAEMON_SETS, TemplateGenerations
+from leeward.apiserver.catalog import Catalog
+from leeward.apiserver.conversion.webhook import Converters
+from leeward.apiserver.custom.controller import Definitions
+from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
+from leeward.apiserver.handler import User
+from leeward.apiserver.health import Health
+from leeward.apiserver.housekeeping import bootstrap
+from leeward.apiserver.housekeeping.api_services import API_SERVICES, ApiServiceKeeper, LocalApiServices
+from leeward.apiserver.housekeeping.expiry import EVENT_TTL_SECONDS, EventExpiry
+from leeward.apiserver.housekeeping.garbage import GarbageCollector
+from leeward.apiserver.housekeeping.ip_addresses import IpAddressKeeper
+from leeward.apiserver.housekeeping.namespaces import NamespaceController
+from leeward.apiserver.kinds.builtin import BUILT_IN
+from leeward.apiserver.policies.judging import AdmissionPolicies
+from leeward.apiserver.policies.mutating import MutatingPolicies
+from leeward.apiserver.policies.sight import Sight
+from leeward.apiserver.registry.admitting import Admitter
+from leeward.apiserver.registry.deleting import Deleter
+from leeward.apiserver.registry.open_watches import OpenWatches
+from leeward.apiserver.registry.writing import Writer
+from leeward.apiserver.server import ApiServer
+from leeward.apiserver.store import Store
+from leeward.apiserver.webhooks.calling import NoCalls, WebhookClient
+from leeward.apiserver.webhooks.dispatch import AdmissionWebhooks
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+from leeward.loop.supervisor import Supervisor
+
+SERVICE_CIDR = "10.96.0.0/16"
+_DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")
+_API_SERVICE = ("apiregistration.k8s.io", "apiservices")
+
+
+async def start_apiserver(
+    store: Store,
+    clock: Clock,
+    randomness: Randomness,
+    supervisor: Supervisor,
+    admission: Sequence[Admission] = (),
+    crds: Sequence[Manifest] = (),
+    service_cidr: str = SERVICE_CIDR,
+    metrics: CollectorRegistry = REGISTRY,
+    tokens: Mapping[str, User] | None = None,
+    signing_key: SigningKey | None = None,
+    collectors: bool = True,
+    webhook_client: WebhookClient | None = None,
+    event_ttl_seconds: float = EVENT_TTL_SECONDS,
+) -> ApiServer:
+    """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
+
+    `collectors`: whether to empty namespaces that end, to collect dependents and to aggregate roles;
+    kube-apiserver alone does not.
+    Webhooks are asked through `webhook_client`, but never about what the server must have to begin with.
+    """
+    catalog = Catalog(BUILT_IN)
+    definition = catalog.kind_of(*_DEFINITION)
+    client, watches = webhook_client or NoCalls(), OpenWatches()
+    definitions = Definitions(store, catalog, definition, watches, Converters(client, store, randomness))
+    services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
+    hooks = {
+        DEFINITIONS: definitions,
+        "//services/": services,
+        DAEMON_SETS: TemplateGenerations(),
+        JOBS: JobSelectors(),
+        API_SERVICES: LocalApiServices(clock),
+    }
+    access = Access(store, clock, randomness, tokens, signing_key)
+    limits = LimitRanges(store)
+    inside = (*admission, *access.admission, PodClasses(store), limits, DefaultClasses(store))
+    webhooks = AdmissionWebhooks(store, catalog, client, randomness, access.authorizer)
+    own = Writer(store, clock, randomness, Admitter(inside, access.guards), hooks)
+    definitions.serve_stored()
+    await bootstrap.create_objects(own, catalog, service_cidr)
+    await bootstrap.install_definitions(own, definition, definitions, crds)
+    await _start_keepers(own, catalog, supervisor)
+    sight = Sight(store, catalog, access.authorizer)
+    mutations, judges = MutatingPolicies(store, sight), (limits, AdmissionPolicies(store, sight))
+    writer = replace(own, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
+    _start_expiry(writer, catalog, supervisor, event_ttl_seconds)
+    supervisor.start(definitions.run(writer, Deleter(writer)), "definitions")
+    if collectors:
+        _start_collectors(writer, catalog, supervisor)
+    return ApiServer(writer, catalog, Health(store, metrics), access, watches)
+
+
+async def _start_keepers(writer: Writer, catalog: Catalog, supervisor: Supervisor) -> None:
+    """Starts those who write down what is the case anyway: nobody outside is asked. Raises: Refused, StoreFailed."""
+    deleter = Deleter(writer)
+    api_services = ApiServiceKeeper(writer, deleter, catalog, catalog.kind_of(*_API_SERVICE))
+    await api_services.settle()
+    addresses = IpAddressKeeper(writer, deleter, catalog.kind_of("networking.k8s.io", "ipaddresses"))
+    supervisor.start(api_services.follow_definitions(), "api-services")
+    supervisor.start(api_services.follow_deletions(), "deleted-api-services")
+    supervisor.start(addresses.run(), "ip-addresses")
+
+
+def _start_expiry(writer: Writer, catalog: Catalog, supervisor: Supervisor, event_ttl_seconds: float) -> None:
+    expiry = EventExpiry(writer, catalog.kind_of("", "events"), event_ttl_seconds)
+    supervisor.start(expiry.follow(), "events")
+    supervisor.start(expiry.expire(), "event-expiry")
+
+
+def _start_collectors(writer: Writer, catalog: Catalog, supervisor: Supervisor) -> None:
+    deleter = Deleter(writer)
+    roles = RoleAggregation(writer, catalog.kind_of("rbac.authorization.k8s.io", "clusterroles"))
+    namespaces = NamespaceController(writer.store, catalog, catalog.kind_of("", "namespaces"))
+    supervisor.start(roles.run(), "role-aggregation")
+    supervisor.start(namespaces.run(writer, deleter), "namespaces")
+    supervisor.start(GarbageCollector(writer.store, catalog, writer, deleter).run(), "garbage-collector")
