@@ -17,7 +17,7 @@ demo: setup  ## a cluster dies and its applications move, live in this terminal 
 test: setup  ## all tests (virtual time, and a handful on real processes)
 	@$(BIN)/pytest -n auto --dist worksteal
 
-e2e: setup  ## the product on real kube-apiservers (ten minutes; the first time it builds them from Debian's source)
+e2e: setup  ## the product on real kube-apiservers (twelve minutes; the first time it builds them from Debian's source)
 	@KUBEBUILDER_ASSETS=$$(scripts/binaries) && export KUBEBUILDER_ASSETS && $(BIN)/pytest -sx -p no:cacheprovider tests/e2e
 
 oracle: setup  ## replay recorded answers: make oracle DIR=path (default: those of the tests)
