@@ -1,6 +1,11 @@
-"""How many processes share the tests."""
+"""How many processes share the tests, and that each run of them is the same."""
 
 import os
+
+from hypothesis import settings
+
+settings.register_profile("the same each time", deadline=None, derandomize=True, database=None)
+settings.load_profile("the same each time")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -3,16 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import from_wire
 from leeward.api.work import ResourceBindingSpec
 from leeward.core.scheduling import Placed, Unplaceable
-
-settings.register_profile("shared machine", deadline=None)
-settings.load_profile("shared machine")
 
 NAMES = ("m1", "m2", "m3", "m4", "m5")
 TAINT = {"key": "k", "effect": "NoSchedule"}
