@@ -2,14 +2,13 @@
 
 import json
 import ssl
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
 from leeward.app.local.layout import Layout
+from tests.https_server import Asked, https_server
 
 
 @dataclass
@@ -65,38 +64,12 @@ def serve_json(layout: Layout) -> Generator[JsonServer]:
     """Serves with the control plane's certificate of `layout`, on a free port."""
     server = JsonServer()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1
+    def answer(asked: Asked) -> tuple[int, bytes]:
+        server.users.add(str(asked.peer))
+        return server.answer(asked.method, asked.path, json.loads(asked.body) if asked.body else None)
 
-        def handle_one_request(self) -> None:
-            self.raw_requestline = self.rfile.readline()
-            if not self.raw_requestline or not self.parse_request():
-                self.close_connection = True
-                return
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            server.users.add(str(self.connection.getpeercert()))  # type: ignore[attr-defined]
-            code, answer = server.answer(self.command, self.path, json.loads(body) if body else None)
-            self.send_response(code)
-            self.send_header("content-length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-            self.wfile.flush()
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=layout.pki / "ca.crt")
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_cert_chain(layout.pki / "control-plane.crt", layout.pki / "control-plane.key")
-    http.socket = context.wrap_socket(http.socket, server_side=True)
-    server.port = http.server_address[1]
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with https_server(answer, context) as server.port:
         yield server
-    finally:
-        http.shutdown()
-        thread.join()
-        http.server_close()

@@ -2,10 +2,8 @@
 
 import asyncio
 import base64
-import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +12,18 @@ from leeward.apiserver.webhooks.https import HttpsWebhooks
 from tests.api_world import ApiWorld, api_world
 from tests.certificates import Authority
 from tests.conversion import FIRST, SECOND, answered, gadget, gadgets, rename
-
-
-class _Converter(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        review = codec.decode(self.rfile.read(int(self.headers["content-length"])), dict[str, Any])
-        answer = answered(review, rename, {})
-        self.send_response(200)
-        self.send_header("content-length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+from tests.https_server import Asked, https_server
 
 
 @contextmanager
 def converter(authority: Authority, directory: Path) -> Generator[str]:
     """A conversion webhook with a certificate of `authority`; gives its URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Converter)
-    server.socket = authority.server_context(directory).wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield f"https://127.0.0.1:{server.server_address[1]}/convert"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+
+    def convert(asked: Asked) -> tuple[int, bytes]:
+        return 200, answered(codec.decode(asked.body, dict[str, Any]), rename, {})
+
+    with https_server(convert, authority.server_context(directory)) as port:
+        yield f"https://127.0.0.1:{port}/convert"
 
 
 def tell_over_https(story: Callable[[ApiWorld], Awaitable[None]], url: str, authority: Authority) -> None:

@@ -1,10 +1,8 @@
 """Webhooks over HTTPS: the bytes that go out, and who is trusted."""
 
 import asyncio
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -12,36 +10,19 @@ import pytest
 from leeward.apiserver.webhooks.calling import Address, Uncallable
 from leeward.apiserver.webhooks.https import HttpsWebhooks
 from tests.certificates import Authority
-
-
-class _Echo(BaseHTTPRequestHandler):
-    """Answers with what it was asked; under `/broken` with an error."""
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
-        answer = b"%s %s " % (self.path.encode(), self.headers["content-type"].encode()) + body
-        self.send_response(500 if self.path.startswith("/broken") else 200)
-        self.send_header("content-length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+from tests.https_server import Asked, https_server
 
 
 @contextmanager
 def echo(authority: Authority, directory: Path) -> Generator[str]:
-    """A webhook with a certificate of `authority`; gives its URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Echo)
-    server.socket = authority.server_context(directory).wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield f"https://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    """A webhook that answers with what it was asked, under `/broken` with an error; gives its URL."""
+
+    def answer(asked: Asked) -> tuple[int, bytes]:
+        said = b"%s %s " % (asked.path.encode(), asked.content_type.encode()) + asked.body
+        return 500 if asked.path.startswith("/broken") else 200, said
+
+    with https_server(answer, authority.server_context(directory)) as port:
+        yield f"https://127.0.0.1:{port}"
 
 
 def post(address: Address) -> bytes:

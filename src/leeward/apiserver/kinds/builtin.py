@@ -6,7 +6,6 @@ from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
 from leeward.apiserver.kinds import (
     administrative,
-    admission_policies,
     amount_rules,
     basics,
     cluster_rules,
@@ -16,8 +15,10 @@ from leeward.apiserver.kinds import (
     network_rules,
     others,
     pods,
+    policy_parts,
     printing,
     service_rules,
+    validating_policies,
     workload_rules,
     workloads,
 )
@@ -169,16 +170,16 @@ EXTENSIONS = (
          False, (), _EXT, columns=administrative.WEBHOOKS, default=webhooks.default_validating,
          validate=webhooks.validate_configuration, generation=content_changed),
     Kind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False, (),
-         _EXT, columns=administrative.POLICIES, status=True, default=admission_policies.default_policy,
-         validate=admission_policies.validate_policy, generation=spec_changed),
+         _EXT, columns=administrative.POLICIES, status=True, default=policy_parts.default_policy,
+         validate=validating_policies.validate_policy, generation=spec_changed),
     Kind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings",
-         False, (), _EXT, columns=administrative.POLICY_BINDINGS, default=admission_policies.default_binding,
-         validate=admission_policies.validate_binding, generation=spec_changed),
+         False, (), _EXT, columns=administrative.POLICY_BINDINGS, default=policy_parts.default_binding,
+         validate=validating_policies.validate_binding, generation=spec_changed),
     Kind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", False, (), _EXT,
-         columns=administrative.MUTATING_POLICIES, default=admission_policies.default_policy,
+         columns=administrative.MUTATING_POLICIES, default=policy_parts.default_policy,
          validate=mutating_policies.validate_policy, generation=spec_changed),
     Kind("admissionregistration.k8s.io", "v1", "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings",
-         False, (), _EXT, columns=administrative.POLICY_BINDINGS, default=admission_policies.default_binding,
+         False, (), _EXT, columns=administrative.POLICY_BINDINGS, default=policy_parts.default_binding,
          validate=mutating_policies.validate_binding, generation=spec_changed),
 )  # fmt: skip
 

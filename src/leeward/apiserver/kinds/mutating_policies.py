@@ -8,16 +8,8 @@ from leeward.api.meta import Manifest
 from leeward.api.rules.node import Node, Problems
 from leeward.api.status import Problem
 from leeward.apiserver.cel.objects import with_maps
-from leeward.apiserver.kinds.admission_policies import (
-    FAILURE_POLICIES,
-    VARIABLES,
-    binding_problems,
-    choice_problems,
-    match_problems,
-    param_kind_problems,
-    variable_problems,
-)
-from leeward.apiserver.kinds.webhook_configurations import condition_problems, expression_problems
+from leeward.apiserver.kinds.policy_parts import VARIABLES, binding_problems, choice_problems, policy_problems
+from leeward.apiserver.kinds.webhook_configurations import expression_problems
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "UPDATE")
 _FIELDS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
@@ -35,16 +27,8 @@ def validate_binding(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 
 
 def _policy_problems(spec: Node) -> Problems:
-    yield from choice_problems(spec["failurePolicy"], FAILURE_POLICIES)
-    yield from param_kind_problems(spec["paramKind"])
-    if not spec["matchConstraints"].is_set:
-        yield spec["matchConstraints"].required("")
-    elif not spec["matchConstraints"]["resourceRules"].list:
-        yield spec["matchConstraints"]["resourceRules"].required("")
-    yield from match_problems(spec["matchConstraints"])
+    yield from policy_problems(spec)
     yield from _operation_problems(spec["matchConstraints"])
-    yield from condition_problems(spec["matchConditions"], VARIABLES)
-    yield from variable_problems(spec["variables"])
     if not spec["mutations"].list:
         yield spec["mutations"].required("mutations must contain at least one item")
     for mutation in spec["mutations"].items():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, nesting_of
-from leeward.apiserver.kinds.admission_policies import VARIABLES
+from leeward.apiserver.kinds.policy_parts import VARIABLES
 from leeward.apiserver.policies.configuration import CommonSpec, PolicySpec, Validation
 
 LONGEST_MESSAGE = 5 * 1024
