@@ -63,6 +63,6 @@ class Server:
     async def kill(self) -> None:
         """kill -9, at whatever instruction it is."""
         process, self._process = self._process, None
-        if process is not None:
+        if process is not None and process.returncode is None:
             process.send_signal(signal.SIGKILL)
             await process.wait()
