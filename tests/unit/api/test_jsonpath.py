@@ -12,6 +12,7 @@ STATUS: dict[str, Any] = {
     "ratio": 1.5,
     "done": True,
     "a.b": "dotted",
+    "labels": {"example.com/name": "slashed"},
     "conditions": [
         {"type": "Ready", "status": "True", "weight": 2},
         {"type": "Synced", "status": "False", "weight": 5},
@@ -28,6 +29,7 @@ STATUS: dict[str, Any] = {
         ("{.jobStatus['job-id']}", "abc"),
         ("{['jobStatus']['job-id', 'state']}", "abc RUNNING"),
         ("{.a\\.b}", "dotted"),
+        ("{.labels.example\\.com/name}", "slashed"),
         ("{.count} of {.ratio}", "3 of 1.5"),
         ("{.done}", "true"),
         (".jobStatus.state", ".jobStatus.state"),
@@ -72,7 +74,7 @@ def test_what_is_missing_is_an_error(template: str, says: str) -> None:
         ("{range .items[*]}{.a}{end}", "range is not supported"),
         ("{.a[b]}", "put names in quotes"),
         ("{.a[?(type)]}", "cannot read the filter"),
-        ("{.a&b}", "cannot read the path"),
+        ("{.a b}", "cannot read the path"),
     ],
 )
 def test_what_is_no_path_is_refused_with_the_place(template: str, says: str) -> None:

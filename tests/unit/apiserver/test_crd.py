@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from leeward.api.meta import Manifest
-from leeward.apiserver.custom.jsonpath import compile_path
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.loop.virtual import run_virtual
 from tests.api_world import DEFINITIONS, TABLE, WIDGETS, ApiWorld, api_world, tell, widget, widgets
@@ -194,31 +193,6 @@ def test_a_broken_definition_is_refused(change: Manifest, said: str):
         assert (refused.code, said in refused.body["message"]) == (422, True)
 
     tell(story)
-
-
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        (".spec.size", [3]),
-        (".list[*].name", ["x", "y"]),
-        ('.list[?(@.name=="y")].v', [2]),
-        (".list[0].v", [1]),
-        (".metadata.labels['a/b']", ["c"]),
-        (".nowhere.at.all", []),
-    ],
-)
-def test_json_paths_find_values(path: str, found: list[object]):
-    value = {
-        "spec": {"size": 3},
-        "list": [{"name": "x", "v": 1}, {"name": "y", "v": 2}],
-        "metadata": {"labels": {"a/b": "c"}},
-    }
-    assert compile_path(path)(value) == found
-
-
-def test_a_json_path_that_cannot_be_read_is_quoted():
-    with pytest.raises(ValueError, match=r"unrecognized JSONPath '\.a\[\?'"):
-        compile_path(".a[?")
 
 
 def with_pattern(pattern: str) -> Manifest:

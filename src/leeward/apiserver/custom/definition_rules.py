@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from leeward.api.jsonpath import compile_path
 from leeward.api.meta import Manifest
 from leeward.api.rules.node import Node
 from leeward.api.status import Problem
 from leeward.apiserver.cel import Unwritable, compile_program
 from leeward.apiserver.custom.conversion_rules import conversion_problems, default_conversion
 from leeward.apiserver.custom.definitions import first_status
-from leeward.apiserver.custom.jsonpath import compile_path
 from leeward.apiserver.custom.patterns import compile_pattern
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain
 from leeward.apiserver.values import entries, section, texts

@@ -3,7 +3,7 @@
 Pure: `kinds_of` and `settled_status` are functions of the definition and of the names that others have taken.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -12,12 +12,11 @@ from typing import Any
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver.catalog import version_rank
-from leeward.apiserver.custom.jsonpath import Find, compile_path
+from leeward.apiserver.custom.columns import columns_of
 from leeward.apiserver.custom.scale_rules import scale_validator
 from leeward.apiserver.custom.schema import StructuralSchema
-from leeward.apiserver.kinds.columns import age
 from leeward.apiserver.kinds.forms import form_of
-from leeward.apiserver.kinds.kind import Cell, Column, Conversion, Kind, Scale, content_changed, families, spec_changed
+from leeward.apiserver.kinds.kind import Conversion, Kind, Scale, content_changed, families, spec_changed
 from leeward.apiserver.kinds.names import dns_subdomain
 from leeward.apiserver.values import entries, section
 
@@ -97,7 +96,7 @@ def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any], conversio
         singular=names.singular,
         list_kind=names.list_kind,
         storage_version=storage["name"],
-        columns=tuple(_columns(version.get("additionalPrinterColumns") or ())),
+        columns=tuple(columns_of(version.get("additionalPrinterColumns") or ())),
         status=has_status,
         scale=_scale(subresources.get("scale")),
         default=schema.default,
@@ -141,51 +140,6 @@ def _scale(scale: Mapping[str, Any] | None) -> Scale | None:
     if scale is None:
         return None
     return Scale(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", ""))
-
-
-def _columns(columns: Iterable[Mapping[str, Any]]) -> Iterable[Column]:
-    for column in columns:
-        path = column["jsonPath"]
-        yield Column(
-            name=column["name"],
-            cell=_cell(compile_path(path), column["type"]),
-            type=column["type"],
-            format=column.get("format", ""),
-            description=column.get("description") or f"Custom resource definition column (in JSONPath format): {path}",
-            priority=column.get("priority", 0),
-        )
-
-
-def _cell(find: Find, column_type: str) -> Cell:
-    show = _SHOWN.get(column_type, _as_text)
-
-    def cell(manifest: ReadOnlyManifest, now: datetime) -> Any:
-        found = find(manifest)
-        if not found or found[0] is None:
-            return None
-        return show(found[0], now)
-
-    return cell
-
-
-def _as_text(value: Any, now: datetime) -> str:
-    del now
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value if isinstance(value, str) else str(value)
-
-
-def _as_is(value: Any, now: datetime) -> Any:
-    del now
-    return value
-
-
-_SHOWN: Mapping[str, Callable[[Any, datetime], Any]] = {
-    "date": lambda value, now: age(str(value), now),
-    "integer": _as_is,
-    "number": _as_is,
-    "boolean": _as_is,
-}
 
 
 def first_status(definition: ReadOnlyManifest) -> dict[str, Any]:
