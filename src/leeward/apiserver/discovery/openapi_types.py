@@ -1,5 +1,7 @@
 """The structures of kinds as OpenAPI schemas: one definition for each struct, which refer to each other.
 
+What the types and their fields mean, and which must be given, stands in Kubernetes' documents (`documentation.py`).
+
 Written in two dialects: version 3, where a reference with anything beside it must stand in `allOf`, and version 2,
 which has no alternatives.
 
@@ -10,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from leeward.apiserver.discovery.documentation import documentation_of
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.kinds.structures import package_of, required_of, structure_of
+from leeward.apiserver.kinds.structures import package_of, published_name, structure_of
 from leeward.apiserver.structure import Structure
 from leeward.apiserver.values import section
 
@@ -32,13 +35,12 @@ _SCALARS: Mapping[str, Mapping[str, str]] = {
 }
 _NAMED = {"quantity": QUANTITY, "intstr": INT_OR_STRING, "time": TIME, "microtime": MICRO_TIME}
 _DATE_TIME = {"type": "string", "format": "date-time"}
-_DESCRIPTIONS = {
-    "apiVersion": "The version of the object's schema.",
-    "kind": "What the object represents.",
-    "metadata": "Standard object's metadata.",
-    "spec": "What is wanted.",
-    "status": "What was last observed.",
+_ANY_OBJECT = "io.k8s.api.core.v1.ConfigMap"
+_PACKAGES = {
+    "apiextensions.k8s.io": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
+    "apiregistration.k8s.io": "io.k8s.kube-aggregator.pkg.apis.apiregistration",
 }
+"""Of the groups that have APIs of their own; all others are together."""
 
 
 def definition_name(kind: Kind) -> str:
@@ -61,7 +63,8 @@ def definitions(kinds: Iterable[Kind], prefix: str) -> dict[str, Any]:
 
 
 def _package(kind: Kind) -> str:
-    return f"io.k8s.api.{kind.group.partition('.')[0] or 'core'}.{kind.version}"
+    package = _PACKAGES.get(kind.group) or f"io.k8s.api.{kind.group.partition('.')[0] or 'core'}"
+    return f"{package}.{kind.version}"
 
 
 @dataclass
@@ -70,31 +73,38 @@ class _Definitions:
     found: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def add(self, kind: Kind) -> None:
-        wire = dict(kind.schema.wire()) if kind.schema is not None else self._struct(kind.structure, _package(kind))
+        name = definition_name(kind)
+        wire = dict(kind.schema.wire()) if kind.schema is not None else self._struct(kind.structure, name)
+        texts = documentation_of(_ANY_OBJECT).fields
         common = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": self._meta()}
-        properties = {**section(wire, "properties"), **common}
-        wire["properties"] = {name: self._described(name, schema) for name, schema in properties.items()}
-        self.found[definition_name(kind)] = {**wire, "x-kubernetes-group-version-kind": [identity(kind)]}
+        common = {name: self._described(schema, texts[name]) for name, schema in common.items()}
+        wire["properties"] = {**section(wire, "properties"), **common}
+        self.found[name] = {**wire, "x-kubernetes-group-version-kind": [identity(kind)]}
 
     def _meta(self) -> dict[str, Any]:
         meta = structure_of("ObjectMeta")
         assert meta is not None
-        return self._refer(META, meta, "")
+        return self._refer(META, meta)
 
-    def _described(self, name: str, schema: dict[str, Any]) -> dict[str, Any]:
-        text = _DESCRIPTIONS.get(name)
-        if text is None or "description" in schema:
+    def _described(self, schema: dict[str, Any], text: str) -> dict[str, Any]:
+        if not text:
             return schema
         if "$ref" in schema and self.prefix == V3:
             return {"allOf": [schema], "description": text}
         return {**schema, "description": text}
 
-    def _struct(self, structure: Structure, package: str) -> dict[str, Any]:
+    def _struct(self, structure: Structure, name: str) -> dict[str, Any]:
         schema: dict[str, Any] = {"type": "object"}
+        package, documentation = name.rpartition(".")[0], documentation_of(name)
+        if documentation.text:
+            schema["description"] = documentation.text
         if structure.fields:
-            schema["properties"] = {name: self._schema(child, package) for name, child in structure.fields.items()}
-        if required := required_of(structure.type):
-            schema["required"] = list(required)
+            schema["properties"] = {
+                field: self._described(self._schema(child, package), documentation.fields.get(field, ""))
+                for field, child in structure.fields.items()
+            }
+        if documentation.required:
+            schema["required"] = list(documentation.required)
         if structure.atomic:
             schema["x-kubernetes-map-type"] = "atomic"
         return schema
@@ -102,15 +112,15 @@ class _Definitions:
     def _schema(self, structure: Structure, package: str) -> dict[str, Any]:
         match structure.form:
             case "struct":
-                package = package_of(structure.type) or package
-                return self._refer(f"{package}.{structure.type}", structure, package)
+                home = package_of(structure.type) or package
+                return self._refer(f"{home}.{published_name(structure.type)}", structure)
             case "map":
                 atomic = {"x-kubernetes-map-type": "atomic"} if structure.atomic else {}
                 return {"type": "object", "additionalProperties": self._schema(structure.item, package), **atomic}
             case "list":
                 return {"type": "array", "items": self._schema(structure.item, package), **_list_type(structure)}
             case "any":
-                return {"description": "Any value.", "x-kubernetes-preserve-unknown-fields": True}
+                return {"x-kubernetes-preserve-unknown-fields": True}
             case _:
                 return self._scalar(structure.type)
 
@@ -129,10 +139,10 @@ class _Definitions:
         other = "integer" if name == "intstr" else "number"
         return {"oneOf": [{"type": other}, {"type": "string"}], **mark}
 
-    def _refer(self, name: str, structure: Structure, package: str) -> dict[str, Any]:
+    def _refer(self, name: str, structure: Structure) -> dict[str, Any]:
         if name not in self.found:
             self.found[name] = {}
-            self.found[name] = self._struct(structure, package)
+            self.found[name] = self._struct(structure, name)
         return {"$ref": self.prefix + name}
 
 

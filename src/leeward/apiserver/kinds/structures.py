@@ -5,13 +5,11 @@
     {type}  {type}!                      a map; an atomic one
     [type]  [type by key,key]  [type set]    an atomic list, one with keys, a set
 
-`required.txt` lists the fields that must be given, for those who read about the kinds; `validate` of each kind decides.
-
 Source of the tables: the fields and the `listType`, `listMapKey`, `mapType` and `structType` marks of Kubernetes' API.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
@@ -28,6 +26,18 @@ _OTHERWISE = {
     ("resource.k8s.io", "v1"): "Dynamic{}",
 }
 """How structs are called in the tables whose names others have, too."""
+_PUBLISHED = {
+    "ConversionClientConfig": "WebhookClientConfig",
+    "ConversionServiceReference": "ServiceReference",
+    "DriverTokenRequest": "TokenRequest",
+    "FlowSubject": "Subject",
+    "HorizontalPodAutoscalerSpecV1": "HorizontalPodAutoscalerSpec",
+    "HorizontalPodAutoscalerStatusV1": "HorizontalPodAutoscalerStatus",
+    "NewEventSeries": "EventSeries",
+    "SliceEndpointPort": "EndpointPort",
+    "WebhookServiceReference": "ServiceReference",
+}
+"""The other way round for the structs in them, whose package tells them apart from others."""
 _DEFAULTS = {("ContainerPort", "protocol"): "TCP", ("ServicePort", "protocol"): "TCP"}
 
 
@@ -60,14 +70,9 @@ def package_of(name: str) -> str:
     return _packages().get(name, "")
 
 
-def required_of(name: str) -> tuple[str, ...]:
-    """The fields of a struct that must be given, in the words of the API's documents."""
-    return _required().get(name, ())
-
-
-def required_structs() -> Iterable[str]:
-    """The structs that have such fields."""
-    return _required().keys()
+def published_name(name: str) -> str:
+    """What a struct is called within its package."""
+    return _PUBLISHED.get(name, name)
 
 
 def _parse(written: str, default: str | None = None) -> Structure:
@@ -97,11 +102,6 @@ def _declared() -> dict[str, tuple[bool, str]]:
 @cache
 def _packages() -> dict[str, str]:
     return {name: package for table, package in _PACKAGES.items() for name, _, _ in _read(table)}
-
-
-@cache
-def _required() -> dict[str, tuple[str, ...]]:
-    return {name: tuple(fields.split()) for name, _, fields in _read("required")}
 
 
 def _read(table: str) -> Iterator[tuple[str, bool, str]]:
