@@ -90,9 +90,10 @@ class ApiServer:
             await self._admit_connection(asked)
             return await connect(asked)
         check_body(request.body)
-        answered = self.health.answer(request)
+        answered = self.health.answer(request) or self._access.issuer.answer(request)
         if answered is None and request.path == "/":
-            answered = _paths(discovery.root_paths(self._catalog, self.health.paths()))
+            others = (*self.health.paths(), *self._access.issuer.paths)
+            answered = _paths(discovery.root_paths(self._catalog, others))
         if answered is None and request.path.startswith("/openapi/"):
             answered = self._openapi.answer(request)
         if answered is not None:

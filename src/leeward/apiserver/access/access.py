@@ -11,7 +11,9 @@ from leeward.apiserver.access.authorization.agents import AgentRestriction
 from leeward.apiserver.access.authorization.escalation import EscalationCheck
 from leeward.apiserver.access.authorization.signers import SignerCheck
 from leeward.apiserver.access.tokens import BootstrapTokens, ServiceAccountTokens, SigningKey
+from leeward.apiserver.access.tokens.accounts import ISSUER
 from leeward.apiserver.access.tokens.certificates import SigningRequestAdmission
+from leeward.apiserver.access.tokens.discovery import IssuerDiscovery
 from leeward.apiserver.access.tokens.request import TokenRequests
 from leeward.apiserver.access.tokens.reviewing import review_token
 from leeward.apiserver.admission import Admission
@@ -33,7 +35,9 @@ class Access:
         signing_key: SigningKey | None = None,
     ) -> None:
         self.authorizer = Rbac(store)
-        self.accounts = ServiceAccountTokens(store, clock, signing_key or SigningKey.draw(randomness))
+        key = signing_key or SigningKey.draw(randomness)
+        self.accounts = ServiceAccountTokens(store, clock, key)
+        self.issuer = IssuerDiscovery(ISSUER, key)
         self._requests = TokenRequests(store, clock, randomness, self.accounts)
         self.authenticator = Authenticator(tokens, (self.accounts, BootstrapTokens(store, clock)))
         self.gate = Gate(self.authorizer)

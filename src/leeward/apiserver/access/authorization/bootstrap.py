@@ -10,6 +10,7 @@ from leeward.api.meta import Manifest
 from leeward.api.names import AGENT_GROUP
 from leeward.apiserver.access.authorization.gate import AUTHENTICATED, UNAUTHENTICATED
 from leeward.apiserver.access.authorization.rbac import GROUP
+from leeward.apiserver.access.tokens.discovery import CONFIGURATION, KEYS
 from leeward.apiserver.handler import ADMIN_GROUP
 from leeward.apiserver.values import section
 from leeward.core.registration import AGENT_RULES, ASKING_RULE
@@ -60,6 +61,8 @@ _EDITED: dict[str, tuple[str, ...]] = {
 _PUBLIC = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 _DISCOVERED = ("/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz",
                "/version", "/version/")  # fmt: skip
+_ISSUER_DISCOVERY = "system:service-account-issuer-discovery"
+_ABOUT_ISSUER = tuple(f"{path}{end}" for path in (CONFIGURATION, KEYS) for end in ("", "/"))
 _REVIEWED = ("selfsubjectaccessreviews", "selfsubjectrulesreviews")
 
 
@@ -106,6 +109,7 @@ def bootstrap_bindings() -> list[Manifest]:
         ("system:public-info-viewer", everybody),
         (AGENT_GROUP, (("Group", AGENT_GROUP),)),
         ("system:node-bootstrapper", (("Group", "system:bootstrappers"),)),
+        (_ISSUER_DISCOVERY, (("Group", "system:serviceaccounts"),)),
     )
     return [_labelled(cluster_binding(name, name, subjects)) for name, subjects in bound]
 
@@ -147,6 +151,7 @@ def _roles() -> Iterator[Manifest]:
             rule(("create",), "authorization.k8s.io", ("subjectaccessreviews",)),
         ],
     )
+    yield cluster_role(_ISSUER_DISCOVERY, [path_rule(("get",), _ABOUT_ISSUER)])
     yield cluster_role("system:node-bootstrapper", [ASKING_RULE])
     yield cluster_role(AGENT_GROUP, AGENT_RULES)
 

@@ -1,5 +1,6 @@
 """The key that signs service account tokens: ECDSA on P-256, in a PEM file of mode 0600."""
 
+import base64
 import hashlib
 import os
 from pathlib import Path
@@ -43,6 +44,12 @@ class SigningKey:
         except InvalidSignature:
             return False
         return True
+
+    def public_parts(self) -> dict[str, str]:
+        """What verifies the signatures, as the members of a JSON Web Key (RFC 7518)."""
+        numbers = self._public.public_numbers()
+        x, y = (base64.urlsafe_b64encode(n.to_bytes(_PART_BYTES, "big")) for n in (numbers.x, numbers.y))
+        return {"kty": "EC", "crv": "P-256", "x": x.decode().rstrip("="), "y": y.decode().rstrip("=")}
 
     def pem(self) -> bytes:
         return self._key.private_bytes(
