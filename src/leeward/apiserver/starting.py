@@ -14,6 +14,7 @@ from leeward.apiserver.admission.default_classes import DefaultClasses
 from leeward.apiserver.admission.job_selectors import JOBS, JobSelectors
 from leeward.apiserver.admission.limit_ranges import LimitRanges
 from leeward.apiserver.admission.pod_classes import PodClasses
+from leeward.apiserver.admission.pod_security import PodSecurity
 from leeward.apiserver.admission.services import ServiceAddresses
 from leeward.apiserver.admission.template_generations import DAEMON_SETS, TemplateGenerations
 from leeward.apiserver.catalog import Catalog
@@ -92,7 +93,8 @@ async def start_apiserver(
     await bootstrap.install_definitions(own, definition, definitions, crds)
     await _start_keepers(own, catalog, supervisor)
     sight = Sight(store, catalog, access.authorizer)
-    mutations, judges = MutatingPolicies(store, sight), (limits, AdmissionPolicies(store, sight))
+    mutations = MutatingPolicies(store, sight)
+    judges = (limits, PodSecurity(store), AdmissionPolicies(store, sight))
     writer = replace(own, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
     _start_expiry(writer, catalog, supervisor, event_ttl_seconds)
     supervisor.start(definitions.run(writer, Deleter(writer)), "definitions")

@@ -8,3 +8,7 @@ Pure, all but `judging`, the plug-in itself: a manifest goes in, and what it vio
 Kubernetes: plugin/pkg/admission/security/podsecurity and staging/src/k8s.io/pod-security-admission; the same rules,
 words and order. Nobody is exempt, and without labels everything is allowed, as with kube-apiserver's own defaults.
 """
+
+from leeward.apiserver.admission.pod_security.judging import PodSecurity
+
+__all__ = ["PodSecurity"]
