@@ -10,6 +10,7 @@ from leeward.apiserver.access.access import Access
 from leeward.apiserver.access.authorization.aggregation import RoleAggregation
 from leeward.apiserver.access.tokens import SigningKey
 from leeward.apiserver.admission import Admission
+from leeward.apiserver.admission.claim_growth import ClaimGrowth
 from leeward.apiserver.admission.default_classes import DefaultClasses
 from leeward.apiserver.admission.job_selectors import JOBS, JobSelectors
 from leeward.apiserver.admission.limit_ranges import LimitRanges
@@ -94,7 +95,7 @@ async def start_apiserver(
     await _start_keepers(own, catalog, supervisor)
     sight = Sight(store, catalog, access.authorizer)
     mutations = MutatingPolicies(store, sight)
-    judges = (limits, PodSecurity(store), AdmissionPolicies(store, sight))
+    judges = (limits, PodSecurity(store), ClaimGrowth(store), AdmissionPolicies(store, sight))
     writer = replace(own, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
     _start_expiry(writer, catalog, supervisor, event_ttl_seconds)
     supervisor.start(definitions.run(writer, Deleter(writer)), "definitions")
