@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 import uvloop
+from prometheus_client import CollectorRegistry
 
 from bench.servers import certificate, write_tokens
 from leeward.apiserver.access.authentication import load_token_file
-from leeward.apiserver.fairness import Fairness
+from leeward.apiserver.entrance import entrance
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
@@ -23,9 +24,11 @@ async def serve(directory: Path, port: int) -> None:
     tokens = load_token_file(write_tokens(directory))
     async with Supervisor("server") as supervisor:
         store = await Store.open(SqliteMedium(directory / "store.db"), supervisor)
-        server = await start_apiserver(store, SystemClock(), Randomness(), supervisor, tokens=tokens)
+        clock, randomness, registry = SystemClock(), Randomness(), CollectorRegistry()
+        server = await start_apiserver(store, clock, randomness, supervisor, metrics=registry, tokens=tokens)
+        handler = entrance(server, clock, randomness, registry)
         tls = server_context(*certificate(directory / "pki"))
-        await HttpFront(Fairness(server), server.authenticator, tls, port=port).start()
+        await HttpFront(handler, server.authenticator, tls, port=port).start()
         await asyncio.Event().wait()
 
 

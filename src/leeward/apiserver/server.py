@@ -36,8 +36,9 @@ class ApiServer:
     """An API server over one store; `starting.py` puts it together."""
 
     def __init__(self, writer: Writer, catalog: Catalog, health: Health, access: Access, watches: OpenWatches) -> None:
+        self.store = writer.store
         self.health = health
-        self._catalog = catalog
+        self.catalog = catalog
         self._openapi = OpenApi(catalog)
         self._discovery = discovery.Discovery(catalog)
         self._access = access
@@ -52,11 +53,11 @@ class ApiServer:
 
     def certificate_signer(self, certificate: bytes, key: bytes) -> CertificateSigner:
         """Run it where this server may sign with the client CA. Raises: ValueError."""
-        return CertificateSigner(self._writer, self._catalog.kind_of(*_SIGNING_REQUEST), certificate, key)
+        return CertificateSigner(self._writer, self.catalog.kind_of(*_SIGNING_REQUEST), certificate, key)
 
     def token_secrets(self, authority: bytes = b"") -> TokenSecrets:
         """Run it where accounts may have Secrets with their tokens. `authority` (PEM) vouches for this server."""
-        secrets, randomness = self._catalog.kind_of("", "secrets"), self._writer.randomness
+        secrets, randomness = self.catalog.kind_of("", "secrets"), self._writer.randomness
         return TokenSecrets(self._writer, secrets, self._access.accounts, randomness, authority)
 
     def connect(self, group: str, plural: str, subresource: str, to: Connect) -> None:
@@ -93,7 +94,7 @@ class ApiServer:
         answered = self.health.answer(request) or self._access.issuer.answer(request)
         if answered is None and request.path == "/":
             others = (*self.health.paths(), *self._access.issuer.paths)
-            answered = _paths(discovery.root_paths(self._catalog, others))
+            answered = _paths(discovery.root_paths(self.catalog, others))
         if answered is None and request.path.startswith("/openapi/"):
             answered = self._openapi.answer(request)
         if answered is not None:
@@ -102,14 +103,14 @@ class ApiServer:
 
     async def _admit_connection(self, asked: ConnectRequest) -> None:
         """Webhooks have a say in what leads out of the server, too. Raises: Refused."""
-        kind = self._catalog.find(*asked.resource)
+        kind = self.catalog.find(*asked.resource)
         if kind is not None:
             options = {"kind": f"{kind.kind}ProxyOptions", "apiVersion": kind.api_version, "path": asked.path}
             deed = AdmissionReview("CONNECT", kind, "", options, None, asked.user, False, asked.subresource, asked.name)
             await self._writer.admission.ask(deed)
 
     async def _answer_api(self, request: Request, user: User) -> Response | StreamResponse:
-        match route(self._catalog, request.path):
+        match route(self.catalog, request.path):
             case Target() as target:
                 return await self._verbs.answer(request, user, target)
             case GroupPath() as path:

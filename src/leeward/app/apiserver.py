@@ -8,11 +8,12 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
+from prometheus_client import CollectorRegistry
+
 from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.access.tokens import load_signing_key
-from leeward.apiserver.audit import MAX_BYTES, Audit, AuditFile, Sink, write_to_stdout
-from leeward.apiserver.fairness import Fairness
-from leeward.apiserver.handler import Handler
+from leeward.apiserver.audit import MAX_BYTES, AuditFile, Sink, write_to_stdout
+from leeward.apiserver.entrance import entrance
 from leeward.apiserver.housekeeping.expiry import EVENT_TTL_SECONDS
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.starting import start_apiserver
@@ -24,7 +25,6 @@ from leeward.app.local.certificates import Authority, Pair
 from leeward.loop.clock import Clock, SystemClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
-from leeward.runtime.metrics import Metrics
 
 CERTIFICATES = "pki"
 """In `data_dir`: what the server shows when it was given no certificate."""
@@ -61,7 +61,7 @@ class ApiServerConfig:
 
 async def run_apiserver(config: ApiServerConfig) -> None:
     """Serves until cancelled. Raises: OSError when the port is taken, ValueError for files that cannot be read."""
-    clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
+    clock, randomness, registry = SystemClock(), Randomness(), CollectorRegistry()
     config.data_dir.mkdir(parents=True, exist_ok=True)
     tls = _server_context(config, clock)
     tokens = load_token_file(config.token_auth_file) if config.token_auth_file else {}
@@ -76,16 +76,14 @@ async def run_apiserver(config: ApiServerConfig) -> None:
                 clock,
                 randomness,
                 supervisor,
-                metrics=metrics.registry,
+                metrics=registry,
                 tokens=tokens,
                 signing_key=signing_key,
                 webhook_client=webhooks,
                 event_ttl_seconds=config.event_ttl_seconds,
                 collectors=False,
             )
-            handler: Handler = Fairness(server)
-            if sink is not None:
-                handler = Audit(handler, sink, clock, randomness)
+            handler = entrance(server, clock, randomness, registry, sink)
             front = HttpFront(handler, server.authenticator, tls, port=config.port)
             await front.start()
             try:

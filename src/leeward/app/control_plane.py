@@ -6,8 +6,8 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
 from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.access.tokens import load_signing_key
-from leeward.apiserver.audit import Audit, AuditFile
-from leeward.apiserver.fairness import Fairness
+from leeward.apiserver.audit import AuditFile
+from leeward.apiserver.entrance import entrance
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.starting import start_apiserver
@@ -67,8 +67,8 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
             serving.start(api_server.certificate_signer(*authority).run(), "certificate-signer")
             serving.start(api_server.token_secrets(authority[0]).run(), "token-secrets")
-            audited = Audit(Fairness(api_server), audit_file, clock, randomness)
-            front = HttpFront(audited, api_server.authenticator, tls, port=config.port)
+            handler = entrance(api_server, clock, randomness, metrics.registry, audit_file)
+            front = HttpFront(handler, api_server.authenticator, tls, port=config.port)
             await front.start()
             try:
                 manager.start()

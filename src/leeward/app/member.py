@@ -5,7 +5,7 @@ import logging
 
 from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.access.tokens import load_signing_key
-from leeward.apiserver.fairness import Fairness
+from leeward.apiserver.entrance import entrance
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.server import ApiServer
@@ -62,9 +62,8 @@ async def run_member(config: MemberConfig) -> None:
             server = Server.of(client, randomness, supervisor)
             settings = WorkloadSettings(pod_startup_seconds=config.timing.pod_startup_seconds)
             await Workloads(server, clock, randomness, metrics, supervisor, settings).start()
-            front = HttpFront(
-                Fairness(api_server), api_server.authenticator, tls, port=config.port, delay=faulty.delay_seconds
-            )
+            handler = entrance(api_server, clock, randomness, metrics.registry)
+            front = HttpFront(handler, api_server.authenticator, tls, port=config.port, delay=faulty.delay_seconds)
             await front.start()
             try:
                 config.ready()

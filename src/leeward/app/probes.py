@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, ProcessCollector
 
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.settings import Serving
@@ -23,6 +23,7 @@ class Probes:
     def __init__(self, metrics: Metrics) -> None:
         self.ready = False
         self._metrics = metrics
+        ProcessCollector(registry=metrics.registry)
 
     def health_routes(self) -> Iterable[web.RouteDef]:
         yield web.get("/healthz", self._healthz)

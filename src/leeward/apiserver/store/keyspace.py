@@ -60,6 +60,13 @@ class Keyspace:
         )
         return [record for record in states if record is not None]
 
+    def counts(self) -> dict[str, int]:
+        """How many keys are live under each `/<group>/<plural>/`."""
+        return {
+            prefix: sum(not chain[-1].deleted for chain in resource.chains.values())
+            for prefix, resource in self._resources.items()
+        }
+
     def settle(self, record: Record) -> list[int]:
         """Forgets what came before `record` in its chain, and `record` itself if it is a deletion; gives the revisions.
 

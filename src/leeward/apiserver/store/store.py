@@ -139,6 +139,10 @@ class Store:
         remaining = len(found) - len(records)
         return Listing(records, revision, remaining > 0, remaining)
 
+    def counts(self) -> dict[str, int]:
+        """How many objects there are of each resource; takes as long as there are objects."""
+        return self._keyspace.counts()
+
     async def put(self, key: str, expected: Record | None, render: Render, form: object = None) -> Record:
         """Creates (`expected` None) or replaces the key; returns when that is durable and visible.
 

@@ -1,0 +1,23 @@
+"""What stands between the network and an API server: measured ▸ audited ▸ fair ▸ the server."""
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+
+from leeward.apiserver.audit import Audit, Sink
+from leeward.apiserver.fairness import Fairness
+from leeward.apiserver.handler import Handler
+from leeward.apiserver.measuring import Measured, StoredObjects
+from leeward.apiserver.server import ApiServer
+from leeward.loop.clock import Clock
+from leeward.loop.randomness import Randomness
+
+
+def entrance(
+    server: ApiServer, clock: Clock, randomness: Randomness, registry: CollectorRegistry, sink: Sink | None = None
+) -> Handler:
+    """The handler for `HttpFront`. Nothing is audited without a `sink`. Once for each registry."""
+    ProcessCollector(registry=registry)
+    StoredObjects(server.store, registry)
+    handler: Handler = Fairness(server)
+    if sink is not None:
+        handler = Audit(handler, sink, clock, randomness)
+    return Measured(handler, server.catalog, clock, registry)
