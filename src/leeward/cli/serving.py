@@ -1,6 +1,7 @@
 """A component as a process: its event loop, its end on SIGTERM and Ctrl-C, and its log lines."""
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -10,7 +11,10 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any
 
+import click
+
 STOP_SECONDS = 3.0
+_CANNOT_LISTEN = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES)
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +48,11 @@ async def _until_signal(work: Coroutine[Any, Any, None], name: str) -> None:
     except asyncio.CancelledError:
         if not stopping:
             raise
+    except OSError as error:
+        if error.errno in _CANNOT_LISTEN:
+            raise click.ClickException(f"{error.strerror}: end who listens there, or choose another port") from error
+        log.exception("%s failed", name)
+        raise
     except Exception:
         log.exception("%s failed", name)
         raise

@@ -2,6 +2,7 @@ import asyncio
 import os
 import signal
 
+import click
 import pytest
 
 from leeward.cli.serving import serve
@@ -30,3 +31,16 @@ def test_the_error_of_a_component_is_logged_and_passed_on(caplog: pytest.LogCapt
     with pytest.raises(ValueError, match="boom"):
         serve(work(), "member1")
     assert "member1 failed" in caplog.text
+
+
+def test_a_port_that_is_taken_is_told_without_a_trace(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        async def nobody(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None: ...
+
+        first = await asyncio.start_server(nobody, "127.0.0.1", 0)
+        async with first:
+            await asyncio.start_server(nobody, "127.0.0.1", first.sockets[0].getsockname()[1])
+
+    with pytest.raises(click.ClickException, match=r"address already in use: end who listens there, or choose"):
+        serve(work(), "member1")
+    assert "failed" not in caplog.text
