@@ -8,7 +8,9 @@ from leeward.api.meta import Manifest
 from leeward.api.status import Problem
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.handler import ANONYMOUS
+from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.store.memory import MemoryMedium
+from leeward.client.transport import Request
 from leeward.loop.virtual import run_virtual
 from tests.api_world import (
     CONFIG_MAPS,
@@ -278,14 +280,38 @@ def test_without_a_credential_only_health_and_version_answer():
     tell(story)
 
 
-def test_a_server_that_is_made_unready_says_why():
+def test_a_server_that_is_made_unready_says_why_to_who_may_ask():
     async def story(world: ApiWorld) -> None:
         world.server.health.ready = False
-        readyz = await world.get("/readyz")
-        assert readyz.code == 500
-        assert "[-]ready failed: made unready" in readyz.body
+        readyz = await world.call("GET", "/readyz", user=ANONYMOUS)
+        assert (readyz.code, readyz.body.splitlines()[2:]) == (
+            500,
+            ["[-]ready failed: reason withheld", "readyz check failed"],
+        )
+        assert (await world.call("GET", "/readyz/ready", user=ANONYMOUS)).code == 403
+        asked = await world.get("/readyz/ready")
+        assert (asked.code, asked.body) == (500, "internal server error: made unready\n")
         assert (await world.get("/livez")).body == "ok"
         assert "[+]ping ok" in (await world.get("/livez", verbose="")).body
+
+    tell(story)
+
+
+def test_checks_can_be_left_out_of_a_probe():
+    async def story(world: ApiWorld) -> None:
+        world.server.health.ready = False
+        assert (await world.get("/readyz", exclude="ready")).body == "ok"
+        request = Request(
+            "GET", "/readyz", {"exclude": "ready", "verbose": ""}, {}, b"", "exclude=ready&exclude=x&verbose"
+        )
+        told = await InProcessTransport(world.server).send(request, timeout_seconds=5)
+        assert told.body.decode().splitlines() == [
+            "[+]ping ok",
+            "[+]etcd ok",
+            "[+]ready excluded: ok",
+            'warn: some health checks cannot be excluded: no matches for "x"',
+            "readyz check passed",
+        ]
 
     tell(story)
 
