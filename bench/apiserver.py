@@ -123,9 +123,8 @@ class Watcher(asyncio.Protocol):
         self._context = context
         self._tail = b""
         self._frames = 0
-        self._wanted = 0
         self._head = asyncio.Event()
-        self._enough = asyncio.Event()
+        self._more = asyncio.Event()
 
     async def open(self) -> None:
         loop = asyncio.get_running_loop()
@@ -136,9 +135,9 @@ class Watcher(asyncio.Protocol):
 
     async def seen(self, frames: int) -> None:
         """Returns when so many have come."""
-        self._wanted = frames
-        if self._frames < frames:
-            await self._enough.wait()
+        while self._frames < frames:
+            self._more.clear()
+            await self._more.wait()
 
     def data_received(self, data: bytes) -> None:
         if not self._head.is_set():
@@ -148,8 +147,7 @@ class Watcher(asyncio.Protocol):
         between = self._tail + data[: len(_FRAME) - 1]
         self._frames += between.count(_FRAME)
         self._tail = data[-len(_FRAME) + 1 :] if len(data) >= len(_FRAME) else between[-len(_FRAME) + 1 :]
-        if self._frames >= self._wanted:
-            self._enough.set()
+        self._more.set()
 
     def close(self) -> None:
         self._transport.abort()
