@@ -63,25 +63,35 @@ class Measured:
             "apiserver_request_duration_seconds", "From a request to its answer", labels, registry=registry,
             buckets=_BUCKETS,
         )  # fmt: skip
-        self._inflight = Gauge(
+        inflight = Gauge(
             "apiserver_current_inflight_requests", "Requests that are not answered yet", ("request_kind",),
             registry=registry,
         )  # fmt: skip
+        self._reading, self._writing = inflight.labels("readOnly"), inflight.labels("mutating")
+        self._known: dict[tuple[Series, int], tuple[Counter, Histogram]] = {}
+        """What is there already: to look it up by its labels takes longer than to count."""
         self._streams = Gauge(
             "apiserver_longrunning_requests", "Watches, and connections to members", running, registry=registry
         )
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         series, started = self._series(request), self._clock.monotonic()
-        inflight = self._inflight.labels("readOnly" if request.method in ("GET", "HEAD") else "mutating")
-        with inflight.track_inprogress():
+        with (self._reading if request.method in ("GET", "HEAD") else self._writing).track_inprogress():
             answer = await self._handler.handle(request, user)
-        self._requests.labels(*series, str(answer.code)).inc()
+        count, seconds = self._counting(series, answer.code)
+        count.inc()
         if isinstance(answer, StreamResponse):
             return replace(answer, lines=_Open(answer.lines, self._streams.labels(series.verb, *series[2:])))
         if series.verb != "CONNECT":
-            self._seconds.labels(*series).observe(self._clock.monotonic() - started)
+            seconds.observe(self._clock.monotonic() - started)
         return answer
+
+    def _counting(self, series: Series, code: int) -> tuple[Counter, Histogram]:
+        found = self._known.get((series, code))
+        if found is None:
+            found = self._requests.labels(*series, str(code)), self._seconds.labels(*series)
+            self._known[series, code] = found
+        return found
 
     def _series(self, request: Request) -> Series:
         if leads_out(request.path):
