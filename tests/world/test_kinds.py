@@ -14,6 +14,7 @@ CLUSTER_POLICIES = Resource.of_manifests(
 )
 POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "propagationpolicies", "PropagationPolicy", True)
 CLUSTER_ROLES = Resource.of_manifests("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", False)
+JOBS = Resource.of_manifests("batch/v1", "jobs", "Job", True)
 SERVICES = Resource.of_manifests("v1", "services", "Service", True)
 DEFINITIONS = Resource.of_manifests(
     "apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", False
@@ -79,6 +80,22 @@ def test_a_service_keeps_the_address_that_its_member_gave_it() -> None:
         after = await appears(world, "member1", SERVICES, "web", "default")
         assert after["spec"]["sessionAffinity"] == "ClientIP"
         assert after["spec"]["clusterIP"] == first["spec"]["clusterIP"]
+
+    play(story)
+
+
+def test_a_finished_job_goes_everywhere_when_its_time_is_over() -> None:
+    async def story(world: World) -> None:
+        pod = {"containers": [{"name": "main", "image": "image:1"}], "restartPolicy": "Never"}
+        job = {"metadata": {"name": "once"}, "spec": {"ttlSecondsAfterFinished": 120, "template": {"spec": pod}}}
+        await world.client.create(JOBS, job, "default")
+        await world.client.create(POLICIES, selecting(JOBS, "once", "member1", "member3"), "default")
+        await appears(world, "member3", JOBS, "once", "default")
+        await world.sleep(100)
+        assert (await world.client.get(JOBS, "once", "default"))["status"]["succeeded"] == 2
+        await world.sleep(100)
+        for client in (world.client, world.member("member1").client, world.member("member3").client):
+            assert not (await client.list(JOBS, "default")).items
 
     play(story)
 

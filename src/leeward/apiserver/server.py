@@ -53,7 +53,7 @@ class ApiServer:
 
     def certificate_signer(self, certificate: bytes, key: bytes) -> CertificateSigner:
         """Run it where this server may sign with the client CA. Raises: ValueError."""
-        return CertificateSigner(self._writer, self.catalog.kind_of(*_SIGNING_REQUEST), certificate, key)
+        return CertificateSigner(self._writer, self.catalog.kind_of(*SIGNING_REQUEST), certificate, key)
 
     def token_secrets(self, authority: bytes = b"") -> TokenSecrets:
         """Run it where accounts may have Secrets with their tokens. `authority` (PEM) vouches for this server."""
@@ -123,7 +123,7 @@ class ApiServer:
                 return refusals.page_not_found()
 
 
-_SIGNING_REQUEST = ("certificates.k8s.io", "certificatesigningrequests")
+SIGNING_REQUEST = ("certificates.k8s.io", "certificatesigningrequests")
 
 
 def _paths(paths: list[str]) -> Response:

@@ -24,9 +24,9 @@ from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
 from leeward.apiserver.handler import User
 from leeward.apiserver.health import Health
-from leeward.apiserver.housekeeping import bootstrap
+from leeward.apiserver.housekeeping import bootstrap, mortals
 from leeward.apiserver.housekeeping.api_services import API_SERVICES, ApiServiceKeeper, LocalApiServices
-from leeward.apiserver.housekeeping.expiry import EVENT_TTL_SECONDS, EventExpiry
+from leeward.apiserver.housekeeping.expiry import Expiry
 from leeward.apiserver.housekeeping.garbage import GarbageCollector
 from leeward.apiserver.housekeeping.ip_addresses import IpAddressKeeper
 from leeward.apiserver.housekeeping.namespaces import NamespaceController
@@ -38,7 +38,7 @@ from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.deleting import Deleter
 from leeward.apiserver.registry.open_watches import OpenWatches
 from leeward.apiserver.registry.writing import Writer
-from leeward.apiserver.server import ApiServer
+from leeward.apiserver.server import SIGNING_REQUEST, ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.webhooks.calling import NoCalls, WebhookClient
 from leeward.apiserver.webhooks.dispatch import AdmissionWebhooks
@@ -64,12 +64,12 @@ async def start_apiserver(
     signing_key: SigningKey | None = None,
     collectors: bool = True,
     webhook_client: WebhookClient | None = None,
-    event_ttl_seconds: float = EVENT_TTL_SECONDS,
+    event_ttl_seconds: float = mortals.EVENT_TTL_SECONDS,
 ) -> ApiServer:
     """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
 
-    `collectors`: whether to empty namespaces that end, to collect dependents and to aggregate roles;
-    kube-apiserver alone does not.
+    `collectors`: whether to empty namespaces that end, to collect dependents, to delete what has come to its end, and
+    to aggregate roles; kube-apiserver alone does not.
     Webhooks are asked through `webhook_client`, but never about what the server must have to begin with.
     """
     catalog = Catalog(BUILT_IN)
@@ -97,10 +97,12 @@ async def start_apiserver(
     mutations = MutatingPolicies(store, sight)
     judges = (limits, PodSecurity(store), ClaimGrowth(store), AdmissionPolicies(store, sight))
     writer = replace(own, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
-    _start_expiry(writer, catalog, supervisor, event_ttl_seconds)
+    expiry = Expiry(store, clock)
+    supervisor.start(expiry.expire(), "expiry")
+    supervisor.start(expiry.follow(mortals.events(writer, catalog.kind_of("", "events"), event_ttl_seconds)), "events")
     supervisor.start(definitions.run(writer, Deleter(writer)), "definitions")
     if collectors:
-        _start_collectors(writer, catalog, supervisor)
+        _start_collectors(writer, catalog, supervisor, expiry)
     return ApiServer(writer, catalog, Health(store, metrics), access, watches)
 
 
@@ -115,16 +117,17 @@ async def _start_keepers(writer: Writer, catalog: Catalog, supervisor: Superviso
     supervisor.start(addresses.run(), "ip-addresses")
 
 
-def _start_expiry(writer: Writer, catalog: Catalog, supervisor: Supervisor, event_ttl_seconds: float) -> None:
-    expiry = EventExpiry(writer, catalog.kind_of("", "events"), event_ttl_seconds)
-    supervisor.start(expiry.follow(), "events")
-    supervisor.start(expiry.expire(), "event-expiry")
-
-
-def _start_collectors(writer: Writer, catalog: Catalog, supervisor: Supervisor) -> None:
+def _start_collectors(writer: Writer, catalog: Catalog, supervisor: Supervisor, expiry: Expiry) -> None:
     deleter = Deleter(writer)
     roles = RoleAggregation(writer, catalog.kind_of("rbac.authorization.k8s.io", "clusterroles"))
     namespaces = NamespaceController(writer.store, catalog, catalog.kind_of("", "namespaces"))
+    ending = (
+        mortals.jobs(deleter, catalog.kind_of("batch", "jobs")),
+        mortals.bootstrap_tokens(deleter, catalog.kind_of("", "secrets")),
+        mortals.signing_requests(deleter, catalog.kind_of(*SIGNING_REQUEST)),
+    )
+    for mortal in ending:
+        supervisor.start(expiry.follow(mortal), f"ends of {mortal.prefix}")
     supervisor.start(roles.run(), "role-aggregation")
     supervisor.start(namespaces.run(writer, deleter), "namespaces")
     supervisor.start(GarbageCollector(writer.store, catalog, writer, deleter).run(), "garbage-collector")

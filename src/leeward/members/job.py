@@ -9,7 +9,6 @@ from leeward.members.rules.job import (
     active_deadline,
     decide_outcome,
     decide_steps,
-    expires_at,
     is_ended,
     job_status,
     render_job_pod,
@@ -32,10 +31,8 @@ class JobController:
 
     async def reconcile(self, key: Key) -> datetime | None:
         job = self._jobs.get(key.name, key.namespace)
-        if job is None or is_leaving(job):
+        if job is None or is_leaving(job) or is_ended(job):
             return None
-        if is_ended(job):
-            return await self._expire(job)
         return await self._run(job)
 
     async def _run(self, job: Manifest) -> datetime | None:
@@ -50,11 +47,3 @@ class JobController:
         status = job_status(job, platform.owned_pods.of(job), outcome, platform.clock.now())
         await platform.report(JOBS, job, status)
         return active_deadline({**job, "status": status})
-
-    async def _expire(self, job: Manifest) -> datetime | None:
-        """Deletes a Job some time after its end, if it asks for that."""
-        expiry = expires_at(job)
-        if expiry is None or expiry > self._platform.clock.now():
-            return expiry
-        await self._platform.delete(JOBS, job)
-        return None

@@ -1,122 +1,126 @@
-"""Events end by themselves: each is deleted when it was last written so long ago.
+"""Objects that end by themselves: each is deleted when its end has come, which `ends.py` knows.
 
-    follow: every change of an event ▸ when it is due      expire: sleep until the first is due ▸ delete what is
+    follow: every change of an object ▸ when it is due      expire: sleep until the first is due ▸ delete what is
 
-The instant of a write is seen as it happens; that of an event which was there before the server is read from the event
-itself, which says when it was last observed. Deletions are few at a time, are seen by watches, and ask nobody.
-
-Kubernetes: `--event-ttl` of kube-apiserver; same. There the store forgets, here it is a deletion like any other.
+Whoever changes an object may change its end: only the newest one counts. What cannot be deleted now is tried again.
 """
 
 import asyncio
+import heapq
 import logging
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, parse_time
 from leeward.apiserver.housekeeping.changes import changes
-from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.registry.writing import Writer
-from leeward.apiserver.store import Raced, Record, StoreFailed
-from leeward.apiserver.values import section
+from leeward.apiserver.refusals import Refused
+from leeward.apiserver.store import Raced, Record, Store, StoreFailed
+from leeward.loop.clock import Clock
 
 log = logging.getLogger(__name__)
 
-EVENT_TTL_SECONDS = 3600.0
 MAX_DELETIONS = 200
 """At a time; between two such steps others have their turn."""
-PAUSE_SECONDS, LONGEST_SLEEP_SECONDS = 0.05, 60.0
+PAUSE_SECONDS, RETRY_SECONDS, LONGEST_SLEEP_SECONDS = 0.05, 30.0, 60.0
+_SPARE = 1_000
 
 
-class EventExpiry:
-    """Deletes events of `kind` when they are `ttl_seconds` old."""
+class Mortal(NamedTuple):
+    """Objects under `prefix`. `end_of` may go by the instant at which a record was written; None: before this server.
 
-    def __init__(self, writer: Writer, kind: Kind, ttl_seconds: float) -> None:
-        self._writer = writer
-        self._kind = kind
-        self._ttl = timedelta(seconds=ttl_seconds)
-        self._due: dict[str, tuple[int, datetime]] = {}
-        """Revision and end of each event, in the order of their ends."""
-        self._known = asyncio.Event()
+    `delete` raises: Raced, Refused, StoreFailed.
+    """
 
-    async def follow(self) -> None:
-        """Learns of events until it is cancelled."""
-        listed = self._writer.store.list(self._kind.prefix).records
-        now = self._writer.clock.now()
-        for record, seen in sorted(((r, min(_last_seen(r, now), now)) for r in listed), key=lambda pair: pair[1]):
-            self._learn(record, seen)
-        async with aclosing(changes(self._writer.store, self._kind.prefix)) as records:
+    prefix: str
+    end_of: Callable[[Record, datetime | None], datetime | None]
+    delete: Callable[[Record], Awaitable[None]]
+
+
+class _Due(NamedTuple):
+    end: datetime
+    key: str
+    revision: int
+    mortal: Mortal
+
+
+class Expiry:
+    """Deletes what has come to its end."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._due: list[_Due] = []
+        """A heap, the next end first. Some of it may be out of date."""
+        self._current: dict[str, int] = {}
+        """The revision of each object that will end."""
+        self._earlier = asyncio.Event()
+
+    async def follow(self, mortal: Mortal) -> None:
+        """Learns of such objects until it is cancelled."""
+        for record in self._store.list(mortal.prefix).records:
+            self._learn(mortal, record, None)
+        async with aclosing(changes(self._store, mortal.prefix)) as records:
             async for record in records:
-                self._learn(record, self._writer.clock.now())
+                if self._current.get(record.key) != record.revision:
+                    self._learn(mortal, record, self._clock.now())
 
     async def expire(self) -> None:
         """Deletes what is due until it is cancelled."""
         while True:
-            await self._known.wait()
-            due = self._due_by(self._writer.clock.now())
-            for key in due:
-                await self._delete(key)
-            await asyncio.sleep(PAUSE_SECONDS if due else self._pause_seconds())
+            due = self._take_due()
+            for each in due:
+                await self._delete(each)
+            if due:
+                await asyncio.sleep(PAUSE_SECONDS)
+                continue
+            self._earlier.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._sleep_seconds()):
+                    await self._earlier.wait()
 
-    def _learn(self, record: Record, seen: datetime) -> None:
-        known = self._due.get(record.key)
-        if known is not None and known[0] == record.revision:
+    def _learn(self, mortal: Mortal, record: Record, written: datetime | None) -> None:
+        end = None if record.deleted else mortal.end_of(record, written)
+        if end is None:
+            self._current.pop(record.key, None)
             return
-        self._due.pop(record.key, None)
-        if not record.deleted:
-            self._due[record.key] = record.revision, seen + self._ttl
-        if self._due:
-            self._known.set()
-        else:
-            self._known.clear()
+        self._current[record.key] = record.revision
+        self._put(_Due(end, record.key, record.revision, mortal))
 
-    def _due_by(self, now: datetime) -> list[str]:
-        due: list[str] = []
-        for key, (_, end) in self._due.items():
-            if end > now or len(due) == MAX_DELETIONS:
-                break
-            due.append(key)
+    def _put(self, due: _Due) -> None:
+        heapq.heappush(self._due, due)
+        if self._due[0] is due:
+            self._earlier.set()
+        if len(self._due) > 2 * len(self._current) + _SPARE:
+            self._due = [each for each in self._due if self._is_current(each)]
+            heapq.heapify(self._due)
+
+    def _is_current(self, due: _Due) -> bool:
+        return self._current.get(due.key) == due.revision
+
+    def _take_due(self) -> list[_Due]:
+        due, now = list[_Due](), self._clock.now()
+        while self._due and self._due[0].end <= now and len(due) < MAX_DELETIONS:
+            first = heapq.heappop(self._due)
+            if self._is_current(first):
+                due.append(first)
         return due
 
-    def _pause_seconds(self) -> float:
-        _, end = next(iter(self._due.values()), (0, self._writer.clock.now()))
-        left = (end - self._writer.clock.now()).total_seconds()
+    def _sleep_seconds(self) -> float:
+        if not self._due:
+            return LONGEST_SLEEP_SECONDS
+        left = (self._due[0].end - self._clock.now()).total_seconds()
         return min(max(left, PAUSE_SECONDS), LONGEST_SLEEP_SECONDS)
 
-    async def _delete(self, key: str) -> None:
-        """An event that was written again meanwhile is learned of anew."""
-        revision, _ = self._due[key]
-        record = self._writer.store.head(key)
-        if record is None or record.revision != revision:
-            self._due.pop(key, None)
+    async def _delete(self, due: _Due) -> None:
+        """An object that was written again meanwhile is learned of anew."""
+        record = self._store.head(due.key)
+        if record is None or record.revision != due.revision:
             return
         try:
-            await self._writer.erase(self._kind, key, record)
+            await due.mortal.delete(record)
         except Raced:
             pass
-        except StoreFailed as error:
-            log.warning("%s could not be deleted at its end: %s", key, error)
-            return
-        if self._due.get(key, (0,))[0] == revision:
-            del self._due[key]
-
-
-def _last_seen(record: Record, now: datetime) -> datetime:
-    """By its own account; an event that does not say was seen `now`."""
-    event: Manifest = codec.decode_manifest(record.value)
-    told = (
-        section(event, "series").get("lastObservedTime"),
-        event.get("lastTimestamp"),
-        event.get("eventTime"),
-        event["metadata"].get("creationTimestamp"),
-    )
-    instants = [instant for text in told if (instant := _instant(text)) is not None]
-    return max(instants, default=now)
-
-
-def _instant(text: object) -> datetime | None:
-    try:
-        return parse_time(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
+        except (Refused, StoreFailed) as error:
+            log.warning("%s could not be deleted at its end: %s", due.key, error)
+            self._put(due._replace(end=self._clock.now() + timedelta(seconds=RETRY_SECONDS)))

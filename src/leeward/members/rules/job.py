@@ -77,14 +77,6 @@ def active_deadline(job: ReadOnlyManifest) -> datetime | None:
     return parse_time(started) + timedelta(seconds=seconds)
 
 
-def expires_at(job: ReadOnlyManifest) -> datetime | None:
-    """When a Job that has ended is deleted for its ttlSecondsAfterFinished."""
-    seconds = value_at(job, "spec", "ttlSecondsAfterFinished")
-    ended = [condition_of(job, kind) for kind in ("Complete", "Failed")]
-    since = next((text_at(condition, "lastTransitionTime") for condition in ended if condition), "")
-    return parse_time(since) + timedelta(seconds=seconds) if isinstance(seconds, int) and since else None
-
-
 def render_job_pod(job: ReadOnlyManifest) -> Manifest:
     name, uid = job["metadata"]["name"], job["metadata"]["uid"]
     labels = {

@@ -21,6 +21,7 @@ from leeward.apiserver.store import Store
 from leeward.loop.clock import Clock
 
 SECRET_TYPE = "bootstrap.kubernetes.io/token"
+PREFIX = "//secrets/kube-system/bootstrap-token-"
 GROUP = "system:bootstrappers"
 _TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 _EXTRA_GROUP = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")
@@ -46,7 +47,7 @@ class BootstrapTokens:
     def authenticate(self, token: str) -> User | None:
         """Whose token it is; None when it is no valid bootstrap token."""
         match = _TOKEN.fullmatch(token)
-        record = self._store.get(f"//secrets/kube-system/bootstrap-token-{match[1]}") if match else None
+        record = self._store.get(f"{PREFIX}{match[1]}") if match else None
         if match is None or record is None:
             return None
         secret = codec.decode(record.value, _Secret)
