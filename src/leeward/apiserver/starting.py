@@ -24,7 +24,7 @@ from leeward.apiserver.custom.controller import Definitions
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
 from leeward.apiserver.handler import User
 from leeward.apiserver.health import Health
-from leeward.apiserver.housekeeping import bootstrap, mortals
+from leeward.apiserver.housekeeping import bootstrap, expiring
 from leeward.apiserver.housekeeping.api_services import API_SERVICES, ApiServiceKeeper, LocalApiServices
 from leeward.apiserver.housekeeping.expiry import Expiry
 from leeward.apiserver.housekeeping.garbage import GarbageCollector
@@ -64,7 +64,7 @@ async def start_apiserver(
     signing_key: SigningKey | None = None,
     collectors: bool = True,
     webhook_client: WebhookClient | None = None,
-    event_ttl_seconds: float = mortals.EVENT_TTL_SECONDS,
+    event_ttl_seconds: float = expiring.EVENT_TTL_SECONDS,
 ) -> ApiServer:
     """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
 
@@ -99,7 +99,7 @@ async def start_apiserver(
     writer = replace(own, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
     expiry = Expiry(store, clock)
     supervisor.start(expiry.expire(), "expiry")
-    supervisor.start(expiry.follow(mortals.events(writer, catalog.kind_of("", "events"), event_ttl_seconds)), "events")
+    supervisor.start(expiry.follow(expiring.events(writer, catalog.kind_of("", "events"), event_ttl_seconds)), "events")
     supervisor.start(definitions.run(writer, Deleter(writer)), "definitions")
     if collectors:
         _start_collectors(writer, catalog, supervisor, expiry)
@@ -122,12 +122,12 @@ def _start_collectors(writer: Writer, catalog: Catalog, supervisor: Supervisor, 
     roles = RoleAggregation(writer, catalog.kind_of("rbac.authorization.k8s.io", "clusterroles"))
     namespaces = NamespaceController(writer.store, catalog, catalog.kind_of("", "namespaces"))
     ending = (
-        mortals.jobs(deleter, catalog.kind_of("batch", "jobs")),
-        mortals.bootstrap_tokens(deleter, catalog.kind_of("", "secrets")),
-        mortals.signing_requests(deleter, catalog.kind_of(*SIGNING_REQUEST)),
+        expiring.jobs(deleter, catalog.kind_of("batch", "jobs")),
+        expiring.bootstrap_tokens(deleter, catalog.kind_of("", "secrets")),
+        expiring.signing_requests(deleter, catalog.kind_of(*SIGNING_REQUEST)),
     )
-    for mortal in ending:
-        supervisor.start(expiry.follow(mortal), f"ends of {mortal.prefix}")
+    for objects in ending:
+        supervisor.start(expiry.follow(objects), f"ends of {objects.prefix}")
     supervisor.start(roles.run(), "role-aggregation")
     supervisor.start(namespaces.run(writer, deleter), "namespaces")
     supervisor.start(GarbageCollector(writer.store, catalog, writer, deleter).run(), "garbage-collector")

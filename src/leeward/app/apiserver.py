@@ -14,7 +14,7 @@ from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.access.tokens import load_signing_key
 from leeward.apiserver.audit import MAX_BYTES, AuditFile, Sink, write_to_stdout
 from leeward.apiserver.entrance import entrance
-from leeward.apiserver.housekeeping.mortals import EVENT_TTL_SECONDS
+from leeward.apiserver.housekeeping.expiring import EVENT_TTL_SECONDS
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store

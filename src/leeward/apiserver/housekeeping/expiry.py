@@ -26,7 +26,7 @@ PAUSE_SECONDS, RETRY_SECONDS, LONGEST_SLEEP_SECONDS = 0.05, 30.0, 60.0
 _SPARE = 1_000
 
 
-class Mortal(NamedTuple):
+class Expiring(NamedTuple):
     """Objects under `prefix`. `end_of` may go by the instant at which a record was written; None: before this server.
 
     `delete` raises: Raced, Refused, StoreFailed.
@@ -41,7 +41,7 @@ class _Due(NamedTuple):
     end: datetime
     key: str
     revision: int
-    mortal: Mortal
+    objects: Expiring
 
 
 class Expiry:
@@ -56,14 +56,14 @@ class Expiry:
         """The revision of each object that will end."""
         self._earlier = asyncio.Event()
 
-    async def follow(self, mortal: Mortal) -> None:
+    async def follow(self, objects: Expiring) -> None:
         """Learns of such objects until it is cancelled."""
-        for record in self._store.list(mortal.prefix).records:
-            self._learn(mortal, record, None)
-        async with aclosing(changes(self._store, mortal.prefix)) as records:
+        for record in self._store.list(objects.prefix).records:
+            self._learn(objects, record, None)
+        async with aclosing(changes(self._store, objects.prefix)) as records:
             async for record in records:
                 if self._current.get(record.key) != record.revision:
-                    self._learn(mortal, record, self._clock.now())
+                    self._learn(objects, record, self._clock.now())
 
     async def expire(self) -> None:
         """Deletes what is due until it is cancelled."""
@@ -79,13 +79,13 @@ class Expiry:
                 async with asyncio.timeout(self._sleep_seconds()):
                     await self._earlier.wait()
 
-    def _learn(self, mortal: Mortal, record: Record, written: datetime | None) -> None:
-        end = None if record.deleted else mortal.end_of(record, written)
+    def _learn(self, objects: Expiring, record: Record, written: datetime | None) -> None:
+        end = None if record.deleted else objects.end_of(record, written)
         if end is None:
             self._current.pop(record.key, None)
             return
         self._current[record.key] = record.revision
-        self._put(_Due(end, record.key, record.revision, mortal))
+        self._put(_Due(end, record.key, record.revision, objects))
 
     def _put(self, due: _Due) -> None:
         heapq.heappush(self._due, due)
@@ -106,9 +106,10 @@ class Expiry:
                 due.append(first)
         return due
 
-    def _sleep_seconds(self) -> float:
+    def _sleep_seconds(self) -> float | None:
+        """Never very long, for a clock may be set; None where there is nothing to wait for."""
         if not self._due:
-            return LONGEST_SLEEP_SECONDS
+            return None
         left = (self._due[0].end - self._clock.now()).total_seconds()
         return min(max(left, PAUSE_SECONDS), LONGEST_SLEEP_SECONDS)
 
@@ -118,7 +119,7 @@ class Expiry:
         if record is None or record.revision != due.revision:
             return
         try:
-            await due.mortal.delete(record)
+            await due.objects.delete(record)
         except Raced:
             pass
         except (Refused, StoreFailed) as error:

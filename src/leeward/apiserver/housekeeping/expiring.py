@@ -11,7 +11,7 @@ from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.access.tokens.bootstrap import PREFIX as TOKENS
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.housekeeping.ends import end_of_bootstrap_token, end_of_job, end_of_signing_request, last_seen
-from leeward.apiserver.housekeeping.expiry import Mortal
+from leeward.apiserver.housekeeping.expiry import Expiring
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.deleting import DeleteOptions, Deleter
 from leeward.apiserver.registry.writing import Writer
@@ -20,7 +20,7 @@ from leeward.apiserver.store import Record
 EVENT_TTL_SECONDS = 3600.0
 
 
-def events(writer: Writer, kind: Kind, ttl_seconds: float) -> Mortal:
+def events(writer: Writer, kind: Kind, ttl_seconds: float) -> Expiring:
     """Each goes `ttl_seconds` after it was written last; one that was there before, after it was last seen.
 
     Kubernetes: `--event-ttl` of kube-apiserver; same. There the store forgets, here it is a deletion like any other.
@@ -34,33 +34,33 @@ def events(writer: Writer, kind: Kind, ttl_seconds: float) -> Mortal:
     async def delete(record: Record) -> None:
         await writer.erase(kind, record.key, record)
 
-    return Mortal(kind.prefix, end_of, delete)
+    return Expiring(kind.prefix, end_of, delete)
 
 
-def jobs(deleter: Deleter, kind: Kind) -> Mortal:
+def jobs(deleter: Deleter, kind: Kind) -> Expiring:
     """With their Pods, and whatever else belongs to them, first."""
 
     def end_of(record: Record, written: datetime | None) -> datetime | None:
         del written
         return end_of_job(_living(record)) if b'"ttlSecondsAfterFinished"' in record.value else None
 
-    return Mortal(kind.prefix, end_of, _Deletion(deleter, kind, "ttl-after-finished-controller", "Foreground"))
+    return Expiring(kind.prefix, end_of, _Deletion(deleter, kind, "ttl-after-finished-controller", "Foreground"))
 
 
-def bootstrap_tokens(deleter: Deleter, secrets: Kind) -> Mortal:
+def bootstrap_tokens(deleter: Deleter, secrets: Kind) -> Expiring:
     def end_of(record: Record, written: datetime | None) -> datetime | None:
         del written
         return end_of_bootstrap_token(_living(record))
 
-    return Mortal(TOKENS, end_of, _Deletion(deleter, secrets, "token-cleaner"))
+    return Expiring(TOKENS, end_of, _Deletion(deleter, secrets, "token-cleaner"))
 
 
-def signing_requests(deleter: Deleter, kind: Kind) -> Mortal:
+def signing_requests(deleter: Deleter, kind: Kind) -> Expiring:
     def end_of(record: Record, written: datetime | None) -> datetime | None:
         del written
         return end_of_signing_request(_living(record))
 
-    return Mortal(kind.prefix, end_of, _Deletion(deleter, kind, "certificate-controller"))
+    return Expiring(kind.prefix, end_of, _Deletion(deleter, kind, "certificate-controller"))
 
 
 def _living(record: Record) -> ReadOnlyManifest:
