@@ -180,7 +180,8 @@ def rejected_patch() -> Refused:
 
 
 def internal_error(message: str) -> Refused:
-    return _refused(500, "InternalError", f"Internal error occurred: {message}")
+    details = StatusDetails(causes=(StatusCause(message=message),))
+    return _refused(500, "InternalError", f"Internal error occurred: {message}", details)
 
 
 def plain_error(message: str, code: int = 500) -> Refused:

@@ -58,6 +58,7 @@ def test_strict_validation_refuses_unknown_fields_and_ignore_is_silent():
         ({"size": 1, "tags": ["a", "a"]}, 'spec.tags[1]: Duplicate value: "a"'),
         ({"size": 1, "when": "soon"}, 'spec.when: Invalid value: "soon": spec.when in body must be of type date-time'),
         ({"size": 1, "port": 1.5}, "spec.port"),
+        ({"size": 1, "color": 5}, 'spec.color: Unsupported value: 5: supported values: "red", "green"'),
     ],
 )
 def test_limits_are_checked_and_named(spec: Manifest, said: str):
@@ -68,6 +69,72 @@ def test_limits_are_checked_and_named(spec: Manifest, said: str):
         assert refused.body["message"].startswith('Widget.example.com "a" is invalid: ')
 
     tell(story, [widgets()])
+
+
+def with_limits(**limits: object) -> Manifest:
+    definition = widgets()
+    for version in definition["spec"]["versions"]:
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"] |= limits
+    return definition
+
+
+@pytest.mark.parametrize(
+    ("limits", "spec", "said"),
+    [
+        ({"anyOf": [{"required": ["color"]}, {"required": ["note"]}]}, {"color": "red"}, []),
+        ({"anyOf": [{"required": ["code"]}, {"required": ["note"]}]}, {},
+         ['<nil>: Invalid value: "": "spec" must validate at least one schema (anyOf)', "spec.code: Required value"]),
+        ({"oneOf": [{"required": ["size"]}, {"required": ["color"]}]}, {},
+         ['<nil>: Invalid value: "": "spec" must validate one and only one schema (oneOf). Found 2 valid']),
+        ({"not": {"required": ["size"]}}, {}, ['<nil>: Invalid value: "": "spec" must not validate the schema (not)']),
+        ({"allOf": [{"required": ["code"]}]}, {},
+         ["spec.code: Required value", '<nil>: Invalid value: "": "spec" must validate all the schemas (allOf). None']),
+    ],
+)  # fmt: skip
+def test_limits_that_are_joined_are_told_of_as_a_whole(limits: Manifest, spec: Manifest, said: list[str]):
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEFINITIONS, with_limits(**limits))
+        answer = await world.create(WIDGETS, widget("a", size=1, **spec))
+        causes = [f"{cause['field']}: {cause['message']}" for cause in answer.body.get("details", {}).get("causes", [])]
+        assert [found for found in causes if not any(found.startswith(text) for text in said)] == []
+        assert len(causes) >= len(said)
+
+    tell(story)
+
+
+def test_a_whole_number_of_a_format_is_only_asked_to_be_whole():
+    definition = widgets()
+    for version in definition["spec"]["versions"]:
+        spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"] = {**spec["properties"], "count": {"type": "integer", "format": "int32"}}
+
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEFINITIONS, definition)
+        assert (await world.create(WIDGETS, widget("large", size=1, count=3_000_000_000))).code == 201
+        refused = await world.create(WIDGETS, widget("half", size=1, count=1.5))
+        assert 'spec.count in body must be of type int32: "double"' in refused.body["message"]
+
+    tell(story)
+
+
+def test_an_object_without_replicas_has_no_scale_to_show_and_gets_one_when_it_is_scaled():
+    definition = widgets()
+    for version in definition["spec"]["versions"]:
+        spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"] = {**spec["properties"], "replicas": {"type": "integer"}}
+
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEFINITIONS, definition)
+        await world.create(WIDGETS, widget("a", size=1))
+        missing = await world.get(f"{WIDGETS}/a/scale")
+        assert missing.code == 500
+        assert missing.body["details"]["causes"] == [
+            {"message": 'the spec replicas field ".spec.replicas" does not exist'}
+        ]
+        assert (await world.patch(f"{WIDGETS}/a/scale", {"spec": {"replicas": 2}})).code == 200
+        assert (await world.get(f"{WIDGETS}/a/scale")).body["spec"] == {"replicas": 2}
+
+    tell(story)
 
 
 def test_null_is_a_value_where_it_may_be_one():
@@ -219,7 +286,7 @@ def test_a_pattern_that_cannot_be_held_in_linear_time_is_refused_with_the_defini
     async def story(world: ApiWorld) -> None:
         refused = await world.create(DEFINITIONS, with_pattern(pattern))
         assert refused.code == 422
-        field = "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[code].pattern"
+        field = "spec.validation.openAPIV3Schema.properties[spec].properties[code].pattern"
         assert field in {cause["field"] for cause in refused.body["details"]["causes"]}
 
     tell(story)

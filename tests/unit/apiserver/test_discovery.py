@@ -47,7 +47,7 @@ def test_aggregated_discovery_says_the_same_in_one_answer():
         assert [version["version"] for version in group["versions"]] == ["v1", "v1beta1"]
         (resource,) = group["versions"][0]["resources"]
         assert resource["responseKind"] == {"group": "example.com", "version": "v1", "kind": "Widget"}
-        assert [sub["subresource"] for sub in resource["subresources"]] == ["scale", "status"]
+        assert [sub["subresource"] for sub in resource["subresources"]] == ["status", "scale"]
 
     tell(story, [widgets()])
 

@@ -1,11 +1,11 @@
 """What is wrong with a custom object, by its structural schema: every fault, with its path, in Kubernetes' words."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from leeward.api import codec
 from leeward.api.meta import parse_time
-from leeward.api.status import Problem
+from leeward.api.status import Problem, quoted
 from leeward.apiserver.custom.node import Node
 from leeward.apiserver.custom.patterns import compile_pattern
 from leeward.apiserver.values import texts
@@ -18,7 +18,11 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
     "integer": lambda value: (isinstance(value, int) and not isinstance(value, bool)) or _is_whole(value),
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
 }
-_INT_RANGES = {"int32": 2**31, "int64": 2**63}
+_GO_FORMATS = {"integer": "int64", "number": "double"}
+_EXACT = 2**53
+"""Whole numbers beyond are not told apart by a float."""
+NOWHERE = "<nil>"
+"""Where something is wrong with an object as a whole."""
 
 
 def check(node: Node, value: Any, path: str = "") -> list[Problem]:
@@ -26,15 +30,20 @@ def check(node: Node, value: Any, path: str = "") -> list[Problem]:
     return list(_check(node, value, path))
 
 
+def below(path: str, problems: Iterable[Problem]) -> list[Problem]:
+    """The problems of a part of an object, which is under `path`; their texts tell of the part alone."""
+    return [Problem(_child(path, p.field) if p.field else path or NOWHERE, p.kind, p.message) for p in problems]
+
+
 def _check(node: Node, value: Any, path: str) -> Iterator[Problem]:
     raw = node.raw
     if value is None and raw.get("nullable"):
         return
     wrong_type = _type_problem(raw, value, path)
-    if wrong_type is not None:
-        yield wrong_type
-        return
+    yield from (wrong_type,) if wrong_type is not None else ()
     yield from _enum(raw, value, path)
+    if wrong_type is not None:
+        return
     match value:
         case bool():
             pass
@@ -59,11 +68,13 @@ def _type_problem(raw: Mapping[str, Any], value: Any, path: str) -> Problem | No
     wanted = raw.get("type", "")
     if not wanted or _TYPES[wanted](value):
         return None
+    if raw.get("format") and not isinstance(value, str | list | None):
+        return _mistyped(path, value, raw["format"], _GO_FORMATS.get(json_type(value), ""))
     return _mistyped(path, value, wanted)
 
 
-def _mistyped(path: str, value: Any, wanted: str) -> Problem:
-    got = json_type(value)
+def _mistyped(path: str, value: Any, wanted: str, got: str | None = None) -> Problem:
+    got = json_type(value) if got is None else got
     said = f'Invalid value: "{got}": {_in_body(path)} must be of type {wanted}: "{got}"'
     return Problem(path, "FieldValueTypeInvalid", said)
 
@@ -90,7 +101,7 @@ def _enum(raw: Mapping[str, Any], value: Any, path: str) -> Iterator[Problem]:
     allowed = cast(Sequence[Any], raw.get("enum") or ())
     if allowed and value not in allowed:
         yield Problem.not_supported(
-            path, value, [choice if isinstance(choice, str) else str(choice) for choice in allowed]
+            path, value, [choice if isinstance(choice, str) else codec.encode(choice).decode() for choice in allowed]
         )
 
 
@@ -104,9 +115,6 @@ def _number(raw: Mapping[str, Any], value: float, path: str) -> Iterator[Problem
         yield Problem.invalid(path, value, f"{_in_body(path)} should be {than} {high}")
     if step and value % step:
         yield Problem.invalid(path, value, f"{_in_body(path)} should be a multiple of {step}")
-    limit = _INT_RANGES.get(raw.get("format", ""))
-    if limit is not None and not -limit <= value < limit:
-        yield Problem.invalid(path, value, f"{_in_body(path)} must be of format {raw['format']}")
 
 
 def _string(raw: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
@@ -185,22 +193,35 @@ def _object(node: Node, value: dict[str, Any], path: str) -> Iterator[Problem]:
 
 def _combinations(node: Node, value: Any, path: str) -> Iterator[Problem]:
     """`allOf`, `anyOf`, `oneOf`, `not`: structural schemas use them for limits only."""
-    for part in node.all_of:
-        yield from _check(part, value, path)
-    if node.any_of and not any(_fits(part, value) for part in node.any_of):
-        yield Problem.invalid(path, value, f"{_in_body(path)} must validate at least one schema (anyOf)")
-    if node.one_of and sum(_fits(part, value) for part in node.one_of) != 1:
-        yield Problem.invalid(path, value, f"{_in_body(path)} must validate one and only one schema (oneOf)")
-    if node.negated is not None and _fits(node.negated, value):
-        yield Problem.invalid(path, value, f"{_in_body(path)} must not validate the schema (not)")
+    named = quoted(path)
+    if node.any_of:
+        found = [list(_check(part, value, path)) for part in node.any_of]
+        if all(found):
+            yield _as_a_whole(f"{named} must validate at least one schema (anyOf)")
+            yield from found[0]
+    if node.one_of:
+        found = [list(_check(part, value, path)) for part in node.one_of]
+        fitting = sum(not problems for problems in found)
+        if fitting != 1:
+            alternatives = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
+            yield _as_a_whole(f"{named} must validate one and only one schema (oneOf). {alternatives}")
+            yield from found[0] if not fitting else ()
+    if node.all_of:
+        found = [list(_check(part, value, path)) for part in node.all_of]
+        for problems in found:
+            yield from problems
+        if any(found):
+            yield _as_a_whole(f"{named} must validate all the schemas (allOf){'. None validated' * all(found)}")
+    if node.negated is not None and not list(_check(node.negated, value, path)):
+        yield _as_a_whole(f"{named} must not validate the schema (not)")
 
 
-def _fits(node: Node, value: Any) -> bool:
-    return not any(True for _ in _check(node, value, ""))
+def _as_a_whole(said: str) -> Problem:
+    return Problem.invalid("", "", said)
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, float) and value.is_integer()
+    return isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
 
 
 def _is_time(value: str) -> bool:
@@ -216,4 +237,4 @@ def _child(path: str, name: str) -> str:
 
 
 def _in_body(path: str) -> str:
-    return f"{path} in body" if path else "body"
+    return f"{path} in body"

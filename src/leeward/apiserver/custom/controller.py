@@ -22,6 +22,7 @@ from leeward.apiserver.custom.definitions import (
     kinds_of,
     name_conflict,
     prefix_of,
+    remember_storage,
     settled_status,
     storage_kind_of,
 )
@@ -65,7 +66,8 @@ class Definitions:
             self._serve(definition)
 
     def before_write(self, new: Manifest, old: ReadOnlyManifest | None) -> None:
-        del new, old
+        if old is not None and old["spec"] != new["spec"]:
+            remember_storage(new)
 
     def not_written(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
         del new, old
@@ -182,7 +184,7 @@ class Definitions:
 
 async def delete_quietly(deleter: Deleter, kind: Kind, metadata: dict[str, Any]) -> None:
     """Deletes an object in the background, that very one; that it is gone already is fine. Holds: S5."""
-    options = DeleteOptions(uid=metadata["uid"])
+    options = DeleteOptions(uid=metadata["uid"], propagation="Background")
     try:
         await deleter.delete(kind, metadata.get("namespace", ""), metadata["name"], options, CONTROLLER)
     except Refused as refusal:

@@ -3,13 +3,14 @@
 Pure: `kinds_of` and `settled_status` are functions of the definition and of the names that others have taken.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from leeward.api import codec
+from leeward.api.jsonpath import Find, compile_path, printed
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver.catalog import version_rank
 from leeward.apiserver.custom.columns import columns_of
@@ -18,7 +19,7 @@ from leeward.apiserver.custom.schema import StructuralSchema
 from leeward.apiserver.kinds.forms import form_of
 from leeward.apiserver.kinds.kind import Conversion, Kind, Scale, content_changed, families, spec_changed
 from leeward.apiserver.kinds.names import dns_subdomain
-from leeward.apiserver.values import entries, section
+from leeward.apiserver.values import entries, section, texts
 
 _TERMINATING = (
     "Terminating",
@@ -103,6 +104,7 @@ def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any], conversio
         validate=scale_validator(subresources.get("scale")),
         validate_status=scale_validator(subresources.get("scale"), status=True),
         name_rule=dns_subdomain,
+        fields=dict(_selectable(version.get("selectableFields") or ())),
         generation=spec_changed if has_status else content_changed,
         unconditional_update=False,
         custom=True,
@@ -142,11 +144,32 @@ def _scale(scale: Mapping[str, Any] | None) -> Scale | None:
     return Scale(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", ""))
 
 
+def _selectable(fields: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, Callable[[ReadOnlyManifest], str]]]:
+    """The fields that lists can select by, and how their values are written there."""
+    for field in fields:
+        yield field["jsonPath"].removeprefix("."), _reader(compile_path(field["jsonPath"], allow_missing=True))
+
+
+def _reader(find: Find) -> Callable[[ReadOnlyManifest], str]:
+    def read(manifest: ReadOnlyManifest) -> str:
+        found = find(manifest)
+        return "" if not found or found[0] is None else printed(found[0])
+
+    return read
+
+
 def first_status(definition: ReadOnlyManifest) -> dict[str, Any]:
     """The status of a definition at birth: nothing is accepted yet."""
-    stored = [version["name"] for version in definition["spec"]["versions"] if version["storage"]]
+    stored = [version["name"] for version in entries(definition["spec"], "versions") if version.get("storage")][:1]
     accepted = {"plural": "", "kind": ""}
     return {"conditions": None, "acceptedNames": accepted, "storedVersions": stored}
+
+
+def remember_storage(definition: Manifest) -> None:
+    """Adds the version that objects are stored in from now on to those that they may be stored in."""
+    status = section(definition, "status")
+    stored = [*texts(status, "storedVersions"), *first_status(definition)["storedVersions"]]
+    definition["status"] = {**status, "storedVersions": list(dict.fromkeys(stored))}
 
 
 def name_conflict(definition: ReadOnlyManifest, others: Iterable[ReadOnlyManifest]) -> tuple[str, str] | None:
@@ -191,14 +214,19 @@ def settled_status(definition: ReadOnlyManifest, conflict: tuple[str, str] | Non
     if is_terminating(definition):
         wanted.append(_TERMINATING)
     conditions = [_condition(before.get(w[0]), w, now) for w in wanted]
-    stored = list(dict.fromkeys([*(old.get("storedVersions") or ()), *first_status(definition)["storedVersions"]]))
-    return {"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored}
+    return {**first_status(definition), **old, "conditions": conditions, "acceptedNames": accepted}
 
 
 def is_accepted(definition: ReadOnlyManifest) -> bool:
     """Whether the definition was given its names."""
     conditions = entries(section(definition, "status"), "conditions")
     return any(c["type"] == "NamesAccepted" and c["status"] == "True" for c in conditions)
+
+
+def is_established(definition: ReadOnlyManifest) -> bool:
+    """Whether its kinds are served, and may have objects."""
+    conditions = entries(section(definition, "status"), "conditions")
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 def ending_status(definition: ReadOnlyManifest, now: datetime) -> dict[str, Any]:

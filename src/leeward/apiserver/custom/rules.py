@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from leeward.api import codec
 from leeward.api.status import Problem
 from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Program, compile_program, nesting_of
 from leeward.apiserver.custom.node import Node
@@ -93,6 +94,9 @@ def _problem(rule: Rule, path: str, value: Any, message: str) -> Problem:
             return Problem.forbidden(path, message)
         case "FieldValueRequired":
             return Problem.required(path, message)
+        case "FieldValueDuplicate":
+            shown = "" if isinstance(value, dict | list) else f": {codec.encode(value).decode()}"
+            return Problem(path, rule.reason, f"Duplicate value{shown}")
         case _ if isinstance(value, dict | list):
             return Problem(path, rule.reason, f"Invalid value: {message}")
         case _:

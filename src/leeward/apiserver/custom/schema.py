@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
-from leeward.apiserver.custom.checks import check
+from leeward.apiserver.custom.checks import NOWHERE, below, check
 from leeward.apiserver.custom.node import Node, compile_schema
 from leeward.apiserver.custom.rules import ABSENT, check_rules, has_rules
 from leeward.apiserver.custom.structure import structure_of_schema
@@ -20,7 +20,7 @@ from leeward.apiserver.structure import Structure
 _TYPE_FIELDS = ("apiVersion", "kind", "metadata")
 _BLOCKING = frozenset(f"FieldValue{kind}" for kind in ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"))
 _UNASKED = Problem.invalid(
-    "<nil>",
+    NOWHERE,
     None,
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
     "validation",
@@ -46,7 +46,7 @@ class StructuralSchema:
         _default_object(self._root, manifest, root=True)
 
     def validate(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]:
-        return check(self._root, _content(manifest))
+        return below("", check(self._root, _content(manifest)))
 
     def judge(
         self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None, found: Sequence[Problem]
@@ -64,14 +64,19 @@ class StructuralSchema:
         node = self._root.properties.get("status")
         if node is None or "status" not in manifest:
             return []
-        found = check(node, manifest["status"])
-        return [Problem(f"status.{p.field}" if p.field else "status", p.kind, p.message) for p in found]
+        return below("status", check(node, manifest["status"]))
 
     def wire(self) -> Mapping[str, Any]:
         return self._root.raw
 
     def structure(self, kind: str) -> Structure:
         return structure_of_schema(self._root, kind)
+
+
+def prune_value(node: Node, value: Any) -> None:
+    """Takes away what the schema does not know."""
+    for _ in _prune(node, value, "", drop=True):
+        pass
 
 
 def _content(manifest: ReadOnlyManifest) -> Manifest:

@@ -134,7 +134,12 @@ def _resources(kind: Kind) -> list[dict[str, Any]]:
         main["categories"] = list(kind.categories)
     if not (kind.ephemeral or kind.derived):
         main["storageVersionHash"] = _storage_hash(kind)
-    return [main, *(_subresource(kind, name) for name in sorted(kind.all_subresources))]
+    return [main, *(_subresource(kind, name) for name in _subresources(kind))]
+
+
+def _subresources(kind: Kind) -> Sequence[str]:
+    """In the order in which they are installed."""
+    return kind.all_subresources if kind.custom else sorted(kind.all_subresources)
 
 
 def _subresource(kind: Kind, name: str) -> dict[str, Any]:
@@ -200,7 +205,7 @@ def _aggregated_resource(kind: Kind) -> dict[str, Any]:
             "responseKind": _response_kind(kind, name),
             "verbs": list(_verbs_of_subresource(name)),
         }
-        for name in sorted(kind.all_subresources)
+        for name in _subresources(kind)
     ]
     return {**entry, "subresources": subresources} if subresources else entry
 

@@ -7,7 +7,7 @@ from leeward.api.status import Problem
 from leeward.apiserver.kinds.administrative import SCALES
 from leeward.apiserver.kinds.columns import NONE, at, label_selector, labels
 from leeward.apiserver.kinds.kind import Kind, Scale
-from leeward.apiserver.refusals import invalid
+from leeward.apiserver.refusals import internal_error, invalid
 from leeward.apiserver.values import section
 
 SCALE = ("autoscaling", "v1", "Scale")
@@ -27,6 +27,13 @@ def render_scale(kind: Kind, manifest: ReadOnlyManifest) -> Manifest:
         status["selector"] = selector
     spec = {"replicas": replicas} if replicas else {}
     return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}
+
+
+def check_scalable(kind: Kind, manifest: ReadOnlyManifest) -> None:
+    """A custom object without replicas has no Scale to show. Raises: Refused."""
+    path = _paths(kind).spec_replicas
+    if kind.custom and at(manifest, path.removeprefix(".")) is None:
+        raise internal_error(f'the spec replicas field "{path}" does not exist')
 
 
 def scaled(kind: Kind, manifest: Manifest, scale: ReadOnlyManifest) -> Manifest:

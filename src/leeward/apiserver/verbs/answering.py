@@ -28,6 +28,7 @@ from leeward.apiserver.registry.options import (
     write_options,
 )
 from leeward.apiserver.registry.reading import read_one, read_page
+from leeward.apiserver.registry.scaling import check_scalable
 from leeward.apiserver.registry.selection import parse_selection
 from leeward.apiserver.registry.sharing import SharedPieces
 from leeward.apiserver.registry.showing import show_one
@@ -163,7 +164,9 @@ class Verbs:
     async def _answer_scale(self, call: Call) -> Response:
         match call.request.method:
             case "GET":
-                return call.shown_scale(decode_stored(call.kind, await self._read(call)))
+                manifest = decode_stored(call.kind, await self._read(call))
+                check_scalable(call.kind, manifest)
+                return call.shown_scale(manifest)
             case "PUT" | "PATCH":
                 return await self._writes.scale(call)
             case _:
