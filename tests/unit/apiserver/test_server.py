@@ -192,6 +192,62 @@ def test_a_running_pod_is_given_time_and_a_pending_one_is_not():
     tell(story)
 
 
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+
+
+@pytest.mark.parametrize(("path", "kind", "code"), [(LEASES, "Lease", 201), (CONFIG_MAPS, "ConfigMap", 404)])
+def test_some_kinds_are_created_by_replacing_what_is_not_there(path: str, kind: str, code: int):
+    async def story(world: ApiWorld) -> None:
+        answer = await world.update(f"{path}/a", {"kind": kind, "metadata": {"name": "a"}})
+        assert answer.code == code
+        assert (await world.get(f"{path}/a")).code == (200 if code == 201 else 404)
+
+    tell(story)
+
+
+def test_a_job_leaves_its_pods_alone_unless_it_is_told_what_to_do_with_them():
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}}
+    job = {"kind": "Job", "metadata": {"name": "a"}, "spec": {"template": template}}
+
+    async def story(world: ApiWorld) -> None:
+        await world.create(JOBS, job)
+        marked = await world.delete(f"{JOBS}/a")
+        assert marked.body["metadata"]["finalizers"] == ["orphan"]
+        assert marked.headers["warning"].startswith('299 - "child pods are preserved by default when jobs are deleted')
+        await asyncio.sleep(1)
+        await world.create(JOBS, job)
+        asked = await world.delete(f"{JOBS}/a", propagationPolicy="Background")
+        assert asked.body["status"] == "Success"
+        assert "warning" not in asked.headers
+
+    tell(story)
+
+
+def test_options_in_the_body_of_a_deletion_leave_those_of_the_query_unread():
+    async def story(world: ApiWorld) -> None:
+        await world.create(CONFIG_MAPS, config_map("a"))
+        wrong = await world.delete(f"{CONFIG_MAPS}/a", {"gracePeriodSeconds": "x"})
+        said = "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        assert (wrong.code, wrong.body["message"]) == (400, said)
+        assert (await world.delete(f"{CONFIG_MAPS}/a", {}, dryRun="All")).code == 200
+        assert (await world.get(f"{CONFIG_MAPS}/a")).code == 404
+
+    tell(story)
+
+
+def test_lists_and_maps_without_anything_in_them_are_not_kept():
+    roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+
+    async def story(world: ApiWorld) -> None:
+        made = await world.create(roles, {"kind": "Role", "metadata": {"name": "a"}, "rules": []})
+        assert made.body["rules"] is None
+        made = await world.create(CONFIG_MAPS, {**config_map("a"), "binaryData": {}})
+        assert "binaryData" not in made.body
+
+    tell(story)
+
+
 def test_a_collection_is_deleted_as_far_as_it_is_selected():
     async def story(world: ApiWorld) -> None:
         for name, tier in (("a", "x"), ("b", "x"), ("c", "y")):

@@ -83,5 +83,6 @@ _COLUMNS = described(
 
 API_SERVICES = (
     Kind(GROUP, "v1", "APIService", "apiservices", False, (), ("api-extensions",), columns=_COLUMNS, status=True,
-         default=default_with_status, validate=validate_api_service, name_rule=path_segment),
+         default=default_with_status, validate=validate_api_service, name_rule=path_segment,
+         unconditional_update=False),
 )  # fmt: skip

@@ -17,6 +17,10 @@ from leeward.apiserver.kinds.workloads import UID_LABELS, own_labels
 from leeward.apiserver.values import entries, section
 
 MAX_CRON_NAME = 52
+ORPHANS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 _COUNTS = (
     "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
     "backoffLimitPerIndex", "maxFailedIndexes",

@@ -158,6 +158,12 @@ class Kind:
     """Whether an update counts as a new generation; None for kinds without generations."""
     unconditional_update: bool = True
     """Whether PUT may leave the resourceVersion out."""
+    creates_on_update: bool = False
+    """Whether PUT creates what is not there."""
+    orphans: bool = False
+    """Whether dependents are left alone by a deletion that does not say what becomes of them."""
+    orphans_warning: str = ""
+    """What is then said to the client."""
     returns_deleted: bool = False
     """Whether the answer to a deletion is the object instead of a Status."""
     creates_status: bool = False

@@ -20,12 +20,15 @@ from leeward.apiserver.custom.definitions import ending_status
 from leeward.apiserver.forms.json_text import json_fault
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.kinds.structures import structure_of
 from leeward.apiserver.protobuf import MEDIA_TYPE as PROTOBUF
 from leeward.apiserver.protobuf import parse_protobuf
 from leeward.apiserver.registry import lifecycle
 from leeward.apiserver.registry.decoding import check_media_type
+from leeward.apiserver.registry.fitting import Misfit, fit
 from leeward.apiserver.registry.showing import read_object
 from leeward.apiserver.registry.writing import MAX_RACES, Writer, Written
+from leeward.apiserver.remarks import warn
 from leeward.apiserver.store import Raced, Record
 from leeward.apiserver.values import section, texts
 
@@ -45,8 +48,6 @@ class _Preconditions(msgspec.Struct, rename="camel", gc=False):
 
 
 class _Body(msgspec.Struct, rename="camel", gc=False):
-    api_version: str = ""
-    kind: str = ""
     grace_period_seconds: int | None = None
     preconditions: _Preconditions | None = None
     propagation_policy: str | None = None
@@ -56,7 +57,7 @@ class _Body(msgspec.Struct, rename="camel", gc=False):
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """`propagation` is Background, Foreground or Orphan; None keeps what the object's finalizers say."""
+    """`propagation` is Background, Foreground or Orphan; None leaves that to the object's finalizers, and its kind."""
 
     grace_seconds: int | None = None
     propagation: str | None = None
@@ -68,7 +69,7 @@ class DeleteOptions:
 def delete_options(body: bytes, query: dict[str, str], content_type: str) -> DeleteOptions:
     """From the body, else from the query. Raises: Refused."""
     read = _read_body(body, content_type) if body else _of_query(query)
-    dry_run = read.dry_run or ([query["dryRun"]] if query.get("dryRun") else [])
+    dry_run = read.dry_run or []
     problems = _problems(read, dry_run)
     if problems:
         raise refusals.invalid(_GROUP, _KIND, "", problems)
@@ -85,13 +86,20 @@ def delete_options(body: bytes, query: dict[str, str], content_type: str) -> Del
 def _read_body(body: bytes, content_type: str) -> _Body:
     check_media_type(content_type)
     try:
-        read = msgspec.convert(_parse(body, content_type), _Body)
+        options = _parse(body, content_type)
     except (codec.DecodeError, ValueError) as error:
         raise refusals.bad_request(f"couldn't get version/kind; json parse error: {json_fault(error, body)}") from error
-    if read.kind not in ("", _KIND):
-        said = f'no kind "{read.kind}" is registered for version "{read.api_version}" in scheme "{_SCHEME}"'
+    kind, api_version = options.get("kind"), options.get("apiVersion", "")
+    if kind and kind != _KIND:
+        said = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
         raise refusals.bad_request(said)
-    return read
+    structure = structure_of(_KIND)
+    assert structure is not None
+    try:
+        fit(structure, options)
+    except Misfit as misfit:
+        raise refusals.bad_request(str(misfit)) from misfit
+    return msgspec.convert(options, _Body)
 
 
 def _parse(body: bytes, content_type: str) -> Manifest:
@@ -112,6 +120,7 @@ def _of_query(query: dict[str, str]) -> _Body:
         grace_period_seconds=int(grace) if grace else None,
         propagation_policy=query.get("propagationPolicy") or None,
         orphan_dependents={"true": True, "false": False}.get(query.get("orphanDependents", "")),
+        dry_run=[query["dryRun"]] if query.get("dryRun") else None,
     )
 
 
@@ -158,6 +167,8 @@ class Deleter:
         _check_immortal(kind, old)
         _check_preconditions(kind, old, options)
         namespace = old["metadata"].get("namespace", "")
+        if options.propagation is None and kind.orphans_warning:
+            warn(kind.orphans_warning)
         review = AdmissionReview("DELETE", kind, namespace, old, old, user, options.dry_run)
         await self.writer.admission.admit_deletion(review)
         marked = self._marked(kind, old, options)
@@ -174,7 +185,7 @@ class Deleter:
 
     def _marked(self, kind: Kind, old: Manifest, options: DeleteOptions) -> Manifest:
         now = self.writer.clock.now()
-        finalizers = _finalizers(old, options.propagation)
+        finalizers = _finalizers(kind, old, options.propagation)
         if kind.prefix == _NAMESPACES:
             return _marked_namespace(lifecycle.stamp_deleted(old, now, 0, finalizers))
         if kind.prefix == "/apiextensions.k8s.io/customresourcedefinitions/":
@@ -200,8 +211,10 @@ def _marked_definition(old: ReadOnlyManifest, marked: Manifest, now: datetime) -
     return {**marked, "status": ending_status(old, now)}
 
 
-def _finalizers(old: ReadOnlyManifest, propagation: str | None) -> list[str]:
+def _finalizers(kind: Kind, old: ReadOnlyManifest, propagation: str | None) -> list[str]:
     finalizers = list(cast(list[str], old["metadata"].get("finalizers") or []))
+    if propagation is None and kind.orphans and not {ORPHAN, FOREGROUND} & set(finalizers):
+        propagation = "Orphan"
     if propagation is None:
         return finalizers
     kept = [finalizer for finalizer in finalizers if finalizer not in (ORPHAN, FOREGROUND)]

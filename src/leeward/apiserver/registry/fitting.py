@@ -1,6 +1,6 @@
 """Reading an object of a built-in kind as its structure: unknown fields go, and types must be right.
 
-For built-in kinds null is the same as absent, so it goes, too.
+For built-in kinds null is the same as absent, and so are lists and maps without anything in them; they go, too.
 
 What does not fit is told in the words of the JSON decoder of Kubernetes, which clients show to their users.
 """
@@ -24,6 +24,8 @@ _CLOCK = (
 )  # fmt: skip
 _WHOLE_SECONDS = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\dZ")
 _NULL = b"null"
+_OWNERS = "managedFields"
+"""The one list that says something when it is empty: the owners are to be forgotten."""
 _ZONE = (r"(Z|[+-]\d\d:\d\d)$", "Z07:00")
 _QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _INT_BITS = {"int32": 31, "int64": 63}
@@ -128,10 +130,15 @@ def _fit_map(structure: Structure, value: Any, place: _Place, known: Any) -> Ite
         if child is None:
             del mapping[name]
             yield where.path
-        elif item is None:
+        elif item is None or (name != _OWNERS and _is_nothing(child, item)):
             del mapping[name]
         else:
             yield from _fit_child(mapping, name, child, where, before.get(name))
+
+
+def _is_nothing(structure: Structure, value: Any) -> bool:
+    """Whether it is a list or a map without anything in it, of which nothing is kept."""
+    return (structure.form == "list" and value == []) or (structure.form == "map" and value == {})
 
 
 def _fits_at_once(structure: Structure, value: Any) -> bool:

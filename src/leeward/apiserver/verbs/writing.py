@@ -65,9 +65,20 @@ class WriteVerbs:
         decoded = _fit(call, manifest, options.field_validation)
         wanted = decoded.manifest
         _check_name(target, wanted)
+        if not target.subresource and self.writer.store.head(kind.key(target.namespace, target.name)) is None:
+            written = await self._create_by_update(call, wanted, options.dry_run)
+            return with_warnings(await call.shown(written, 201), decoded.warnings)
         _check_conditional(kind, target.name, wanted)
         written = await self._change(call, _replaced_by(kind, wanted), options.dry_run)
         return with_warnings(await call.shown(written), decoded.warnings)
+
+    async def _create_by_update(self, call: Call, wanted: Manifest, dry_run: bool) -> Written:
+        kind, target = call.kind, call.target
+        if not kind.creates_on_update:
+            raise refusals.not_found(kind.group, kind.plural, target.name)
+        _check_uid(kind, target.name, wanted, "")
+        wanted["metadata"].pop("resourceVersion", None)
+        return await self.writer.create(kind, target.namespace, wanted, call.user, dry_run, call.manager)
 
     async def patch(self, call: Call) -> Response:
         if is_apply(call.content_type):
@@ -202,13 +213,18 @@ def _replaced_by(kind: Kind, wanted: Manifest) -> Callable[[Manifest], Manifest]
     """A replacement, which has the uid of what it replaces if it has one."""
 
     def change(current: Manifest) -> Manifest:
-        expected, found = metadata_of(wanted).get("uid"), current["metadata"]["uid"]
-        if expected and expected != found:
-            said = f"Precondition failed: UID in precondition: {expected}, UID in object meta: {found}"
-            raise refusals.conflict(kind.group, kind.plural, current["metadata"]["name"], said)
+        _check_uid(kind, current["metadata"]["name"], wanted, current["metadata"]["uid"])
         return {**wanted, "metadata": dict(wanted["metadata"])}
 
     return change
+
+
+def _check_uid(kind: Kind, name: str, wanted: ReadOnlyManifest, found: str) -> None:
+    """The object that is to be replaced must be the one that is there. Raises: Refused."""
+    expected = metadata_of(dict(wanted)).get("uid")
+    if expected and expected != found:
+        said = f"Precondition failed: UID in precondition: {expected}, UID in object meta: {found}"
+        raise refusals.conflict(kind.group, kind.plural, name, said)
 
 
 def _fit_patched(
