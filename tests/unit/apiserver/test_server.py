@@ -258,6 +258,29 @@ def test_a_collection_is_deleted_as_far_as_it_is_selected():
     tell(story)
 
 
+SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
+
+
+@pytest.mark.parametrize(
+    ("scale", "code", "said"),
+    [
+        ({"metadata": {"name": "b"}}, 400, "the name of the object (b) does not match the name on the URL (a)"),
+        ({"metadata": {}}, 400, "name must be provided"),
+        ({"spec": {"replicas": "x"}}, 400, "Go struct field ScaleSpec.spec.replicas of type int32"),
+        ({"spec": {"replicas": -1}}, 422, "spec.replicas: Invalid value: -1: must be greater than or equal to 0"),
+        ({"metadata": {"name": "a", "uid": "x"}}, 409, "Precondition failed: UID in precondition: x"),
+        (deployment("a"), 400, "converting (v1.Deployment) to (autoscaling.Scale): unknown conversion"),
+    ],
+)
+def test_a_scale_is_read_as_any_object_is(scale: dict[str, object], code: int, said: str):
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEPLOYMENTS, deployment("a"))
+        refused = await world.update(f"{DEPLOYMENTS}/a/scale", {**SCALE, **scale})
+        assert (refused.code, said in refused.body["message"]) == (code, True)
+
+    tell(story)
+
+
 def test_scale_is_a_view_of_the_replicas():
     async def story(world: ApiWorld) -> None:
         path = f"{DEPLOYMENTS}/web/scale"

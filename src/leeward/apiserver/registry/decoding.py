@@ -129,7 +129,8 @@ def _why_not(group: str, version: str, said_version: str, said_kind: str, kind: 
         fit(structure, manifest)
     except Misfit as misfit:
         return str(misfit)
-    return f"converting (v1.{said_kind}) to (core.{kind.kind}): unknown conversion"
+    package = kind.group.partition(".")[0] or "core"
+    return f"converting ({version}.{said_kind}) to ({package}.{kind.kind}): unknown conversion"
 
 
 def decode_object(

@@ -38,9 +38,8 @@ def check_scalable(kind: Kind, manifest: ReadOnlyManifest) -> None:
 
 def scaled(kind: Kind, manifest: Manifest, scale: ReadOnlyManifest) -> Manifest:
     """The object with the replicas, and the expected resourceVersion and uid, of a Scale. Raises: Refused."""
-    spec = scale.get("spec")
-    replicas = cast(dict[str, Any], spec).get("replicas", 0) if isinstance(spec, dict) else 0
-    if not isinstance(replicas, int) or replicas < 0:
+    replicas = section(scale, "spec").get("replicas", 0)
+    if replicas < 0:
         problem = Problem.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("autoscaling", "Scale", manifest["metadata"]["name"], [problem])
     *parents, last = _paths(kind).spec_replicas.removeprefix(".").split(".")

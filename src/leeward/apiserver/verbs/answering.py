@@ -170,7 +170,7 @@ class Verbs:
             case "PUT" | "PATCH":
                 return await self._writes.scale(call)
             case _:
-                raise refusals.method_not_allowed()
+                return self._no(call)
 
     @property
     def _writes(self) -> WriteVerbs:

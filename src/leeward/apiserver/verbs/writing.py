@@ -5,29 +5,31 @@ from dataclasses import dataclass
 
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
-from leeward.api.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.forms.presenting import with_warnings
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.kinds.metadata import finalizer_warnings
 from leeward.apiserver.registry.decoding import (
-    Decoded,
-    Unfit,
-    cannot_handle,
     check_type,
-    decode_object,
     parse_body,
-    unregistered,
 )
-from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
+from leeward.apiserver.registry.duplicates import duplicate_yaml_fields
 from leeward.apiserver.registry.managing import applied
 from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.registry.options import WriteOptions, write_options
-from leeward.apiserver.registry.patching import Patch, is_apply, parse_applied, parse_patch, unfit_patch
-from leeward.apiserver.registry.scaling import SCALE, applied_scale, render_scale, scaled
+from leeward.apiserver.registry.patching import is_apply, parse_applied, parse_patch
+from leeward.apiserver.registry.scaling import SCALE, SCALE_KIND, applied_scale, render_scale, scaled
 from leeward.apiserver.registry.writing import Writer, Written
 from leeward.apiserver.remarks import warn
 from leeward.apiserver.routing import Target
+from leeward.apiserver.verbs.bodies import (
+    check_conditional,
+    check_name,
+    check_namespace,
+    check_uid,
+    fit_body,
+    fit_patched,
+)
 from leeward.apiserver.verbs.call import Call
 from leeward.client.transport import Response
 from leeward.loop.clock import Clock
@@ -45,8 +47,8 @@ class WriteVerbs:
         options = write_options(call.query, "CreateOptions")
         manifest = parse_body(kind, call.request.body, call.content_type)
         check_type(kind, manifest)
-        decoded = _fit(call, manifest, options.field_validation)
-        _check_namespace(target, decoded.manifest)
+        decoded = fit_body(call, manifest, options.field_validation)
+        check_namespace(target, decoded.manifest)
         if kind.terminating:
             name = metadata_of(manifest).get("name", "")
             why = "create not allowed while custom resource definition is terminating"
@@ -62,13 +64,13 @@ class WriteVerbs:
         options = write_options(call.query, "UpdateOptions")
         manifest = parse_body(kind, call.request.body, call.content_type)
         check_type(kind, manifest)
-        decoded = _fit(call, manifest, options.field_validation)
+        decoded = fit_body(call, manifest, options.field_validation)
         wanted = decoded.manifest
-        _check_name(target, wanted)
+        check_name(target, wanted)
         if not target.subresource and self.writer.store.head(kind.key(target.namespace, target.name)) is None:
             written = await self._create_by_update(call, wanted, options.dry_run)
             return with_warnings(await call.shown(written, 201), decoded.warnings)
-        _check_conditional(kind, target.name, wanted)
+        check_conditional(kind, target.name, wanted)
         written = await self._change(call, _replaced_by(kind, wanted), options.dry_run)
         return with_warnings(await call.shown(written), decoded.warnings)
 
@@ -76,7 +78,7 @@ class WriteVerbs:
         kind, target = call.kind, call.target
         if not kind.creates_on_update:
             raise refusals.not_found(kind.group, kind.plural, target.name)
-        _check_uid(kind, target.name, wanted, "")
+        check_uid(kind, target.name, wanted, "")
         wanted["metadata"].pop("resourceVersion", None)
         return await self.writer.create(kind, target.namespace, wanted, call.user, dry_run, call.manager)
 
@@ -90,8 +92,8 @@ class WriteVerbs:
 
         def change(current: Manifest) -> Manifest:
             known = current if patch.shares else None
-            decoded = _fit_patched(kind, patch.apply(current), options.field_validation, patch, known)
-            _check_name(call.target, decoded.manifest)
+            decoded = fit_patched(kind, patch.apply(current), options.field_validation, patch, known)
+            check_name(call.target, decoded.manifest)
             warnings[:] = decoded.warnings
             return decoded.manifest
 
@@ -116,14 +118,14 @@ class WriteVerbs:
     def _applied(self, call: Call, options: WriteOptions) -> Callable[[Manifest | None], Manifest]:
         kind, target = call.kind, call.target
         config = _parse_applied(call)
-        _check_namespace(target, config)
+        check_namespace(target, config)
         _check_repeated(call, options.field_validation)
 
         def apply(live: Manifest | None) -> Manifest:
             now = "" if target.subresource == "scale" else format_time(self.clock.now())
             merged = applied(kind, live, config, call.manager, target.subresource, now, options.force)
             owners = merged["metadata"]["managedFields"]
-            decoded = _fit_patched(kind, codec.copy_manifest(merged), options.field_validation)
+            decoded = fit_patched(kind, codec.copy_manifest(merged), options.field_validation)
             metadata = decoded.manifest["metadata"]
             if live is None:
                 _check_created(target, metadata)
@@ -148,37 +150,41 @@ class WriteVerbs:
         return call.shown_scale(written.manifest)
 
     async def _rescale(self, call: Call) -> Written:
-        kind, target = call.kind, call.target
-        if call.request.method == "PUT":
-            wanted = parse_body(kind, call.request.body, call.content_type)
-            apply: Callable[[Manifest], Manifest] = lambda current: wanted  # noqa: E731
-        else:
-            apply = parse_patch(kind, call.request.body, call.content_type).apply
-        dry_run = write_options(call.query, "UpdateOptions").dry_run
-        return await self.writer.change(
-            kind,
-            target.namespace,
-            target.name,
-            lambda current: scaled(kind, current, apply(render_scale(kind, current))),
-            call.user,
-            dry_run,
-            "scale",
-            call.manager,
-        )
+        kind, replaces = call.kind, call.request.method == "PUT"
+        options = write_options(call.query, "UpdateOptions" if replaces else "PatchOptions")
+        apply = self._replaced_scale(call, options) if replaces else self._patched_scale(call, options)
+        return await self._change(call, lambda current: scaled(kind, current, apply(current)), options.dry_run)
+
+    def _replaced_scale(self, call: Call, options: WriteOptions) -> Callable[[Manifest], Manifest]:
+        wanted = parse_body(SCALE_KIND, call.request.body, call.content_type)
+        check_type(SCALE_KIND, wanted)
+        decoded = fit_body(call, wanted, options.field_validation, SCALE_KIND)
+        check_name(call.target, decoded.manifest)
+        for text in decoded.warnings:
+            warn(text)
+
+        def apply(current: Manifest) -> Manifest:
+            check_uid(call.kind, call.target.name, wanted, current["metadata"]["uid"])
+            return wanted
+
+        return apply
+
+    def _patched_scale(self, call: Call, options: WriteOptions) -> Callable[[Manifest], Manifest]:
+        patch = parse_patch(call.kind, call.request.body, call.content_type, options.field_validation)
+
+        def apply(current: Manifest) -> Manifest:
+            patched = patch.apply(render_scale(call.kind, current))
+            decoded = fit_patched(SCALE_KIND, patched, options.field_validation, patch)
+            check_name(call.target, decoded.manifest)
+            for text in decoded.warnings:
+                warn(text)
+            return decoded.manifest
+
+        return apply
 
 
 def _is_apply(call: Call) -> bool:
     return call.request.method == "PATCH" and is_apply(call.content_type)
-
-
-def _fit(call: Call, manifest: Manifest, field_validation: str) -> Decoded:
-    read = duplicate_yaml_fields if "yaml" in call.content_type else duplicate_fields
-    repeated = () if field_validation == "Ignore" else read(call.request.body)
-    remarks = [f'duplicate field "{path}"' for path in repeated]
-    try:
-        return decode_object(call.kind, manifest, field_validation, remarks)
-    except Unfit as unfit:
-        raise cannot_handle(call.kind, unfit) from unfit
 
 
 def _parse_applied(call: Call) -> Manifest:
@@ -213,72 +219,7 @@ def _replaced_by(kind: Kind, wanted: Manifest) -> Callable[[Manifest], Manifest]
     """A replacement, which has the uid of what it replaces if it has one."""
 
     def change(current: Manifest) -> Manifest:
-        _check_uid(kind, current["metadata"]["name"], wanted, current["metadata"]["uid"])
+        check_uid(kind, current["metadata"]["name"], wanted, current["metadata"]["uid"])
         return {**wanted, "metadata": dict(wanted["metadata"])}
 
     return change
-
-
-def _check_uid(kind: Kind, name: str, wanted: ReadOnlyManifest, found: str) -> None:
-    """The object that is to be replaced must be the one that is there. Raises: Refused."""
-    expected = metadata_of(dict(wanted)).get("uid")
-    if expected and expected != found:
-        said = f"Precondition failed: UID in precondition: {expected}, UID in object meta: {found}"
-        raise refusals.conflict(kind.group, kind.plural, name, said)
-
-
-def _fit_patched(
-    kind: Kind,
-    manifest: Manifest,
-    field_validation: str,
-    patch: Patch | None = None,
-    known: ReadOnlyManifest | None = None,
-) -> Decoded:
-    _check_patched_type(kind, manifest)
-    try:
-        return decode_object(kind, manifest, field_validation, patch.remarks if patch is not None else (), known)
-    except Unfit as unfit:
-        raise (patch.unfit(unfit) if patch is not None else unfit_patch(str(unfit))) from unfit
-
-
-def _check_patched_type(kind: Kind, manifest: Manifest) -> None:
-    said_version, said_kind = manifest.get("apiVersion"), manifest.get("kind")
-    if (said_version, said_kind) == (kind.api_version, kind.kind):
-        return
-    if not kind.custom:
-        raise unfit_patch(unregistered(str(said_version), str(said_kind)))
-    problems: list[Problem] = []
-    if said_kind != kind.kind:
-        problems.append(Problem.invalid("kind", said_kind, f"must be {kind.kind}"))
-    if said_version != kind.api_version:
-        problems.append(Problem.invalid("apiVersion", said_version, f"must be {kind.api_version}"))
-    group = str(said_version or "").rpartition("/")[0]
-    raise refusals.invalid(group, str(said_kind), str(metadata_of(manifest).get("name", "")), problems)
-
-
-def _check_namespace(target: Target, manifest: Manifest) -> None:
-    said = metadata_of(manifest).get("namespace", "")
-    if target.kind.namespaced and said not in ("", target.namespace):
-        raise refusals.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-
-
-def _check_name(target: Target, manifest: Manifest) -> None:
-    said = metadata_of(manifest).get("name", "")
-    if not said:
-        raise refusals.bad_request(
-            f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
-        )
-    if said != target.name:
-        raise refusals.bad_request(
-            f"the name of the object ({said}) does not match the name on the URL ({target.name})"
-        )
-    _check_namespace(target, manifest)
-
-
-def _check_conditional(kind: Kind, name: str, manifest: Manifest) -> None:
-    """Some kinds are only replaced by those who know what they replace."""
-    if not kind.unconditional_update and metadata_of(manifest).get("resourceVersion", "") in ("", "0"):
-        problem = Problem.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-        raise refusals.invalid(kind.group, kind.plural, name, [problem])
