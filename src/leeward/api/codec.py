@@ -81,6 +81,15 @@ def parse_yaml(text: str | bytes) -> Iterator[Manifest]:
         raise ValueError(f"not valid YAML: {error}") from error
 
 
+def parse_first_yaml(text: str | bytes) -> Any:
+    """The first document of a YAML stream, whatever it is; None where there is none. Raises: ValueError."""
+    try:
+        _check_limits(text)
+        return next(iter(yaml.load_all(text, Loader=YamlLoader)), None)
+    except yaml.YAMLError as error:
+        raise ValueError(f"not valid YAML: {error}") from error
+
+
 def render_yaml(value: object) -> str:
     return yaml.dump(to_wire(value), Dumper=yaml.CSafeDumper, sort_keys=False)
 

@@ -102,6 +102,23 @@ def test_limits_that_are_joined_are_told_of_as_a_whole(limits: Manifest, spec: M
     tell(story)
 
 
+def test_what_is_as_it_was_is_let_be_when_the_schema_has_become_narrower():
+    async def story(world: ApiWorld) -> None:
+        await world.create(WIDGETS, widget("a", size=1, color="red", tags=["x"]))
+        narrow = widgets()
+        for version in narrow["spec"]["versions"]:
+            fields = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+            fields["size"]["minimum"] = 5
+            fields["color"] = {"type": "string", "enum": ["blue"]}
+        await world.patch(f"{DEFINITIONS}/widgets.example.com", {"spec": narrow["spec"]})
+        assert (await world.patch(f"{WIDGETS}/a", {"metadata": {"labels": {"a": "b"}}})).code == 200
+        assert (await world.patch(f"{WIDGETS}/a", {"spec": {"tags": ["y"]}})).code == 200
+        refused = await world.patch(f"{WIDGETS}/a", {"spec": {"size": 2}})
+        assert [cause["field"] for cause in refused.body["details"]["causes"]] == ["spec.size"]
+
+    tell(story, [widgets()])
+
+
 def test_a_whole_number_of_a_format_is_only_asked_to_be_whole():
     definition = widgets()
     for version in definition["spec"]["versions"]:

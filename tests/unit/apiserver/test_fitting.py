@@ -105,6 +105,12 @@ def test_yaml_has_short_booleans_and_quotes_them():
     assert dump_yaml({"b": "y", "a": "true", "c": "word"}) == b'a: "true"\nb: "y"\nc: word\n'
 
 
+def test_the_first_document_of_a_yaml_stream_counts():
+    assert load_yaml(b"a: 1\n---\nb: 2\n") == {"a": 1}
+    assert load_yaml(b"") is None
+    assert load_yaml(b"[1]") == [1]
+
+
 @pytest.mark.parametrize(("text", "said"), [(b"{", "did not find"), (b"a: [", "did not find expected node content")])
 def test_broken_yaml_is_told_with_its_line(text: bytes, said: str):
     with pytest.raises(ValueError, match=f"yaml: line 1: .*{said}"):

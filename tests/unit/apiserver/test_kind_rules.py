@@ -35,6 +35,19 @@ def ingress(**path: Any) -> Manifest:
 
 REFUSED: list[tuple[str, Manifest, str]] = [
     (
+        "PodDisruptionBudget",
+        {"spec": {"minAvailable": 1, "maxUnavailable": 1}},
+        'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":1,"UnhealthyPodEvictionPolicy":null}: '
+        "minAvailable and maxUnavailable cannot be both set",
+    ),
+    ("PodDisruptionBudget", {"spec": {"minAvailable": -1}}, "spec.minAvailable: Invalid value: -1: must be greater"),
+    ("PodDisruptionBudget", {"spec": {"maxUnavailable": "101%"}}, 'spec.maxUnavailable: Invalid value: "101%": must'),
+    (
+        "Pod",
+        {"spec": {"containers": [{"name": "a", "image": "a"}], "ephemeralContainers": [{"name": "e"}]}},
+        "spec.ephemeralContainers: Forbidden: cannot be set on create",
+    ),
+    (
         "ResourceQuota",
         {"spec": {"hard": {"cpu": "1"}, "scopes": ["BestEffort"]}},
         'spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource',
@@ -242,12 +255,38 @@ def test_what_people_write_is_accepted(kind: str, manifest: Manifest) -> None:
     assert told(kind_of(kind), manifest) == []
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            {"activeDeadlineSeconds": 5},
+            {"activeDeadlineSeconds": 9},
+            "spec.activeDeadlineSeconds: Invalid value: 9: must",
+        ),
+        ({"activeDeadlineSeconds": 5}, {}, "spec.activeDeadlineSeconds: Invalid value: null: must not update from a p"),
+        ({"tolerations": [{"operator": "Exists"}]}, {}, "spec.tolerations: Forbidden: existing toleration can not be"),
+        ({}, {"terminationGracePeriodSeconds": 4}, "spec: Forbidden: pod updates may not change fields other than"),
+    ],
+)
+def test_of_a_pod_that_exists_little_changes(before: Manifest, after: Manifest, said: str) -> None:
+    containers = {"containers": [{"name": "a", "image": "a"}]}
+    old: Manifest = {"spec": {**copy.deepcopy(containers), **before}}
+    kind_of("Pod").default(old)
+    (found,) = told(kind_of("Pod"), {"spec": {**containers, **after}}, old)
+    assert found.startswith(said)
+
+
 def test_a_claim_and_a_class_stay_what_they_are() -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeMode": "Filesystem"}
     told_of_claim = told(kind_of("PersistentVolumeClaim"), {"spec": {**spec, "volumeMode": "Block"}}, {"spec": spec})
     assert told_of_claim[0].startswith("spec: Forbidden: spec is immutable after creation except resources.requests")
     grown = {**spec, "resources": {"requests": {"storage": "2Gi"}}}
-    assert told(kind_of("PersistentVolumeClaim"), {"spec": grown}, {"spec": spec}) == []
+    assert told(kind_of("PersistentVolumeClaim"), {"spec": grown}, {"spec": spec}) != []
+    bound = {"phase": "Bound", "capacity": {"storage": "1Gi"}}
+    assert told(kind_of("PersistentVolumeClaim"), {"spec": grown}, {"spec": spec, "status": bound}) == []
+    assert told(kind_of("PersistentVolumeClaim"), {"spec": spec}, {"spec": grown, "status": bound}) == [
+        "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"
+    ]
     old = {"value": 5, "preemptionPolicy": "Never"}
     changed = told(kind_of("PriorityClass"), {"value": 6}, old)
     assert [text.partition(":")[0] for text in changed] == ["value", "preemptionPolicy"]

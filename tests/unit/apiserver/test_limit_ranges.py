@@ -127,6 +127,7 @@ def test_a_pod_wants_as_much_as_its_containers_together_or_the_greatest_before_t
 def test_the_bounds_of_claims_hold_when_they_grow_and_spare_what_is_stored():
     async def story(world: ApiWorld) -> None:
         await world.create(CLAIMS, _claim("data", "2Gi"))
+        await world.patch(f"{CLAIMS}/data/status", {"status": {"phase": "Bound"}})
         await _limit(world, type="PersistentVolumeClaim", min={"storage": "4Gi"}, max={"storage": "8Gi"})
         assert (await world.patch(f"{CLAIMS}/data", {"metadata": {"labels": {"a": "b"}}})).code == 200
         grown = await world.patch(f"{CLAIMS}/data", {"spec": {"resources": {"requests": {"storage": "9Gi"}}}})

@@ -7,6 +7,7 @@ from leeward.api import codec
 from leeward.api.meta import parse_time
 from leeward.api.status import Problem, quoted
 from leeward.apiserver.custom.node import Node
+from leeward.apiserver.custom.old_values import ABSENT, KeyedItems, keyed_items
 from leeward.apiserver.custom.patterns import compile_pattern
 from leeward.apiserver.values import texts
 
@@ -25,9 +26,9 @@ NOWHERE = "<nil>"
 """Where something is wrong with an object as a whole."""
 
 
-def check(node: Node, value: Any, path: str = "") -> list[Problem]:
-    """All problems below `path`."""
-    return list(_check(node, value, path))
+def check(node: Node, value: Any, old: Any = ABSENT) -> list[Problem]:
+    """All problems. What is as it was in `old` is let be: a schema may have become narrower since."""
+    return list(_check(node, value, "", old))
 
 
 def below(path: str, problems: Iterable[Problem]) -> list[Problem]:
@@ -35,9 +36,9 @@ def below(path: str, problems: Iterable[Problem]) -> list[Problem]:
     return [Problem(_child(path, p.field) if p.field else path or NOWHERE, p.kind, p.message) for p in problems]
 
 
-def _check(node: Node, value: Any, path: str) -> Iterator[Problem]:
+def _check(node: Node, value: Any, path: str, old: Any = ABSENT) -> Iterator[Problem]:
     raw = node.raw
-    if value is None and raw.get("nullable"):
+    if (value is None and raw.get("nullable")) or (old is not ABSENT and value == old):
         return
     wrong_type = _type_problem(raw, value, path)
     yield from (wrong_type,) if wrong_type is not None else ()
@@ -52,9 +53,9 @@ def _check(node: Node, value: Any, path: str) -> Iterator[Problem]:
         case str():
             yield from _string(raw, value, path)
         case list():
-            yield from _array(node, cast(list[Any], value), path)
+            yield from _array(node, cast(list[Any], value), path, old)
         case dict():
-            yield from _object(node, cast(dict[str, Any], value), path)
+            yield from _object(node, cast(dict[str, Any], value), path, old)
         case _:
             pass
     yield from _combinations(node, value, path)
@@ -131,7 +132,7 @@ def _string(raw: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
         yield Problem(path, "FieldValueTypeInvalid", said)
 
 
-def _array(node: Node, value: list[Any], path: str) -> Iterator[Problem]:
+def _array(node: Node, value: list[Any], path: str, old: Any) -> Iterator[Problem]:
     most, least = node.raw.get("maxItems"), node.raw.get("minItems")
     if most is not None and len(value) > most:
         yield Problem(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {most} items")
@@ -142,17 +143,17 @@ def _array(node: Node, value: list[Any], path: str) -> Iterator[Problem]:
     if node.items is None or node.sound.knows(text):
         return
     found = False
-    for problem in _items(node.items, value, path):
+    for problem in _items(node.items, value, path, keyed_items(node, old)):
         found = True
         yield problem
     if not found:
         node.sound.keep(text)
 
 
-def _items(node: Node, value: list[Any], path: str) -> Iterator[Problem]:
+def _items(node: Node, value: list[Any], path: str, olds: KeyedItems) -> Iterator[Problem]:
     for index, item in enumerate(value):
         if type(item) is not node.plain:
-            yield from _check(node, item, f"{path}[{index}]")
+            yield from _check(node, item, f"{path}[{index}]", olds.like(item))
 
 
 def _duplicates(raw: Mapping[str, Any], value: list[Any], path: str) -> Iterator[Problem]:
@@ -175,8 +176,8 @@ def _identity(item: Any, keys: Sequence[str]) -> Any:
     return {key: fields[key] for key in keys if key in fields}
 
 
-def _object(node: Node, value: dict[str, Any], path: str) -> Iterator[Problem]:
-    raw = node.raw
+def _object(node: Node, value: dict[str, Any], path: str, old: Any) -> Iterator[Problem]:
+    raw, before = node.raw, cast(dict[str, Any], old) if isinstance(old, dict) else {}
     for name in raw.get("required") or ():
         if name not in value and not (node.embedded and name in ("apiVersion", "kind")):
             yield Problem.required(_child(path, name))
@@ -188,7 +189,7 @@ def _object(node: Node, value: dict[str, Any], path: str) -> Iterator[Problem]:
     for name, item in value.items():
         child = node.properties.get(name) or node.additional
         if child is not None and type(item) is not child.plain:
-            yield from _check(child, item, _child(path, name))
+            yield from _check(child, item, _child(path, name), before.get(name, ABSENT))
 
 
 def _combinations(node: Node, value: Any, path: str) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """The rules of a schema that are written in CEL, and what they say about a value.
 
 A rule that mentions `oldSelf` is about a change: it is asked only where there was a value before, under the same field
-or with the same keys.
+or with the same keys. Any other is not asked about what is as it was.
 """
 
 import re
@@ -13,9 +13,9 @@ from leeward.api import codec
 from leeward.api.status import Problem
 from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Program, compile_program, nesting_of
 from leeward.apiserver.custom.node import Node
-from leeward.apiserver.values import entries, texts
+from leeward.apiserver.custom.old_values import ABSENT, keyed_items
+from leeward.apiserver.values import entries
 
-ABSENT: Any = object()
 _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 
 
@@ -28,6 +28,7 @@ class Rule:
     reason: str
     field_path: str
     about_change: bool
+    knows_old: bool
     nesting: int
 
 
@@ -61,10 +62,9 @@ def _check(node: Node, value: Any, old: Any, path: str, budget: Budget) -> Itera
             if child is not None:
                 yield from _check(child, item, before, f"{path}.{name}" if path else name, budget)
     elif isinstance(value, list) and node.items is not None:
-        olds = _by_keys(node, old)
+        olds = keyed_items(node, old)
         for index, item in enumerate(cast(list[Any], value)):
-            before = olds.get(_keys_of(node, item), ABSENT)
-            yield from _check(node.items, item, before, f"{path}[{index}]", budget)
+            yield from _check(node.items, item, olds.like(item), f"{path}[{index}]", budget)
 
 
 def rules_of(node: Node) -> tuple[Rule, ...]:
@@ -74,7 +74,7 @@ def rules_of(node: Node) -> tuple[Rule, ...]:
 
 
 def _ask(rule: Rule, value: Any, old: Any, path: str, budget: Budget) -> Iterator[Problem]:
-    if rule.about_change and old is ABSENT:
+    if old is ABSENT if rule.about_change else not rule.knows_old and old is not ABSENT and value == old:
         return
     budget.charge(rule.nesting, value, *(() if old is ABSENT else (old,)))
     variables = {"self": value, "oldSelf": None if old is ABSENT else old}
@@ -111,21 +111,11 @@ def _message(rule: Rule, variables: Mapping[str, Any]) -> str:
     return rule.message or f"failed rule: {rule.text}"
 
 
-def _by_keys(node: Node, old: Any) -> dict[str, Any]:
-    if not isinstance(old, list) or node.raw.get("x-kubernetes-list-type") != "map":
-        return {}
-    return {_keys_of(node, item): item for item in cast(list[Any], old)}
-
-
-def _keys_of(node: Node, item: Any) -> str:
-    keys = texts(node.raw, "x-kubernetes-list-map-keys")
-    return repr([cast(dict[str, Any], item).get(key) for key in keys]) if isinstance(item, dict) and keys else ""
-
-
 def _compile_rule(rule: Mapping[str, Any]) -> Rule:
     text = str(rule.get("rule", ""))
     expression = str(rule.get("messageExpression") or "")
     reason = str(rule.get("reason") or "FieldValueInvalid")
+    knows_old = bool(re.search(r"\boldSelf\b", text))
     return Rule(
         program=compile_program(text),
         text=text,
@@ -133,6 +123,7 @@ def _compile_rule(rule: Mapping[str, Any]) -> Rule:
         message_program=compile_program(expression) if expression else None,
         reason=reason if reason in _REASONS else "FieldValueInvalid",
         field_path=str(rule.get("fieldPath") or ""),
-        about_change=bool(re.search(r"\boldSelf\b", text)) and not rule.get("optionalOldSelf"),
+        about_change=knows_old and not rule.get("optionalOldSelf"),
+        knows_old=knows_old,
         nesting=max(nesting_of(text), nesting_of(expression)),
     )

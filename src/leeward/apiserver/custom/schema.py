@@ -13,7 +13,8 @@ from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
 from leeward.apiserver.custom.checks import NOWHERE, below, check
 from leeward.apiserver.custom.node import Node, compile_schema
-from leeward.apiserver.custom.rules import ABSENT, check_rules, has_rules
+from leeward.apiserver.custom.old_values import ABSENT
+from leeward.apiserver.custom.rules import check_rules, has_rules
 from leeward.apiserver.custom.structure import structure_of_schema
 from leeward.apiserver.structure import Structure
 
@@ -46,7 +47,7 @@ class StructuralSchema:
         _default_object(self._root, manifest, root=True)
 
     def validate(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]:
-        return below("", check(self._root, _content(manifest)))
+        return below("", check(self._root, _content(manifest), ABSENT if old is None else _content(old)))
 
     def judge(
         self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None, found: Sequence[Problem]
@@ -64,7 +65,8 @@ class StructuralSchema:
         node = self._root.properties.get("status")
         if node is None or "status" not in manifest:
             return []
-        return below("status", check(node, manifest["status"]))
+        before = ABSENT if old is None else old.get("status", ABSENT)
+        return below("status", check(node, manifest["status"], before))
 
     def wire(self) -> Mapping[str, Any]:
         return self._root.raw

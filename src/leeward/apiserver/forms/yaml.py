@@ -32,21 +32,19 @@ def dump_yaml(value: Any) -> bytes:
 
 
 def load_yaml(text: bytes) -> Any:
-    """The one document of the text. Raises: ValueError with the line that is wrong."""
+    """The first document of the text. Raises: ValueError with the line that is wrong."""
     try:
-        documents = list(codec.parse_yaml(text))
+        document = codec.parse_first_yaml(text)
     except ValueError as error:
         raise ValueError(_said(error)) from error
-    if len(documents) != 1:
-        raise ValueError("yaml: the text must be exactly one document")
-    return _with_short_booleans(documents[0], text)
+    return _with_short_booleans(document, text)
 
 
 def _with_short_booleans(value: Any, text: bytes) -> Any:
     """What was written as a plain `y` or `n` is a boolean."""
     if not re.search(rb"[:\-,\[]\s*[yYnN]\s*([,}\]#\n]|$)", text):
         return value
-    return yaml.load(text, Loader=_Loader)
+    return next(iter(yaml.load_all(text, Loader=_Loader)), None)
 
 
 class _Loader(codec.YamlLoader):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
+from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.quantity import parse_quantity
 from leeward.api.status import Problem
 from leeward.apiserver.kinds.names import dns_subdomain, qualified_name
@@ -41,17 +41,31 @@ def validate_claim(manifest: Manifest, old: Manifest | None) -> list[Problem]:
         problems.append(Problem.invalid("spec.resources[storage]", wanted, "must be greater than zero"))
     if spec.get("storageClassName"):
         problems += named(dns_subdomain, spec["storageClassName"], "spec.storageClassName")
-    if old is not None and _kept(spec) != _kept(section(old, "spec")):
+    if old is not None and _kept(manifest, old) != _kept(old, old):
         said = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
         problems.append(Problem.forbidden("spec", said))
+    if old is not None and wanted is not None:
+        problems += _shrunk(wanted, old)
     return problems
 
 
-def _kept(spec: Mapping[str, Any]) -> dict[str, Any]:
-    free = ("resources", "volumeAttributesClassName", "volumeName")
-    return {field: value for field, value in spec.items() if field not in free}
+def _shrunk(wanted: str, old: ReadOnlyManifest) -> Iterator[Problem]:
+    """A claim may ask for less again, but not for less than it has."""
+    before = section(section(section(old, "spec"), "resources"), "requests").get("storage", "0")
+    has = section(section(old, "status"), "capacity").get("storage", "0")
+    if parse_quantity(wanted) < parse_quantity(before) and parse_quantity(wanted) <= parse_quantity(has):
+        yield Problem.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")
+
+
+def _kept(claim: ReadOnlyManifest, old: ReadOnlyManifest) -> dict[str, Any]:
+    """What may not change: the amount may while the claim is bound, and the volume as long as there is none."""
+    bound = section(old, "status").get("phase") == "Bound"
+    free = {"volumeAttributesClassName", *(("resources",) if bound else ())}
+    if not section(old, "spec").get("volumeName"):
+        free.add("volumeName")
+    return {field: value for field, value in section(claim, "spec").items() if field not in free}
 
 
 def validate_quota(manifest: Manifest, old: Manifest | None) -> list[Problem]:

@@ -69,6 +69,8 @@ def complete_pod(manifest: Manifest) -> None:
 
 def validate_pod(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     problems = validate_whole_pod(manifest.get("spec") or {}, "spec")
+    if old is None and section(manifest, "spec").get("ephemeralContainers"):
+        problems.append(Problem.forbidden("spec.ephemeralContainers", "cannot be set on create"))
     if old is not None and not problems:
         problems += _pod_update_problems(manifest["spec"], old["spec"])
     return problems
@@ -76,18 +78,43 @@ def validate_pod(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 
 def _pod_update_problems(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[Problem]:
     """Of a Pod that exists only its images, deadline and further tolerations change; its node is set by binding it."""
-    if _frozen_part(new) == _frozen_part(old):
-        return []
+    problems = [*_deadline_problems(new.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds"))]
+    if problems:
+        return problems
+    problems = [*_toleration_problems(entries(new, "tolerations"), entries(old, "tolerations"))]
+    if _frozen_part(new, old) == _frozen_part(old, old):
+        return problems
     said = (
         "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
         "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
         "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
     )
-    return [Problem.forbidden("spec", said)]
+    return [*problems, Problem.forbidden("spec", said)]
 
 
-def _frozen_part(spec: Mapping[str, Any]) -> dict[str, Any]:
-    free = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
+def _deadline_problems(new: int | None, old: int | None) -> Iterator[Problem]:
+    if old is not None and new is None:
+        said = "must not update from a positive integer to nil value"
+        yield Problem.invalid("spec.activeDeadlineSeconds", None, said)
+    elif old is not None and new is not None and new > old:
+        yield Problem.invalid("spec.activeDeadlineSeconds", new, "must be less than or equal to previous value")
+
+
+def _toleration_problems(new: list[dict[str, Any]], old: list[dict[str, Any]]) -> Iterator[Problem]:
+    kept = [_lasting(toleration) for toleration in new]
+    if any(_lasting(toleration) not in kept for toleration in old):
+        said = "existing toleration can not be modified except its tolerationSeconds"
+        yield Problem.forbidden("spec.tolerations", said)
+
+
+def _lasting(toleration: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+
+
+def _frozen_part(spec: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    free = ["activeDeadlineSeconds", "tolerations", "schedulingGates"]
+    if old.get("terminationGracePeriodSeconds", 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
+        free.append("terminationGracePeriodSeconds")
     frozen = {key: value for key, value in spec.items() if key not in free}
     for key in ("containers", "initContainers"):
         images = ("image", "imagePullPolicy")

@@ -23,11 +23,11 @@ def deployment_strategy_problems(strategy: Mapping[str, Any], path: str) -> Iter
     elif rolling is not None:
         where = f"{path}.rollingUpdate"
         gone, more = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
-        yield from _share_problems(gone, f"{where}.maxUnavailable")
-        yield from _share_problems(more, f"{where}.maxSurge")
+        yield from share_problems(gone, f"{where}.maxUnavailable")
+        yield from share_problems(more, f"{where}.maxSurge")
         if _is_nothing(gone) and _is_nothing(more):
             yield Problem.invalid(f"{where}.maxUnavailable", gone, "may not be 0 when `maxSurge` is 0")
-        yield from _at_most_all(gone, f"{where}.maxUnavailable")
+        yield from at_most_all(gone, f"{where}.maxUnavailable")
 
 
 def daemon_strategy_problems(strategy: Mapping[str, Any], path: str) -> Iterator[Problem]:
@@ -40,8 +40,8 @@ def daemon_strategy_problems(strategy: Mapping[str, Any], path: str) -> Iterator
         shares = section(strategy, "rollingUpdate")
         gone, more = shares.get("maxUnavailable", 0), shares.get("maxSurge", 0)
         for value, field in ((gone, "maxUnavailable"), (more, "maxSurge")):
-            yield from _share_problems(value, f"{where}.{field}")
-            yield from _at_most_all(value, f"{where}.{field}")
+            yield from share_problems(value, f"{where}.{field}")
+            yield from at_most_all(value, f"{where}.{field}")
         if _is_nothing(gone) and _is_nothing(more):
             yield Problem.required(f"{where}.maxUnavailable", "cannot be 0 when maxSurge is 0")
         if not _is_nothing(gone) and not _is_nothing(more):
@@ -61,7 +61,7 @@ def stateful_strategy_problems(strategy: Mapping[str, Any], path: str) -> Iterat
         yield from not_negative(rolling.get("partition", 0), f"{path}.rollingUpdate.partition")
 
 
-def _share_problems(value: int | str, path: str) -> Iterator[Problem]:
+def share_problems(value: int | str, path: str) -> Iterator[Problem]:
     """A number of Pods, or a share of all."""
     if isinstance(value, int):
         yield from not_negative(value, path)
@@ -73,7 +73,7 @@ def _share_problems(value: int | str, path: str) -> Iterator[Problem]:
         yield Problem.invalid(path, value, said)
 
 
-def _at_most_all(value: int | str, path: str) -> Iterator[Problem]:
+def at_most_all(value: int | str, path: str) -> Iterator[Problem]:
     if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100:
         yield Problem.invalid(path, value, "must not be greater than 100%")
 

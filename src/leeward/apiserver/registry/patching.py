@@ -88,11 +88,10 @@ def parse_applied(expected: tuple[str, str, str], body: bytes, name: str) -> Man
         config = load_yaml(body)
     except ValueError as error:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from error
-    if not isinstance(config, dict):
-        raise bad_request(
-            f"error decoding YAML: json: cannot unmarshal {json_name(config)} into Go value of type {_GO_MAP}"
-        )
-    manifest = cast(Manifest, config)
+    if config is not None and not isinstance(config, dict):
+        said = f"json: cannot unmarshal {json_name(config)} into Go value of type {_GO_MAP}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {said}")
+    manifest = cast(Manifest, config or {})
     if not isinstance(manifest.get("metadata", {}), dict):
         said = f"json: cannot unmarshal {json_name(manifest['metadata'])} into metadata, which is an object"
         raise bad_request(f"error decoding YAML: {said}")

@@ -22,7 +22,6 @@ from leeward.apiserver.registry.deleting import Deleter, delete_options
 from leeward.apiserver.registry.objects import decode_stored
 from leeward.apiserver.registry.open_watches import OpenWatches
 from leeward.apiserver.registry.options import (
-    ListOptions,
     list_options,
     parse_version,
     write_options,
@@ -44,6 +43,8 @@ from leeward.loop.clock import Clock
 
 Answer = Response | StreamResponse
 
+_CHOOSING = ("labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch")
+"""What says which objects of a collection are deleted."""
 _UNSUPPORTED = {"DELETE": "delete", "POST": "create"}
 
 
@@ -211,11 +212,10 @@ class Verbs:
     async def _delete_collection(self, call: Call) -> Response:
         """Deletes what is selected, one by one; objects that went meanwhile are passed over."""
         kind, namespace = call.kind, call.target.namespace
-        selectors = {key: call.query[key] for key in ("labelSelector", "fieldSelector") if key in call.query}
-        chosen = list_options(selectors)
+        chosen = list_options({key: call.query[key] for key in _CHOOSING if key in call.query})
         selection = parse_selection(kind, chosen.label_selector, chosen.field_selector)
         options = delete_options(call.request.body, dict(call.query), call.content_type)
-        page = await read_page(self.writer.store, kind, namespace, selection, ListOptions())
+        page = await read_page(self.writer.store, kind, namespace, selection, chosen)
         for value in page.values:
             metadata = decode_stored(kind, value)["metadata"]
             try:

@@ -23,6 +23,7 @@ from leeward.apiserver.values import entries, section
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_SYSTEMS = ("linux", "windows")
 _PREEMPTION = ("PreemptLowerPriority", "Never")
 _NAMES = {
     "serviceAccountName": dns_subdomain,
@@ -72,8 +73,17 @@ def _problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
     yield from toleration_problems(spec, f"{path}.tolerations")
     yield from _alias_problems(spec, f"{path}.hostAliases")
     yield from _name_problems(spec, path, ("priorityClassName", "runtimeClassName"))
+    if spec.get("os") is not None:
+        yield from _system_problems(spec["os"].get("name", ""), f"{path}.os.name")
     if spec.get("preemptionPolicy") is not None:
         yield from one_of(spec["preemptionPolicy"], _PREEMPTION, f"{path}.preemptionPolicy")
+
+
+def _system_problems(name: str, path: str) -> Iterator[Problem]:
+    if not name:
+        yield Problem.required(path)
+    else:
+        yield from one_of(name, _SYSTEMS, path)
 
 
 def _name_problems(spec: Mapping[str, Any], path: str, fields: Sequence[str]) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from leeward.api.quantity import parse_quantity
 from leeward.api.status import Problem
 from leeward.apiserver.kinds.names import dns_label
 from leeward.apiserver.kinds.pod_rules.environment import field_problems, resource_field_problems
@@ -178,13 +179,13 @@ def _projected(source: Source, path: str) -> Iterator[Problem]:
         )
 
 
-def _nothing(source: Source, path: str) -> Iterator[Problem]:
-    del source, path
-    yield from ()
+def _empty_dir(source: Source, path: str) -> Iterator[Problem]:
+    if parse_quantity(source.get("sizeLimit", "0")) < 0:
+        yield Problem.forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")
 
 
 _RULES: Mapping[str, Callable[[Source, str], Iterator[Problem]]] = {
-    "emptyDir": _nothing,
+    "emptyDir": _empty_dir,
     "hostPath": _host_path,
     "secret": _secret,
     "nfs": _nfs,
