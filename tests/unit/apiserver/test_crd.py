@@ -37,6 +37,17 @@ def test_defaults_come_and_unknown_fields_go():
     tell(story, [widgets()])
 
 
+def test_what_was_not_understood_is_told_of_a_refused_object_too():
+    async def story(world: ApiWorld) -> None:
+        refused = await world.create(OLD, {**widget("a", size=0, nope=1), "apiVersion": "example.com/v1beta1"})
+        assert refused.code == 422
+        deprecated, unknown = refused.headers["warning"].split(", 299 - ")
+        assert "example.com/v1beta1 Widget is deprecated" in deprecated
+        assert unknown == '"unknown field \\"spec.nope\\""'
+
+    tell(story, [widgets()])
+
+
 def test_strict_validation_refuses_unknown_fields_and_ignore_is_silent():
     async def story(world: ApiWorld) -> None:
         strict = await world.create(WIDGETS, widget("a", size=3, nope=1), fieldValidation="Strict")

@@ -18,6 +18,7 @@ from leeward.apiserver.custom.scale_rules import scale_validator
 from leeward.apiserver.custom.schema import StructuralSchema
 from leeward.apiserver.kinds.forms import form_of
 from leeward.apiserver.kinds.kind import Conversion, Kind, Scale, content_changed, families, spec_changed
+from leeward.apiserver.kinds.metadata import finalizer_warnings
 from leeward.apiserver.kinds.names import dns_subdomain
 from leeward.apiserver.values import entries, section, texts
 
@@ -107,6 +108,7 @@ def _kind_of(definition: ReadOnlyManifest, version: Mapping[str, Any], conversio
         fields=dict(_selectable(version.get("selectableFields") or ())),
         generation=spec_changed if has_status else content_changed,
         unconditional_update=False,
+        warnings=finalizer_warnings,
         custom=True,
         schema=schema,
         deprecation=_deprecation(spec, names.kind, version),

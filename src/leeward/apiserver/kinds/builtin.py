@@ -15,6 +15,7 @@ from leeward.apiserver.kinds import (
     mutating_policies,
     network_rules,
     others,
+    pod_warnings,
     pods,
     policy_parts,
     printing,
@@ -60,6 +61,7 @@ _NEW_EVENT_FIELDS = {
     **_fields("reason", "type"),
 }
 _REPLICAS = Scale()
+_OF_TEMPLATE = pod_warnings.template_warnings("spec.template")
 
 CORE = (
     Kind("", "v1", "Namespace", "namespaces", False, ("ns",), columns=printing.NAMESPACES, status=True,
@@ -73,7 +75,8 @@ CORE = (
          default=pods.default_pod, complete=pods.complete_pod, validate=pods.validate_pod, generation=spec_changed,
          returns_deleted=True,
          fields=_fields("spec.nodeName", "status.phase", "spec.restartPolicy", "spec.schedulerName",
-                        "spec.serviceAccountName", "status.podIP", "status.nominatedNodeName")),
+                        "spec.serviceAccountName", "status.podIP", "status.nominatedNodeName"),
+         warnings=pod_warnings.pod_warnings),
     Kind("", "v1", "Service", "services", True, ("svc",), _ALL, columns=printing.SERVICES, status=True,
          default=basics.default_service, complete=basics.complete_service,
          validate=service_rules.validate_service, name_rule=dns_label,
@@ -99,7 +102,8 @@ CORE = (
     Kind("", "v1", "ReplicationController", "replicationcontrollers", True, ("rc",), _ALL,
          columns=printing.REPLICA_SETS, status=True, scale=_REPLICAS,
          default=workloads.default_replication_controller, validate=workload_rules.validate_replication_controller,
-         generation=spec_changed, fields=_fields("status.replicas"), orphans=True),
+         generation=spec_changed, fields=_fields("status.replicas"), orphans=True,
+         warnings=_OF_TEMPLATE),
     Kind("", "v1", "ResourceQuota", "resourcequotas", True, ("quota",), columns=administrative.QUOTAS, status=True,
          default=others.default_with_status, validate=amount_rules.validate_quota, returns_deleted=True),
     Kind("", "v1", "LimitRange", "limitranges", True, ("limits",), columns=(CREATED_AT,),
@@ -114,26 +118,32 @@ APPS = (
     Kind("apps", "v1", "Deployment", "deployments", True, ("deploy",), _ALL, columns=printing.DEPLOYMENTS, status=True,
          scale=_REPLICAS, default=workloads.default_deployment,
          validate=workload_rules.validate_deployment, validate_status=workload_rules.validate_deployment_status,
-         generation=workload_changed),
+         generation=workload_changed,
+         warnings=_OF_TEMPLATE),
     Kind("apps", "v1", "ReplicaSet", "replicasets", True, ("rs",), _ALL, columns=printing.REPLICA_SETS, status=True,
          scale=_REPLICAS, default=workloads.default_replica_set,
-         validate=workload_rules.validate_replica_set, generation=spec_changed, fields=_fields("status.replicas")),
+         validate=workload_rules.validate_replica_set, generation=spec_changed, fields=_fields("status.replicas"),
+         warnings=_OF_TEMPLATE),
     Kind("apps", "v1", "StatefulSet", "statefulsets", True, ("sts",), _ALL, columns=printing.STATEFUL_SETS, status=True,
          scale=_REPLICAS, default=workloads.default_stateful_set,
-         validate=workload_rules.validate_stateful_set, generation=spec_changed),
+         validate=workload_rules.validate_stateful_set, generation=spec_changed,
+         warnings=_OF_TEMPLATE),
     Kind("apps", "v1", "DaemonSet", "daemonsets", True, ("ds",), _ALL, columns=printing.DAEMON_SETS, status=True,
          default=workloads.default_daemon_set, validate=workload_rules.validate_daemon_set,
-         generation=spec_changed),
+         generation=spec_changed,
+         warnings=_OF_TEMPLATE),
     Kind("apps", "v1", "ControllerRevision", "controllerrevisions", True, columns=administrative.REVISIONS),
 )  # fmt: skip
 
 BATCH = (
     Kind("batch", "v1", "Job", "jobs", True, (), _ALL, columns=printing.JOBS, status=True,
          default=workloads.default_job, validate=job_rules.validate_job, generation=spec_changed,
-         fields=_fields("status.successful"), orphans=True, orphans_warning=job_rules.ORPHANS),
+         fields=_fields("status.successful"), orphans=True, orphans_warning=job_rules.ORPHANS,
+         warnings=_OF_TEMPLATE),
     Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), _ALL, columns=printing.CRON_JOBS, status=True,
          default=workloads.default_cron_job, validate=job_rules.validate_cron_job,
-         generation=spec_changed),
+         generation=spec_changed,
+         warnings=pod_warnings.template_warnings("spec.jobTemplate.spec.template")),
 )  # fmt: skip
 
 NETWORKING = (

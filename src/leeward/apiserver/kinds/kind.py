@@ -22,6 +22,7 @@ Cell = Callable[[ReadOnlyManifest, datetime], Any]
 Default = Callable[[Manifest], None]
 Validate = Callable[[Manifest, Manifest | None], list[Problem]]
 Changed = Callable[[ReadOnlyManifest, ReadOnlyManifest], bool]
+Warnings = Callable[[ReadOnlyManifest, ReadOnlyManifest | None], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,11 @@ def nothing_to_default(manifest: Manifest) -> None:
     del manifest
 
 
+def nothing_to_warn_of(manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[str]:
+    del manifest, old
+    return []
+
+
 def nothing_to_check(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     del manifest, old
     return []
@@ -147,6 +153,8 @@ class Kind:
     validate: Validate = nothing_to_check
     validate_status: Validate = nothing_to_check
     """What a write to the status may not say."""
+    warnings: Warnings = nothing_to_warn_of
+    """What is said to the client about an object that is taken."""
     problems_group: str | None = None
     """The group that refusals name, where it is not that of the kind."""
     name_rule: NameRule = dns_subdomain

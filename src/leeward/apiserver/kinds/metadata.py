@@ -140,13 +140,14 @@ def _standard_problems(kind: Kind, finalizers: Sequence[str]) -> list[Problem]:
     ]
 
 
-def finalizer_warnings(kind: Kind, manifest: ReadOnlyManifest) -> list[str]:
+def finalizer_warnings(manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[str]:
     """Custom kinds may have finalizers without a domain, but should not."""
+    known = texts(old["metadata"], "finalizers") if old is not None else []
     return [
         f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name to avoid accidental conflicts '
         "with other finalizer writers"
-        for finalizer in (texts(manifest["metadata"], "finalizers") if kind.custom else ())
-        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS
+        for finalizer in texts(manifest["metadata"], "finalizers")
+        if "/" not in finalizer and finalizer not in (*_STANDARD_FINALIZERS, *known)
     ]
 
 

@@ -39,8 +39,8 @@ def _says_all(body: bytes) -> bool:
 
 
 def duplicate_yaml_fields(body: bytes) -> list[str]:
-    """As above. Holds: `body` is one document of YAML that was read before, within its limits."""
-    document = yaml.compose(body, Loader=yaml.CSafeLoader)
+    """As above, of the first document. Holds: `body` is YAML that was read before, within its limits."""
+    document = next(iter(yaml.compose_all(body, Loader=yaml.CSafeLoader)), None)
     return list(dict.fromkeys(_walk_nodes(document, "", set())))
 
 

@@ -33,6 +33,7 @@ from leeward.apiserver.registry.objects import decode_stored, encode_stored, met
 from leeward.apiserver.registry.options import parse_version
 from leeward.apiserver.registry.showing import is_kept, kept, show_one
 from leeward.apiserver.registry.versions import settled
+from leeward.apiserver.remarks import warn
 from leeward.apiserver.store import Raced, Record, Store
 from leeward.apiserver.values import section
 from leeward.loop.clock import Clock
@@ -203,6 +204,8 @@ class Writer:
             hook.not_written(new, old)
         if problems:
             raise refusals.invalid(kind.reported_group, kind.kind, metadata_of(new).get("name", ""), problems)
+        for text in kind.warnings(new, old) if not subresource else ():
+            warn(text)
 
     def _content_problems(self, kind: Kind, new: Manifest, old: Manifest | None, subresource: str) -> list[Problem]:
         if subresource == "status":

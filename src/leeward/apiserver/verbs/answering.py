@@ -11,7 +11,7 @@ from leeward.apiserver.access.access import Access
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.discovery.groups import verbs_of
 from leeward.apiserver.forms.negotiation import negotiate
-from leeward.apiserver.forms.presenting import Presenter, with_warnings
+from leeward.apiserver.forms.presenting import Presenter
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.decoding import (
@@ -33,6 +33,7 @@ from leeward.apiserver.registry.sharing import SharedPieces
 from leeward.apiserver.registry.showing import show_one
 from leeward.apiserver.registry.watching import WatchRequest, open_watch
 from leeward.apiserver.registry.writing import Writer
+from leeward.apiserver.remarks import warn
 from leeward.apiserver.routing import Target
 from leeward.apiserver.verbs import component_statuses, reviews
 from leeward.apiserver.verbs.call import Call
@@ -64,11 +65,9 @@ class Verbs:
         form = negotiate(request.headers.get("accept", ""), custom=target.kind.custom)
         presenter = Presenter(target.kind, form, request.query.get("includeObject", ""), self.clock.now())
         presenter.check()
-        call = Call(request, user, target, presenter)
-        answered = await self._dispatch(call)
-        if target.kind.deprecation and isinstance(answered, Response):
-            return with_warnings(answered, [target.kind.deprecation])
-        return answered
+        if target.kind.deprecation:
+            warn(target.kind.deprecation)
+        return await self._dispatch(Call(request, user, target, presenter))
 
     async def _dispatch(self, call: Call) -> Answer:
         target, method = call.target, call.request.method

@@ -8,6 +8,7 @@ from leeward.apiserver.registry.decoding import Decoded, Unfit, cannot_handle, d
 from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
 from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.registry.patching import Patch, unfit_patch
+from leeward.apiserver.remarks import warn
 from leeward.apiserver.routing import Target
 from leeward.apiserver.verbs.call import Call
 
@@ -18,7 +19,7 @@ def fit_body(call: Call, manifest: Manifest, field_validation: str, kind: Kind |
     repeated = () if field_validation == "Ignore" else read(call.request.body)
     remarks = [f'duplicate field "{path}"' for path in repeated]
     try:
-        return decode_object(kind or call.kind, manifest, field_validation, remarks)
+        return _told(decode_object(kind or call.kind, manifest, field_validation, remarks))
     except Unfit as unfit:
         raise cannot_handle(kind or call.kind, unfit) from unfit
 
@@ -32,9 +33,17 @@ def fit_patched(
 ) -> Decoded:
     _check_patched_type(kind, manifest)
     try:
-        return decode_object(kind, manifest, field_validation, patch.remarks if patch is not None else (), known)
+        remarks = patch.remarks if patch is not None else ()
+        return _told(decode_object(kind, manifest, field_validation, remarks, known))
     except Unfit as unfit:
         raise (patch.unfit(unfit) if patch is not None else unfit_patch(str(unfit))) from unfit
+
+
+def _told(decoded: Decoded) -> Decoded:
+    """The same; the client is told what was not understood, whatever becomes of the request."""
+    for text in decoded.warnings:
+        warn(text)
+    return decoded
 
 
 def _check_patched_type(kind: Kind, manifest: Manifest) -> None:

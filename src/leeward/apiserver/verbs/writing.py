@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver import refusals
-from leeward.apiserver.forms.presenting import with_warnings
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.kinds.metadata import finalizer_warnings
 from leeward.apiserver.registry.decoding import (
     check_type,
     parse_body,
@@ -56,8 +54,7 @@ class WriteVerbs:
         written = await self.writer.create(
             kind, target.namespace, decoded.manifest, call.user, options.dry_run, call.manager
         )
-        warnings = decoded.warnings + finalizer_warnings(kind, decoded.manifest)
-        return with_warnings(await call.shown(written, 201), warnings)
+        return await call.shown(written, 201)
 
     async def update(self, call: Call) -> Response:
         kind, target = call.kind, call.target
@@ -69,10 +66,10 @@ class WriteVerbs:
         check_name(target, wanted)
         if not target.subresource and self.writer.store.head(kind.key(target.namespace, target.name)) is None:
             written = await self._create_by_update(call, wanted, options.dry_run)
-            return with_warnings(await call.shown(written, 201), decoded.warnings)
+            return await call.shown(written, 201)
         check_conditional(kind, target.name, wanted)
         written = await self._change(call, _replaced_by(kind, wanted), options.dry_run)
-        return with_warnings(await call.shown(written), decoded.warnings)
+        return await call.shown(written)
 
     async def _create_by_update(self, call: Call, wanted: Manifest, dry_run: bool) -> Written:
         kind, target = call.kind, call.target
@@ -88,17 +85,15 @@ class WriteVerbs:
         kind = call.kind
         options = write_options(call.query, "PatchOptions")
         patch = parse_patch(kind, call.request.body, call.content_type, options.field_validation)
-        warnings: list[str] = []
 
         def change(current: Manifest) -> Manifest:
             known = current if patch.shares else None
             decoded = fit_patched(kind, patch.apply(current), options.field_validation, patch, known)
             check_name(call.target, decoded.manifest)
-            warnings[:] = decoded.warnings
             return decoded.manifest
 
         written = await self._change(call, change, options.dry_run)
-        return with_warnings(await call.shown(written), warnings)
+        return await call.shown(written)
 
     async def _apply(self, call: Call) -> Response:
         """Server-side apply: creates what is not there."""
@@ -160,8 +155,6 @@ class WriteVerbs:
         check_type(SCALE_KIND, wanted)
         decoded = fit_body(call, wanted, options.field_validation, SCALE_KIND)
         check_name(call.target, decoded.manifest)
-        for text in decoded.warnings:
-            warn(text)
 
         def apply(current: Manifest) -> Manifest:
             check_uid(call.kind, call.target.name, wanted, current["metadata"]["uid"])
@@ -176,8 +169,6 @@ class WriteVerbs:
             patched = patch.apply(render_scale(call.kind, current))
             decoded = fit_patched(SCALE_KIND, patched, options.field_validation, patch)
             check_name(call.target, decoded.manifest)
-            for text in decoded.warnings:
-                warn(text)
             return decoded.manifest
 
         return apply
