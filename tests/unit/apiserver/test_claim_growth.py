@@ -7,7 +7,7 @@ from tests.api_world import Answer, ApiWorld, tell
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
-UNBOUND = "Only bound persistent volume claims can be expanded"
+UNBOUND = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 FIXED = (
     "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
 )
@@ -48,15 +48,21 @@ def test_a_claim_does_not_grow_by_taking_another_class():
     tell(story)
 
 
-@pytest.mark.parametrize(
-    ("storage_class", "bound", "said"),
-    [("wide", False, UNBOUND), ("narrow", True, FIXED), ("unknown", True, FIXED), ("", True, FIXED)],
-)
-def test_other_claims_stay_as_large_as_they_are(storage_class: str, bound: bool, said: str):
+def test_a_claim_without_a_volume_stays_as_it_is():
     async def story(world: ApiWorld) -> None:
-        refused = await _grown(world, storage_class, bound)
+        refused = await _grown(world, "wide", bound=False)
+        assert refused.code == 422
+        assert refused.body["message"] == f'PersistentVolumeClaim "data" is invalid: spec: Forbidden: {UNBOUND}'
+
+    tell(story)
+
+
+@pytest.mark.parametrize("storage_class", ["narrow", "unknown", ""])
+def test_other_claims_stay_as_large_as_they_are(storage_class: str):
+    async def story(world: ApiWorld) -> None:
+        refused = await _grown(world, storage_class)
         assert (refused.code, refused.body["reason"]) == (403, "Forbidden")
-        assert refused.body["message"] == f'persistentvolumeclaims "data" is forbidden: {said}'
+        assert refused.body["message"] == f'persistentvolumeclaims "data" is forbidden: {FIXED}'
         assert (await world.patch(f"{CLAIMS}/data", {"metadata": {"labels": {"a": "b"}}})).code == 200
 
     tell(story)

@@ -1,6 +1,7 @@
-"""Claims grow where their class lets volumes grow, once they have a volume.
+"""Claims grow where their class lets volumes grow.
 
-Kubernetes: plugin/pkg/admission/storage/persistentvolume/resize; the same words. To shrink is not its matter.
+Kubernetes: plugin/pkg/admission/storage/persistentvolume/resize; the same words. To shrink is not its matter; nor are
+claims without a volume, whose spec stays as it is (`kinds/amount_rules.py`).
 """
 
 from decimal import Decimal
@@ -15,7 +16,6 @@ from leeward.apiserver.values import section
 
 _CLAIMS, _CLASSES = "//persistentvolumeclaims/", "/storage.k8s.io/storageclasses/"
 _OLDER_CLASS_NAME = "volume.beta.kubernetes.io/storage-class"
-_UNBOUND = "Only bound persistent volume claims can be expanded"
 _FIXED = (
     "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
 )
@@ -32,12 +32,8 @@ class ClaimGrowth:
         new, old = review.object, review.old_object
         if review.kind.prefix != _CLAIMS or review.operation != "UPDATE" or review.subresource or old is None:
             return
-        if _storage(new) <= _storage(old):
-            return
-        is_bound = section(old, "status").get("phase") == "Bound"
-        if not is_bound or not self._may_grow(new, old):
-            why = _FIXED if is_bound else _UNBOUND
-            raise refusals.forbidden("", "persistentvolumeclaims", new["metadata"]["name"], why)
+        if _storage(new) > _storage(old) and not self._may_grow(new, old):
+            raise refusals.forbidden("", "persistentvolumeclaims", new["metadata"]["name"], _FIXED)
 
     def _may_grow(self, new: ReadOnlyManifest, old: ReadOnlyManifest) -> bool:
         name = _class_name(new)
