@@ -12,6 +12,7 @@ from tests.api_world import ApiWorld, tell
 
 RBAC = "rbac.authorization.k8s.io"
 VIEW = {"kind": "ClusterRole", "name": "view"}
+CLASS = "kubernetes.io/ingress.class"
 
 
 def kind_of(name: str) -> Kind:
@@ -188,6 +189,74 @@ REFUSED: list[tuple[str, Manifest, str]] = [
         {"spec": {"ingress": [{"ports": [{"port": 0}]}]}},
         "spec.ingress[0].ports[0].port: Invalid value: 0",
     ),
+    (
+        "NetworkPolicy",
+        {"spec": {"ingress": [{"ports": [{"port": 9, "endPort": 8}]}]}},
+        "spec.ingress[0].ports[0].endPort: Invalid value: 9: must be greater than or equal to `port`",
+    ),
+    (
+        "NetworkPolicy",
+        {"spec": {"ingress": [{"ports": [{"port": "a", "endPort": 8}]}]}},
+        "spec.ingress[0].ports[0].endPort: Invalid value: 8: may not be specified when `port` is non-numeric",
+    ),
+    (
+        "NetworkPolicy",
+        {"spec": {"egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.0.0.0/8"]}}]}]}},
+        'spec.egress[0].to[0].ipBlock.except[0]: Invalid value: "10.0.0.0/8": must be a strict subset of `cidr`',
+    ),
+    (
+        "Ingress",
+        ingress(path="/a//b", pathType="Prefix"),
+        "spec.rules[0].http.paths[0].path: Invalid value: \"/a//b\": must not contain '//'",
+    ),
+    (
+        "Ingress",
+        {"spec": {"rules": [{"host": "10.0.0.1"}]}},
+        'spec.rules[0].host: Invalid value: "10.0.0.1": must be a DNS name, not an IP address',
+    ),
+    (
+        "Ingress",
+        {"spec": {"rules": [{"host": "a.*.b"}]}},
+        'spec.rules[0].host: Invalid value: "a.*.b": a wildcard DNS-1123 subdomain must start with',
+    ),
+    (
+        "Ingress",
+        {"spec": {"rules": [{"host": "a"}], "tls": [{"hosts": ["b_"]}]}},
+        'spec.tls[0].hosts[0]: Invalid value: "b_": a lowercase RFC 1123 subdomain must',
+    ),
+    (
+        "Ingress",
+        {"metadata": {"annotations": {CLASS: "x"}}, "spec": {"rules": [{"host": "a"}], "ingressClassName": "y"}},
+        f'annotations.{CLASS}: Invalid value: "x": must match `ingressClassName` when both are specified',
+    ),
+    ("IngressClass", {"spec": {}}, "spec.controller: Required value"),
+    (
+        "IngressClass",
+        {"spec": {"controller": "nginx"}},
+        'spec.controller: Invalid value: "nginx": must be a domain-prefixed path (such as "acme.io/foo")',
+    ),
+    ("EndpointSlice", {}, "addressType: Required value"),
+    ("EndpointSlice", {"addressType": "IP"}, 'addressType: Unsupported value: "IP": supported values: "FQDN", "IPv4"'),
+    (
+        "EndpointSlice",
+        {"addressType": "IPv4", "endpoints": [{"addresses": []}]},
+        "endpoints[0].addresses: Required value: must contain at least 1 address",
+    ),
+    (
+        "EndpointSlice",
+        {"addressType": "IPv4", "endpoints": [{"addresses": ["::1"]}]},
+        'endpoints[0].addresses[0]: Invalid value: "::1": must be a valid IPv4 address',
+    ),
+    (
+        "EndpointSlice",
+        {"addressType": "FQDN", "endpoints": [{"addresses": ["a"]}]},
+        'endpoints[0].addresses[0]: Invalid value: "a": should be a domain with at least two segments',
+    ),
+    (
+        "EndpointSlice",
+        {"addressType": "IPv6", "ports": [{"name": "a"}, {"name": "a"}]},
+        'ports[1].name: Duplicate value: "a"',
+    ),
     ("StorageClass", {}, "provisioner: Required value"),
     (
         "StorageClass",
@@ -242,6 +311,13 @@ ACCEPTED: list[tuple[str, Manifest]] = [
     ("LimitRange", {"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"cpu": "1"}}]}}),
     ("Ingress", ingress(path="/x", pathType="Prefix")),
     ("NetworkPolicy", {"spec": {"podSelector": {}, "ingress": [{"ports": [{"port": "http"}]}]}}),
+    ("NetworkPolicy", {"spec": {"egress": [{"to": [{"ipBlock": {"cidr": "::/0", "except": ["fe80::/10"]}}]}]}}),
+    ("NetworkPolicy", {"spec": {"ingress": [{"ports": [{"port": 8, "endPort": 9}]}]}}),
+    ("Ingress", {"spec": {"rules": [{"host": "*.example.com"}], "tls": [{"hosts": ["*.example.com"]}]}}),
+    ("Ingress", ingress(path="/a//(b)", pathType="ImplementationSpecific")),
+    ("IngressClass", {"spec": {"controller": "example.com/controller"}}),
+    ("EndpointSlice", {"addressType": "IPv6", "endpoints": [{"addresses": ["fd00::1"]}], "ports": [{"port": 8}]}),
+    ("EndpointSlice", {"addressType": "FQDN", "endpoints": [{"addresses": ["a.b."]}]}),
     ("PriorityClass", {"value": 5}),
     (
         "RoleBinding",
@@ -274,6 +350,43 @@ def test_of_a_pod_that_exists_little_changes(before: Manifest, after: Manifest, 
     kind_of("Pod").default(old)
     (found,) = told(kind_of("Pod"), {"spec": {**containers, **after}}, old)
     assert found.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "field"),
+    [
+        ("EndpointSlice", {"addressType": "IPv4"}, {"addressType": "IPv6"}, "addressType"),
+        ("IngressClass", {"spec": {"controller": "a/b"}}, {"spec": {"controller": "a/c"}}, "spec.controller"),
+    ],
+)
+def test_what_others_have_acted_on_stays(kind: str, old: Manifest, new: Manifest, field: str) -> None:
+    (found,) = told(kind_of(kind), new, old)
+    assert found.startswith(f"{field}: Invalid value: ")
+    assert found.endswith(": field is immutable")
+
+
+@pytest.mark.parametrize(
+    ("kind", "manifest", "path"),
+    [
+        ("EndpointSlice", {"ports": [{"port": 8}]}, ("ports",)),
+        ("Endpoints", {"subsets": [{"ports": [{"port": 8}]}]}, ("subsets", 0, "ports")),
+        ("NetworkPolicy", {"spec": {"ingress": [{"ports": [{"port": 8}]}]}}, ("spec", "ingress", 0, "ports")),
+    ],
+)
+def test_ports_are_of_tcp_unless_they_say_otherwise(kind: str, manifest: Manifest, path: tuple[Any, ...]) -> None:
+    kind_of(kind).default(manifest)
+    found: Any = manifest
+    for step in path:
+        found = found[step]
+    assert found[0]["protocol"] == "TCP"
+
+
+def test_a_priority_is_written_even_when_it_is_none() -> None:
+    async def story(world: ApiWorld) -> None:
+        created = await world.create("/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "a"}})
+        assert created.body["value"] == 0
+
+    tell(story)
 
 
 def test_a_claim_and_a_class_stay_what_they_are() -> None:

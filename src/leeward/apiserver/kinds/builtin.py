@@ -11,6 +11,8 @@ from leeward.apiserver.kinds import (
     cluster_rules,
     configuration,
     disruption_rules,
+    endpoint_rules,
+    ingress_rules,
     job_rules,
     mutating_policies,
     network_rules,
@@ -98,7 +100,8 @@ CORE = (
          status=True, default=basics.default_claim, validate=amount_rules.validate_claim, returns_deleted=True),
     Kind("", "v1", "Endpoints", "endpoints", True, ("ep",), columns=printing.ENDPOINTS,
          deprecation="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-         validate=network_rules.validate_endpoints, creates_on_update=True),
+         default=endpoint_rules.default_endpoints,
+         validate=endpoint_rules.validate_endpoints, creates_on_update=True),
     Kind("", "v1", "ReplicationController", "replicationcontrollers", True, ("rc",), _ALL,
          columns=printing.REPLICA_SETS, status=True, scale=_REPLICAS,
          default=workloads.default_replication_controller, validate=workload_rules.validate_replication_controller,
@@ -148,13 +151,15 @@ BATCH = (
 
 NETWORKING = (
     Kind("networking.k8s.io", "v1", "Ingress", "ingresses", True, ("ing",), columns=printing.INGRESSES, status=True,
-         default=others.default_ingress, validate=network_rules.validate_ingress, generation=spec_changed),
+         default=others.default_ingress, validate=ingress_rules.validate_ingress, generation=spec_changed),
     Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", False,
-         columns=administrative.INGRESS_CLASSES, generation=spec_changed),
+         columns=administrative.INGRESS_CLASSES, validate=ingress_rules.validate_ingress_class,
+         generation=spec_changed),
     Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", True, ("netpol",), columns=printing.POLICIES,
-         default=others.default_policy, validate=network_rules.validate_network_policy, generation=spec_changed),
+         default=network_rules.default_network_policy, validate=network_rules.validate_network_policy,
+         generation=spec_changed),
     Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", True, columns=printing.ENDPOINT_SLICES,
-         generation=content_changed),
+         default=endpoint_rules.default_slice, validate=endpoint_rules.validate_slice, generation=content_changed),
 )  # fmt: skip
 
 RBAC = (

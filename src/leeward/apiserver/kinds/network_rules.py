@@ -1,82 +1,34 @@
-"""The rules of what speaks of traffic: Ingresses, NetworkPolicies, Endpoints."""
+"""The rules of NetworkPolicies: which traffic there may be, from where, to where, at which ports."""
 
+import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
+from leeward.apiserver.kinds.endpoint_rules import PROTOCOLS, default_protocols
 from leeward.apiserver.kinds.label_selectors import selector_problems
-from leeward.apiserver.kinds.names import dns_subdomain
-from leeward.apiserver.kinds.pod_rules.texts import address, named, network, one_of, port, port_number
-from leeward.apiserver.values import entries, section, texts
+from leeward.apiserver.kinds.pod_rules.texts import network, one_of, port, port_number
+from leeward.apiserver.values import entries, grown, section, texts
 
-_PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 
 
-def validate_ingress(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
-    spec = section(manifest, "spec")
-    problems: list[Problem] = []
-    if not spec.get("rules") and "defaultBackend" not in spec:
-        problems.append(Problem.invalid("spec", None, "either `defaultBackend` or `rules` must be specified"))
-    if "defaultBackend" in spec:
-        problems += _backend_problems(section(spec, "defaultBackend"), "spec.defaultBackend")
-    for index, rule in enumerate(entries(spec, "rules")):
-        problems += _rule_problems(rule, f"spec.rules[{index}]")
-    return problems
-
-
-def _rule_problems(rule: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    host = rule.get("host", "")
-    if host:
-        yield from named(dns_subdomain, host.removeprefix("*."), f"{path}.host")
-    if "http" in rule:
-        paths = entries(section(rule, "http"), "paths")
-        if not paths:
-            yield Problem.required(f"{path}.http.paths")
-        for index, one in enumerate(paths):
-            yield from _path_problems(one, f"{path}.http.paths[{index}]")
-
-
-def _path_problems(one: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    kind, text = one.get("pathType"), one.get("path", "")
-    if kind is None:
-        yield Problem.required(f"{path}.pathType", "pathType must be specified")
-    else:
-        yield from one_of(kind, _PATH_TYPES, f"{path}.pathType")
-        if not text.startswith("/") and (text or kind != "ImplementationSpecific"):
-            yield Problem.invalid(f"{path}.path", text, "must be an absolute path")
-    yield from _backend_problems(section(one, "backend"), f"{path}.backend")
-
-
-def _backend_problems(backend: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    if "resource" in backend and "service" in backend:
-        said = "cannot set both resource and service backends"
-        yield Problem.invalid(path, "", said)
-    elif "service" in backend:
-        yield from _served_problems(section(backend, "service"), f"{path}.service", path)
-    elif "resource" not in backend:
-        yield Problem.invalid(path, "", "resource or service backend is required")
-
-
-def _served_problems(service: Mapping[str, Any], path: str, holder: str) -> Iterator[Problem]:
-    if not service.get("name"):
-        yield Problem.required(f"{path}.name")
-    at = section(service, "port")
-    if at.get("name") and at.get("number"):
-        yield Problem.invalid(holder, "", "cannot set both port name & port number")
-    elif not at.get("name") and not at.get("number"):
-        yield Problem.required(holder, "port name or number is required")
-    elif at.get("number"):
-        yield from port_number(at["number"], f"{path}.port.number")
+def default_network_policy(manifest: Manifest) -> None:
+    """Ingress is always governed, egress where there are rules for it."""
+    spec = grown(manifest, "spec")
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if "egress" in spec else ["Ingress"]
+    for direction, _ in _DIRECTIONS:
+        for rule in entries(spec, direction):
+            default_protocols(rule)
 
 
 def validate_network_policy(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     del old
     spec = section(manifest, "spec")
     problems = list(selector_problems(section(spec, "podSelector"), "spec.podSelector"))
-    for direction, end in (("ingress", "from"), ("egress", "to")):
+    for direction, end in _DIRECTIONS:
         for index, rule in enumerate(entries(spec, direction)):
             problems += _traffic_problems(rule, end, f"spec.{direction}[{index}]")
     for index, kind in enumerate(texts(spec, "policyTypes")):
@@ -86,38 +38,59 @@ def validate_network_policy(manifest: Manifest, old: Manifest | None) -> list[Pr
 
 def _traffic_problems(rule: Mapping[str, Any], end: str, path: str) -> Iterator[Problem]:
     for index, opened in enumerate(entries(rule, "ports")):
-        where = f"{path}.ports[{index}]"
-        if opened.get("protocol") is not None:
-            yield from one_of(opened["protocol"], _PROTOCOLS, f"{where}.protocol")
-        if opened.get("port") is not None:
-            yield from port(opened["port"], f"{where}.port")
+        yield from _port_problems(opened, f"{path}.ports[{index}]")
     for index, peer in enumerate(entries(rule, end)):
         yield from _peer_problems(peer, f"{path}.{end}[{index}]")
+
+
+def _port_problems(opened: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    if opened.get("protocol") is not None:
+        yield from one_of(opened["protocol"], PROTOCOLS, f"{path}.protocol")
+    first, last = opened.get("port"), opened.get("endPort")
+    if first is not None:
+        yield from port(first, f"{path}.port")
+    if last is None:
+        return
+    if first is None:
+        yield Problem.invalid(f"{path}.endPort", last, "may not be specified when `port` is not specified")
+    elif isinstance(first, str):
+        yield Problem.invalid(f"{path}.endPort", last, "may not be specified when `port` is non-numeric")
+    else:
+        if last < first:
+            yield Problem.invalid(f"{path}.endPort", first, "must be greater than or equal to `port`")
+        yield from port_number(last, f"{path}.endPort")
 
 
 def _peer_problems(peer: Mapping[str, Any], path: str) -> Iterator[Problem]:
     for field in ("podSelector", "namespaceSelector"):
         yield from selector_problems(section(peer, field), f"{path}.{field}")
     if "ipBlock" in peer:
-        block = section(peer, "ipBlock")
-        yield from network(block.get("cidr", ""), f"{path}.ipBlock.cidr")
+        yield from _block_problems(section(peer, "ipBlock"), f"{path}.ipBlock")
         if "podSelector" in peer or "namespaceSelector" in peer:
             yield Problem.forbidden(path, "may not specify both ipBlock and another peer")
     elif not peer:
         yield Problem.required(path, "must specify a peer")
 
 
-def validate_endpoints(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
-    problems: list[Problem] = []
-    for index, subset in enumerate(entries(manifest, "subsets")):
-        where = f"subsets[{index}]"
-        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
-            problems.append(Problem.required(where, "must specify `addresses` or `notReadyAddresses`"))
-        for field in ("addresses", "notReadyAddresses"):
-            for at, one in enumerate(entries(subset, field)):
-                problems += address(one.get("ip", ""), f"{where}.{field}[{at}].ip")
-        for at, one in enumerate(entries(subset, "ports")):
-            problems += port_number(one.get("port", 0), f"{where}.ports[{at}].port")
-            problems += one_of(one.get("protocol", "TCP"), _PROTOCOLS, f"{where}.ports[{at}].protocol")
-    return problems
+def _block_problems(block: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    cidr = block.get("cidr", "")
+    if not cidr:
+        yield Problem.required(f"{path}.cidr")
+        return
+    problems = list(network(cidr, f"{path}.cidr"))
+    yield from problems
+    if not problems:
+        for index, text in enumerate(texts(block, "except")):
+            yield from _exception_problems(text, cidr, f"{path}.except[{index}]")
+
+
+def _exception_problems(text: str, cidr: str, path: str) -> Iterator[Problem]:
+    problems = list(network(text, path))
+    yield from problems
+    if not problems and not _strictly_within(text, cidr):
+        yield Problem.invalid(path, text, "must be a strict subset of `cidr`")
+
+
+def _strictly_within(text: str, cidr: str) -> bool:
+    inner, outer = ipaddress.ip_network(text, strict=False), ipaddress.ip_network(cidr, strict=False)
+    return inner.network_address in outer and inner.prefixlen > outer.prefixlen

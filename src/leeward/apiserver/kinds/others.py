@@ -205,13 +205,6 @@ def default_with_status(manifest: Manifest) -> None:
     manifest.setdefault("status", {})
 
 
-def default_policy(manifest: Manifest) -> None:
-    """NetworkPolicies: ingress is always governed, egress where there are rules for it."""
-    spec = grown(manifest, "spec")
-    if not spec.get("policyTypes"):
-        spec["policyTypes"] = ["Ingress", "Egress"] if "egress" in spec else ["Ingress"]
-
-
 def default_ingress(manifest: Manifest) -> None:
     manifest.setdefault("status", {}).setdefault("loadBalancer", {})
 
