@@ -34,6 +34,14 @@ def ingress(**path: Any) -> Manifest:
     return {"spec": {"rules": [{"http": {"paths": [{"backend": backend, **path}]}}]}}
 
 
+def autoscaler(**spec: Any) -> Manifest:
+    return {"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "a"}, "maxReplicas": 3, **spec}}
+
+
+def measured(kind: str, **source: Any) -> Manifest:
+    return autoscaler(metrics=[{"type": kind, kind[0].lower() + kind[1:]: source}])
+
+
 REFUSED: list[tuple[str, Manifest, str]] = [
     (
         "PodDisruptionBudget",
@@ -295,6 +303,46 @@ REFUSED: list[tuple[str, Manifest, str]] = [
         {"spec": {"scaleTargetRef": {"kind": "a/b", "name": "c"}, "maxReplicas": 1}},
         "spec.scaleTargetRef.kind: Invalid value: \"a/b\": may not contain '/'",
     ),
+    (
+        "HorizontalPodAutoscaler",
+        autoscaler(metrics=[{"type": "Resource"}]),
+        "spec.metrics[0].resource: Required value: must populate information for the given metric source",
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        autoscaler(metrics=[{"type": "Cpu"}]),
+        'spec.metrics[0].type: Unsupported value: "Cpu": supported values: "ContainerResource", "External"',
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        measured("Resource", name="cpu", target={"type": "Utilization"}),
+        "spec.metrics[0].resource.target.averageUtilization: Required value: must set either a target raw value or",
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        measured("Pods", metric={"name": "a"}, target={"type": "Value", "value": "1"}),
+        "spec.metrics[0].pods.target.averageValue: Required value: must specify a positive target averageValue",
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        measured("External", metric={"name": "a"}, target={"type": "Value", "value": "1", "averageValue": "1"}),
+        "spec.metrics[0].external.target.value: Forbidden: may not set both a target value for metric and a per-pod",
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        measured("Object", metric={"name": "a"}, target={"type": "Value", "value": "0"}),
+        "spec.metrics[0].object.describedObject.kind: Required value",
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        autoscaler(behavior={"scaleUp": {"stabilizationWindowSeconds": 3601}}),
+        "spec.behavior.scaleUp.stabilizationWindowSeconds: Invalid value: 3601: must be less than or equal to 3600",
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        autoscaler(behavior={"scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 1801}]}}),
+        "spec.behavior.scaleDown.policies[0].periodSeconds: Invalid value: 1801: must be less than or equal to 1800",
+    ),
 ]
 
 
@@ -318,6 +366,8 @@ ACCEPTED: list[tuple[str, Manifest]] = [
     ("IngressClass", {"spec": {"controller": "example.com/controller"}}),
     ("EndpointSlice", {"addressType": "IPv6", "endpoints": [{"addresses": ["fd00::1"]}], "ports": [{"port": 8}]}),
     ("EndpointSlice", {"addressType": "FQDN", "endpoints": [{"addresses": ["a.b."]}]}),
+    ("HorizontalPodAutoscaler", autoscaler(behavior={"scaleUp": {"selectPolicy": "Disabled"}})),
+    ("HorizontalPodAutoscaler", measured("Resource", name="cpu", target={"type": "AverageValue", "averageValue": "1"})),
     ("PriorityClass", {"value": 5}),
     (
         "RoleBinding",
@@ -379,6 +429,20 @@ def test_ports_are_of_tcp_unless_they_say_otherwise(kind: str, manifest: Manifes
     for step in path:
         found = found[step]
     assert found[0]["protocol"] == "TCP"
+
+
+def test_the_rest_of_how_fast_to_scale_is_written_out() -> None:
+    manifest = autoscaler(behavior={"scaleDown": {"selectPolicy": "Disabled"}})
+    kind_of("HorizontalPodAutoscaler").default(manifest)
+    twice = {"type": "Percent", "value": 100, "periodSeconds": 15}
+    assert manifest["spec"]["behavior"] == {
+        "scaleDown": {"selectPolicy": "Disabled", "policies": [twice]},
+        "scaleUp": {
+            "stabilizationWindowSeconds": 0,
+            "selectPolicy": "Max",
+            "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}, twice],
+        },
+    }
 
 
 def test_a_priority_is_written_even_when_it_is_none() -> None:

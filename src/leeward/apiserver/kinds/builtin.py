@@ -7,6 +7,7 @@ from leeward.apiserver.custom.definition_rules import default_definition, valida
 from leeward.apiserver.kinds import (
     administrative,
     amount_rules,
+    autoscaler_rules,
     basics,
     cluster_rules,
     configuration,
@@ -202,11 +203,11 @@ EXTENSIONS = (
 
 OTHERS = (
     Kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", True, ("hpa",), _ALL,
-         columns=printing.AUTOSCALERS, status=True, default=others.default_autoscaler,
-         validate=others.validate_autoscaler),
+         columns=printing.AUTOSCALERS, status=True, default=autoscaler_rules.default_autoscaler,
+         validate=autoscaler_rules.validate_autoscaler),
     Kind("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", True, ("hpa",), _ALL,
          storage_version="v2", view=FirstAutoscaler(), columns=printing.AUTOSCALERS, status=True,
-         default=others.default_first_autoscaler, validate=others.validate_autoscaler),
+         default=autoscaler_rules.default_first_autoscaler, validate=autoscaler_rules.validate_autoscaler),
     Kind("events.k8s.io", "v1", "Event", "events", True, ("ev",), storage_group="", view=NewEvent(),
          columns=printing.EVENTS, validate=others.validate_new_event, fields=_NEW_EVENT_FIELDS, problems_group="",
          creates_on_update=True),

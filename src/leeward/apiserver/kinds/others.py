@@ -1,11 +1,11 @@
-"""Defaults and rules of the kinds outside of the core group that need some: access, leases, events, autoscaling."""
+"""Defaults and rules of the kinds outside of the core group that need some: access, leases, events."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leeward.api.meta import Manifest, format_micro_time, parse_time
 from leeward.api.status import Problem
-from leeward.apiserver.kinds.names import dns_subdomain, path_segment
+from leeward.apiserver.kinds.names import dns_subdomain
 from leeward.apiserver.kinds.pod_rules.texts import named, one_of
 from leeward.apiserver.values import entries, grown, section
 
@@ -163,42 +163,6 @@ def _changed_event(new: Manifest, old: Manifest) -> Iterator[Problem]:
     for field in _FROZEN_IN_EVENTS:
         if new.get(field) != old.get(field):
             yield Problem.invalid(_STORED_NAMES.get(field, field), new.get(field), "field is immutable")
-
-
-def default_first_autoscaler(manifest: Manifest) -> None:
-    spec = grown(manifest, "spec")
-    spec.setdefault("minReplicas", 1)
-    if "metrics" not in spec:
-        spec.setdefault("targetCPUUtilizationPercentage", 80)
-    manifest.setdefault("status", {"currentReplicas": 0, "desiredReplicas": 0})
-
-
-def default_autoscaler(manifest: Manifest) -> None:
-    spec = grown(manifest, "spec")
-    spec.setdefault("minReplicas", 1)
-    target = {"type": "Utilization", "averageUtilization": 80}
-    spec.setdefault("metrics", [{"type": "Resource", "resource": {"name": "cpu", "target": target}}])
-    manifest.setdefault("status", {"currentMetrics": None, "desiredReplicas": 0})
-
-
-def validate_autoscaler(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
-    spec = section(manifest, "spec")
-    problems: list[Problem] = []
-    least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
-    if least < 1:
-        problems.append(Problem.invalid("spec.minReplicas", least, "must be greater than or equal to 1"))
-    if most < 1:
-        problems.append(Problem.invalid("spec.maxReplicas", most, "must be greater than 0"))
-    if most < least:
-        problems.append(Problem.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
-    for field in ("kind", "name"):
-        text = section(spec, "scaleTargetRef").get(field)
-        if not text:
-            problems.append(Problem.required(f"spec.scaleTargetRef.{field}"))
-        else:
-            problems += named(path_segment, text, f"spec.scaleTargetRef.{field}")
-    return problems
 
 
 def default_with_status(manifest: Manifest) -> None:
