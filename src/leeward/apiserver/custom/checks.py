@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from leeward.api import codec
-from leeward.api.meta import parse_time
 from leeward.api.status import Problem, quoted
+from leeward.apiserver.custom.formats import has_format
 from leeward.apiserver.custom.node import Node
 from leeward.apiserver.custom.old_values import ABSENT, KeyedItems, keyed_items
 from leeward.apiserver.custom.patterns import compile_pattern
@@ -127,8 +127,8 @@ def _string(raw: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
         yield Problem.invalid(path, value, f"{_in_body(path)} should be at least {shortest} chars long")
     if pattern and not compile_pattern(pattern)(value):
         yield Problem.invalid(path, value, f"{_in_body(path)} should match '{pattern}'")
-    if raw.get("format") in ("date-time", "datetime") and not _is_time(value):
-        said = f'Invalid value: "{value}": {_in_body(path)} must be of type date-time: "{value}"'
+    if raw.get("format") and not has_format(value, raw["format"]):
+        said = f'Invalid value: "{value}": {_in_body(path)} must be of type {raw["format"]}: "{value}"'
         yield Problem(path, "FieldValueTypeInvalid", said)
 
 
@@ -223,14 +223,6 @@ def _as_a_whole(said: str) -> Problem:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
-
-
-def _is_time(value: str) -> bool:
-    try:
-        parse_time(value)
-    except ValueError:
-        return False
-    return True
 
 
 def _child(path: str, name: str) -> str:
