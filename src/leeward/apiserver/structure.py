@@ -29,6 +29,8 @@ class Structure:
     keys: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
     """Fields of a struct that are always written, with the empty value of their type."""
+    silent: frozenset[str] = frozenset()
+    """Fields of a struct whose empty value says no more than their absence, so that it is not kept."""
     default: Any = None
     free: bool = False
     """A struct that may have fields which are not declared."""

@@ -33,6 +33,30 @@ def test_unknown_fields_go_and_are_reported_in_the_order_of_the_text():
     assert manifest == {"spec": {"containers": [{"name": "a"}]}}
 
 
+_EMPTIES: list[tuple[str, str, Any, Any]] = [
+    ("", "ConfigMap", {"data": {"a": None, "b": ""}}, {"data": {"a": "", "b": ""}}),
+    ("", "ConfigMap", {"data": {}, "immutable": False}, {"immutable": False}),
+    ("", "Secret", {"data": {"a": None}, "type": ""}, {"data": {"a": ""}}),
+    ("", "Pod", {"spec": {"hostNetwork": False, "volumes": [], "priority": 0}}, {"spec": {"priority": 0}}),
+    ("", "Pod", {"spec": {"volumes": [{"emptyDir": {}}]}}, {"spec": {"volumes": [{"emptyDir": {}}]}}),
+    (
+        "",
+        "Pod",
+        {"status": {"containerStatuses": [{"ready": False, "restartCount": 0, "containerID": ""}]}},
+        {"status": {"containerStatuses": [{"ready": False, "restartCount": 0}]}},
+    ),
+    ("apps", "Deployment", {"spec": {"replicas": 0, "minReadySeconds": 0}}, {"spec": {"replicas": 0}}),
+    ("rbac.authorization.k8s.io", "Role", {"rules": []}, {"rules": None}),
+    ("", "ConfigMap", {"metadata": {"managedFields": []}}, {"metadata": {"managedFields": []}}),
+]
+
+
+@pytest.mark.parametrize(("group", "kind", "given", "kept"), _EMPTIES)
+def test_what_is_empty_stays_where_it_says_something(group: str, kind: str, given: Any, kept: Any):
+    assert fit(_structure(group, kind), given) == []
+    assert given == kept
+
+
 @pytest.mark.parametrize(
     ("manifest", "said"),
     [

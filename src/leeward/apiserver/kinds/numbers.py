@@ -35,6 +35,18 @@ def numbers_of(struct: str) -> Mapping[int, Numbered]:
 
 
 @cache
+def empties_of(struct: str) -> frozenset[str]:
+    """The fields of a struct that say nothing when they are empty."""
+    empties: set[str] = set()
+    for numbered in numbers_of(struct).values():
+        if numbered.embedded:
+            empties |= empties_of(numbered.name)
+        elif not numbered.optional:
+            empties.add(numbered.name)
+    return frozenset(empties)
+
+
+@cache
 def _written() -> Mapping[str, list[str]]:
     text = resources.files("leeward.apiserver.kinds").joinpath("types", "numbers.txt").read_text()
     lines = text.replace("\n    ", " ").splitlines()

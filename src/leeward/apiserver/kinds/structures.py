@@ -5,6 +5,8 @@
     {type}  {type}!                      a map; an atomic one
     [type]  [type by key,key]  [type set]    an atomic list, one with keys, a set
 
+`kept.txt` lists the fields that stay when they come empty though they are no pointers: those without `omitempty`.
+
 Source of the tables: the fields and the `listType`, `listMapKey`, `mapType` and `structType` marks of Kubernetes' API.
 """
 
@@ -13,6 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
+from leeward.apiserver.kinds.numbers import empties_of
 from leeward.apiserver.structure import ANY, Structure
 
 _CORE, _META = "io.k8s.api.core.v1", "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -20,6 +23,7 @@ _PACKAGES = {"meta": _META, "core": _CORE, "pods": _CORE, "volumes": _CORE}
 _TABLES = ("meta", "core", "pods", "volumes", "workloads", "network", "others", "reviews", "infrastructure")
 _FIELD = re.compile(r"(\w+)(=?) (\[[^\]]*\]|\{\{?[^}]*\}\}?!?|\w+)(?:, |$)")
 _SCALARS = frozenset(("string", "int32", "int64", "bool", "double", "time", "microtime", "bytes", "quantity", "intstr"))
+_PLAIN = frozenset(("string", "int32", "int64", "bool", "double", "bytes"))
 _OTHERWISE = {
     ("autoscaling", "v1"): "{}V1",
     ("events.k8s.io", "v1"): "New{}",
@@ -53,7 +57,14 @@ def structure_of(name: str) -> Structure | None:
     structure.always = tuple(field for field, always, _ in fields if always)
     for field, _, written in fields:
         structure.fields[field] = _parse(written, _DEFAULTS.get((name, field)))
+    said = {*structure.always, *_kept().get(name, ())}
+    structure.silent = frozenset(field for field in empties_of(name) - said if _can_be_empty(structure, field))
     return structure
+
+
+def _can_be_empty(structure: Structure, field: str) -> bool:
+    declared = structure.fields.get(field)
+    return declared is not None and (declared.form in ("list", "map") or declared.type in _PLAIN)
 
 
 def structure_of_kind(group: str, version: str, kind: str) -> Structure | None:
@@ -102,6 +113,11 @@ def _declared() -> dict[str, tuple[bool, str]]:
 @cache
 def _packages() -> dict[str, str]:
     return {name: package for table, package in _PACKAGES.items() for name, _, _ in _read(table)}
+
+
+@cache
+def _kept() -> dict[str, list[str]]:
+    return {name: fields.split() for name, _, fields in _read("kept")}
 
 
 def _read(table: str) -> Iterator[tuple[str, bool, str]]:

@@ -1,6 +1,7 @@
 """Reading an object of a built-in kind as its structure: unknown fields go, and types must be right.
 
-For built-in kinds null is the same as absent, and so are lists and maps without anything in them; they go, too.
+For built-in kinds null is the same as absent, so it goes, too, and so does an empty value where it says no more. In a
+map, null is the empty value of the map's type.
 
 What does not fit is told in the words of the JSON decoder of Kubernetes, which clients show to their users.
 """
@@ -24,12 +25,11 @@ _CLOCK = (
 )  # fmt: skip
 _WHOLE_SECONDS = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\dZ")
 _NULL = b"null"
-_OWNERS = "managedFields"
-"""The one list that says something when it is empty: the owners are to be forgotten."""
 _ZONE = (r"(Z|[+-]\d\d:\d\d)$", "Z07:00")
 _QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _INT_BITS = {"int32": 31, "int64": 63}
 _GO_NAMES = {"double": "float64", "bytes": "[]uint8", "quantity": "resource.Quantity", "time": "v1.Time"}
+_TEXTS = ("string", "bytes")
 _AT_ONCE = {"string": str, "bool": bool, "double": float}
 _PACKAGES = "v1"
 _CONVERTIBLE = (("string", "int64"), ("int32", "float64"), ("int64", "float64"))
@@ -123,22 +123,34 @@ def _fit_map(structure: Structure, value: Any, place: _Place, known: Any) -> Ite
         if item is not None and item is before.get(name):
             continue
         child = structure.child(name)
-        if child is not None and _fits_at_once(child, item):
+        if child is not None and _fits_at_once(child, item) and (item or name not in structure.silent):
             continue
         declared = structure.form == "struct"
         where = place.field(name, structure.type) if declared else place.entry(name)
         if child is None:
             del mapping[name]
             yield where.path
-        elif item is None or (name != _OWNERS and _is_nothing(child, item)):
-            del mapping[name]
+        elif item is None:
+            _fit_null(structure, mapping, name)
         else:
             yield from _fit_child(mapping, name, child, where, before.get(name))
+            _fit_empty(structure, mapping, name)
 
 
-def _is_nothing(structure: Structure, value: Any) -> bool:
-    """Whether it is a list or a map without anything in it, of which nothing is kept."""
-    return (structure.form == "list" and value == []) or (structure.form == "map" and value == {})
+def _fit_null(structure: Structure, mapping: dict[str, Any], name: str) -> None:
+    if structure.form == "map" and structure.item.type in _TEXTS:
+        mapping[name] = ""
+    else:
+        del mapping[name]
+
+
+def _fit_empty(structure: Structure, mapping: dict[str, Any], name: str) -> None:
+    if mapping[name] or mapping[name] is None:
+        return
+    if name in structure.silent:
+        del mapping[name]
+    elif mapping[name] == [] and name in structure.always:
+        mapping[name] = None
 
 
 def _fits_at_once(structure: Structure, value: Any) -> bool:
