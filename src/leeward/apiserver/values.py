@@ -24,3 +24,8 @@ def texts(value: Mapping[str, Any], key: str) -> list[str]:
 def grown(value: Manifest, key: str) -> dict[str, Any]:
     """The mapping under `key`, which is put there when it is missing."""
     return value.setdefault(key, {})
+
+
+def is_set(query: Mapping[str, str], name: str) -> bool:
+    """Whether a parameter of a request says yes: it is there, and neither 0 nor false."""
+    return name in query and query[name].lower() not in ("0", "false")

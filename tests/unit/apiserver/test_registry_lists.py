@@ -35,6 +35,18 @@ def test_pages_come_from_one_revision():
     tell(story)
 
 
+def test_any_state_comes_in_one_page_and_a_page_has_its_own_revision():
+    async def story(world: ApiWorld) -> None:
+        await _make(world, "a", "b")
+        assert (await world.get(CONFIG_MAPS, limit="1", resourceVersion="0")).names == ["a", "b"]
+        token = (await world.get(CONFIG_MAPS, limit="1")).body["metadata"]["continue"]
+        assert (await world.get(CONFIG_MAPS, resourceVersion="0", **{"continue": token})).names == ["b"]
+        refused = await world.get(CONFIG_MAPS, resourceVersion="1", **{"continue": token})
+        assert refused.body["message"] == "specifying resource version is not allowed when using continue"
+
+    tell(story)
+
+
 def test_pages_of_a_selection_hold_only_what_is_selected():
     async def story(world: ApiWorld) -> None:
         await _make(world, "a", "b", "c", "d")

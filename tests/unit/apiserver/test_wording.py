@@ -36,13 +36,17 @@ async def prepare(world: ApiWorld) -> None:
 
 
 QUERIES = [
+    ({"limit": "9" * 19}, 'strconv.ParseInt: parsing "9999999999999999999": value out of range'),
     ({"limit": "x"}, 'strconv.ParseInt: parsing "x": invalid syntax'),
-    ({"continue": "x"}, "continue key is not valid: illegal base64 data at input byte 0"),
+    ({"continue": "x"}, "invalid continue token: continue key is not valid: illegal base64 data at input byte 0"),
     (
         {"continue": "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiIifQ"},
-        "continue key is not valid: encoded start key empty (version meta.k8s.io/v1)",
+        "invalid continue token: continue key is not valid: encoded start key empty (version meta.k8s.io/v1)",
     ),
-    ({"continue": "e30"}, "continue key is not valid: server does not recognize this encoded version "),
+    (
+        {"continue": "e30"},
+        "invalid continue token: continue key is not valid: server does not recognize this encoded version ",
+    ),
     ({"fieldSelector": "metadata.name=a=b"}, "invalid field selector: unescaped character in value: 61"),
 ]
 

@@ -10,6 +10,8 @@ JSON = "application/json"
 YAML = "application/yaml"
 _SPOKEN = (JSON, YAML)
 _SAID = (JSON, YAML, "application/vnd.kubernetes.protobuf")
+STREAMS = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+"""What a watch can be in, as it is said."""
 _ANY = ("", "*/*")
 LONGEST_REMEMBERED = 1024
 """Of the headers whose form is remembered; clients send one of a few."""

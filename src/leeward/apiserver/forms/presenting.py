@@ -7,10 +7,10 @@ import msgspec
 
 from leeward.api import codec
 from leeward.apiserver.forms import table
-from leeward.apiserver.forms.negotiation import YAML, Form
+from leeward.apiserver.forms.negotiation import STREAMS, YAML, Form
 from leeward.apiserver.forms.yaml import dump_yaml
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.refusals import not_shown, plain_error, warning_header
+from leeward.apiserver.refusals import not_acceptable, not_shown, plain_error, warning_header
 from leeward.apiserver.registry.objects import body_of, decode_stored, item_of
 from leeward.apiserver.registry.options import ListOptions
 from leeward.apiserver.registry.reading import Page
@@ -32,6 +32,11 @@ class Presenter(msgspec.Struct, frozen=True):
         """Raises: Refused for a form that cannot be made."""
         if self.form.shape == "table":
             table.check_include(self.include)
+
+    def check_stream(self) -> None:
+        """Raises: Refused for a form in which no watch can be."""
+        if self.form.media_type == YAML:
+            raise not_acceptable(STREAMS)
 
     def one(self, value: bytes, code: int = 200) -> Response:
         if self.form.of_list:

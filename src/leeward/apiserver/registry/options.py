@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from leeward.api.status import Problem
 from leeward.apiserver.kinds.metadata import too_long
 from leeward.apiserver.refusals import Refused, bad_request, broken_version, invalid
+from leeward.apiserver.values import is_set
 
 _GROUP = "meta.k8s.io"
 _MAX_MANAGER_BYTES = 128
 _MATCH = "resourceVersionMatch"
+_INITIAL = "sendInitialEvents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,8 @@ class ListOptions:
 
 def write_options(query: Mapping[str, str], kind: str, *, apply: bool = False) -> WriteOptions:
     """Raises: Refused for values that do not exist, or do not go together."""
-    dry_run = query.get("dryRun", "")
-    if dry_run not in ("", "All"):
+    dry_run = query.get("dryRun", "All")
+    if dry_run != "All":
         raise invalid(_GROUP, kind, "", [Problem.not_supported("dryRun", [dry_run], ["All"])])
     validation = query.get("fieldValidation", "") or "Warn"
     if validation not in ("Strict", "Warn", "Ignore"):
@@ -49,7 +51,7 @@ def write_options(query: Mapping[str, str], kind: str, *, apply: bool = False) -
     problems = _manager_problems(query, kind, apply)
     if problems:
         raise invalid(_GROUP, kind, "", problems)
-    return WriteOptions(dry_run == "All", validation, _flag(query.get("force", "")))
+    return WriteOptions("dryRun" in query, validation, is_set(query, "force"))
 
 
 def _manager_problems(query: Mapping[str, str], kind: str, apply: bool) -> list[Problem]:
@@ -57,7 +59,7 @@ def _manager_problems(query: Mapping[str, str], kind: str, apply: bool) -> list[
     problems: list[Problem] = []
     if apply and not manager:
         problems.append(Problem.required("fieldManager", "is required for apply patch"))
-    if kind == "PatchOptions" and not apply and query.get("force"):
+    if kind == "PatchOptions" and not apply and "force" in query:
         problems.append(Problem.forbidden("force", "may not be specified for non-apply patch"))
     if len(manager.encode()) > _MAX_MANAGER_BYTES:
         problems.append(too_long("fieldManager", _MAX_MANAGER_BYTES))
@@ -71,8 +73,7 @@ def _manager_problems(query: Mapping[str, str], kind: str, apply: bool) -> list[
 
 def list_options(query: Mapping[str, str]) -> ListOptions:
     """Raises: Refused for values that do not exist or do not go together."""
-    watch = query.get("watch", "") not in ("", "0", "false", "False")
-    initial = query.get("sendInitialEvents")
+    watch = is_set(query, "watch")
     options = ListOptions(
         watch=watch,
         label_selector=query.get("labelSelector", ""),
@@ -82,8 +83,8 @@ def list_options(query: Mapping[str, str]) -> ListOptions:
         limit=_number(query, "limit"),
         continue_token=query.get("continue", ""),
         timeout_seconds=_number(query, "timeoutSeconds"),
-        bookmarks=_flag(query.get("allowWatchBookmarks", "")),
-        send_initial_events=None if initial is None else _flag(initial),
+        bookmarks=is_set(query, "allowWatchBookmarks"),
+        send_initial_events=is_set(query, _INITIAL) if _INITIAL in query else None,
     )
     problems = _watch_problems(options) if watch else _list_problems(options)
     if problems:
@@ -150,8 +151,6 @@ def _number(query: Mapping[str, str], name: str) -> int:
         return 0
     if not (text.isascii() and text.removeprefix("-").isdigit()):
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    if abs(int(text)) >= 1 << 63:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
     return max(int(text), 0)
-
-
-def _flag(text: str) -> bool:
-    return text not in ("0", "false", "False", "")

@@ -12,6 +12,7 @@ import msgspec
 
 from leeward.api import codec
 from leeward.apiserver import refusals
+from leeward.apiserver.forms.json_text import json_fault
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.options import ListOptions
 from leeward.apiserver.registry.selection import Selection
@@ -59,7 +60,7 @@ async def read_page(store: Store, kind: Kind, namespace: str, selection: Selecti
     prefix = prefix_of(kind, namespace)
     revision, start_after = _start(store, prefix, options)
     try:
-        return await _collect(store, prefix, selection, revision, start_after, options.limit)
+        return await _collect(store, prefix, selection, revision, start_after, _limit(options))
     except Compacted:
         said = _TOO_OLD_PAGE if options.continue_token else "The resourceVersion for the provided list is too old."
         raise refusals.expired(said) from None
@@ -80,10 +81,17 @@ def _start(store: Store, prefix: str, options: ListOptions) -> tuple[int | None,
     """The revision to read (None: the newest) and the key to read from."""
     if options.continue_token:
         token = _read_token(options.continue_token)
+        if options.resource_version:
+            raise refusals.bad_request("specifying resource version is not allowed when using continue")
         return token.rv, prefix + token.start
     check_not_future(store, options.resource_version)
     exact = options.match == "Exact" or (not options.match and options.limit > 0)
     return (options.resource_version or None) if exact else None, ""
+
+
+def _limit(options: ListOptions) -> int:
+    """Who takes any state, resourceVersion 0, gets all of it: kube-apiserver's cache does not cut it."""
+    return 0 if options.resource_version == 0 and not options.continue_token else options.limit
 
 
 async def _collect(
@@ -119,12 +127,14 @@ def _render_token(prefix: str, revision: int, last: Record) -> str:
 
 def _read_token(text: str) -> _Token:
     """Raises: Refused for one that this server cannot have given out."""
+    decoded = b""
     try:
-        token = codec.decode(base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True), _Token)
+        decoded = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
+        token = codec.decode(decoded, _Token)
     except binascii.Error:
         raise _invalid_token(f": illegal base64 data at input byte {_first_illegal(text)}") from None
     except codec.DecodeError as error:
-        raise _invalid_token(f": {error}") from None
+        raise _invalid_token(f": {json_fault(error, decoded)}") from None
     if token.v != _TOKEN_VERSION:
         raise _invalid_token(f": server does not recognize this encoded version {token.v}")
     if not token.rv:
@@ -135,7 +145,7 @@ def _read_token(text: str) -> _Token:
 
 
 def _invalid_token(why: str) -> refusals.Refused:
-    return refusals.bad_request(f"continue key is not valid{why}")
+    return refusals.bad_request(f"invalid continue token: continue key is not valid{why}")
 
 
 def _first_illegal(text: str) -> int:

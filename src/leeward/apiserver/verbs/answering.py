@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import structs
+
 from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.status import Status, StatusDetails
@@ -75,6 +77,8 @@ class Verbs:
             return await self._review(call)
         if target.kind.derived:
             return component_statuses.answer(call, self.writer.store)
+        if target.watched:
+            return await self._watch(call)
         if target.subresource:
             return await self._answer_subresource(call)
         if target.name:
@@ -87,7 +91,9 @@ class Verbs:
             return await self._writes.create(call)
         if method == "DELETE" and "deletecollection" in verbs_of(target.kind):
             return await self._delete_collection(call)
-        raise refusals.method_not_allowed()
+        if target.kind.custom and method in ("PUT", "PATCH"):
+            raise refusals.bad_request("name must be provided")
+        raise self._not_allowed(call)
 
     async def _answer_object(self, call: Call) -> Answer:
         match call.request.method:
@@ -99,13 +105,19 @@ class Verbs:
                 return await self._writes.patch(call)
             case "DELETE":
                 return await self._delete(call)
+            case "POST" if call.kind.custom:
+                return await self._writes.create(call)
             case _:
-                raise refusals.method_not_allowed()
+                raise self._not_allowed(call)
 
     async def _answer_subresource(self, call: Call) -> Answer:
         method, subresource = call.request.method, call.target.subresource
+        if subresource not in call.kind.all_subresources:
+            raise refusals.not_found(call.kind.group, call.kind.plural, call.target.name)
         if subresource == "finalize":
-            return await self._writes.update(call) if method == "PUT" else self._no(call)
+            if method != "PUT":
+                raise refusals.method_not_allowed()
+            return await self._writes.update(call)
         if call.kind.prefix == "//pods/" and subresource in ACTIONS:
             body = call.request.body
             manifest = parse_body(call.kind, body, call.content_type) if body else None
@@ -125,7 +137,7 @@ class Verbs:
             case "PATCH":
                 return await self._writes.patch(call)
             case _:
-                return self._no(call)
+                raise self._not_allowed(call)
 
     async def _issue_token(self, call: Call) -> Response:
         if call.request.method != "POST":
@@ -137,11 +149,12 @@ class Verbs:
         issued = self.access.issue_token(call.target.namespace, call.target.name, manifest, dry_run)
         return call.presenter.respond(codec.encode(issued), 201)
 
-    def _no(self, call: Call) -> Response:
-        kind, method = call.kind, call.request.method
-        if kind.custom and method in _UNSUPPORTED:
-            raise refusals.verb_not_supported(kind.group, kind.plural, _UNSUPPORTED[method])
-        raise refusals.method_not_allowed()
+    def _not_allowed(self, call: Call) -> refusals.Refused:
+        """Custom kinds name the verb, if the method is one."""
+        kind = call.kind
+        if kind.custom:
+            return refusals.verb_not_supported(kind.group, kind.plural, _UNSUPPORTED.get(call.request.method, ""))
+        return refusals.method_not_allowed()
 
     async def _review(self, call: Call) -> Response:
         if call.request.method != "POST" or call.target.name:
@@ -170,7 +183,7 @@ class Verbs:
             case "PUT" | "PATCH":
                 return await self._writes.scale(call)
             case _:
-                return self._no(call)
+                raise self._not_allowed(call)
 
     @property
     def _writes(self) -> WriteVerbs:
@@ -189,11 +202,21 @@ class Verbs:
         record = read_one(self.writer.store, target.kind, target.namespace, target.name, at_least)
         return await show_one(target.kind, record)
 
+    async def _watch(self, call: Call) -> Answer:
+        """A watch by its path; of one object, if that names one."""
+        if call.request.method != "GET":
+            raise self._not_allowed(call)
+        query = {**call.query, "watch": "true"}
+        if call.target.name:
+            query["fieldSelector"] = _narrowed(call.query.get("fieldSelector", ""), call.target.name)
+        return await self._list_or_watch(structs.replace(call, request=structs.replace(call.request, query=query)))
+
     async def _list_or_watch(self, call: Call) -> Answer:
         options = list_options(call.query)
         selection = parse_selection(call.kind, options.label_selector, options.field_selector)
         store, namespace = self.writer.store, call.target.namespace
         if options.watch:
+            call.presenter.check_stream()
             view = call.presenter.view(namespace, options, selection)
             request = WatchRequest(call.kind, namespace, selection, options, call.presenter.frames(), view)
             pieces = open_watch(store, self.clock, request, self.shared, self.watches)
@@ -223,6 +246,14 @@ class Verbs:
                 if refusal.status.code != 404:
                     raise
         return call.presenter.page(page)
+
+
+def _narrowed(selector: str, name: str) -> str:
+    """The field selector of a watch of one object. Raises: Refused for one that selects others."""
+    only = f"metadata.name={name}"
+    if selector and only not in selector.replace("==", "=").split(","):
+        raise refusals.bad_request("fieldSelector metadata.name doesn't match requested name")
+    return selector or only
 
 
 def _nowhere(kind: Kind) -> Response:

@@ -6,6 +6,8 @@ as `routing.route` does: what is authorized is what is carried out.
 
 from dataclasses import dataclass
 
+from leeward.apiserver.routing import WATCH
+from leeward.apiserver.values import is_set
 from leeward.client.transport import Request
 
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -42,13 +44,16 @@ def attributes_of(request: Request) -> Attributes:
 
 
 def _of_resource(request: Request, verb: str, group: str, parts: list[str]) -> Attributes:
+    watched = parts[0] == WATCH and len(parts) > 1
+    if watched:
+        verb, parts = WATCH, parts[1:]
     namespace = ""
     if parts[0] == "namespaces" and len(parts) > 1:
         namespace = parts[1]
         if len(parts) > 2 and parts[2] not in _OF_NAMESPACES:
             parts = parts[2:]
     resource, name, subresource = (*parts, "", "")[:3]
-    if not name:
+    if not name and not watched:
         verb, name = _collective(verb, request)
     return Attributes(verb, group, resource, subresource, namespace, name)
 
@@ -59,8 +64,7 @@ def _collective(verb: str, request: Request) -> tuple[str, str]:
         return "deletecollection", ""
     if verb != "get":
         return verb, ""
-    watch = request.query.get("watch", "") not in ("", "0", "false", "False")
-    return "watch" if watch else "list", _selected_name(request.query.get("fieldSelector", ""))
+    return "watch" if is_set(request.query, "watch") else "list", _selected_name(request.query.get("fieldSelector", ""))
 
 
 def _selected_name(selector: str) -> str:
