@@ -5,6 +5,7 @@ from typing import Any
 from leeward.api.meta import Manifest
 from leeward.apiserver.kinds.pods import default_pod_spec
 from leeward.apiserver.kinds.service_types import is_reached_from_outside
+from leeward.apiserver.kinds.volume_defaults import default_sources
 from leeward.apiserver.values import entries, grown, section, texts
 
 NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -38,7 +39,8 @@ def default_service(manifest: Manifest) -> None:
     kind = spec.setdefault("type", "ClusterIP")
     for port in entries(spec, "ports"):
         port.setdefault("protocol", "TCP")
-        port.setdefault("targetPort", port.get("port", 0))
+        if port.get("targetPort") in (None, 0, ""):
+            port["targetPort"] = port.get("port", 0)
     _default_traffic(spec, kind)
     manifest.setdefault("status", {}).setdefault("loadBalancer", {})
 
@@ -46,8 +48,16 @@ def default_service(manifest: Manifest) -> None:
 def complete_service(manifest: Manifest) -> None:
     spec = grown(manifest, "spec")
     if spec.get("type") != "ExternalName":
-        spec.setdefault("ipFamilies", ["IPv4"])
+        families = spec.setdefault("ipFamilies", ["IPv4"])
+        if spec.get("clusterIP") == "None" and not spec.get("selector"):
+            _complete_foreign_families(spec, families)
         spec.setdefault("ipFamilyPolicy", "SingleStack")
+
+
+def _complete_foreign_families(spec: dict[str, Any], families: list[str]) -> None:
+    """Whose addresses others write may have them in both families, whatever this cluster has."""
+    if spec.setdefault("ipFamilyPolicy", "RequireDualStack") != "SingleStack" and len(families) == 1:
+        families.append("IPv6" if families == ["IPv4"] else "IPv4")
 
 
 def _default_traffic(spec: dict[str, Any], kind: str) -> None:
@@ -65,7 +75,9 @@ def _default_traffic(spec: dict[str, Any], kind: str) -> None:
 
 def default_node(manifest: Manifest) -> None:
     manifest.setdefault("spec", {})
-    manifest.setdefault("status", {})
+    status = grown(manifest, "status")
+    if status.get("capacity"):
+        status.setdefault("allocatable", dict(status["capacity"]))
 
 
 def default_claim(manifest: Manifest) -> None:
@@ -77,7 +89,12 @@ def default_volume(manifest: Manifest) -> None:
     spec = grown(manifest, "spec")
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
     spec.setdefault("volumeMode", "Filesystem")
-    manifest.setdefault("status", {}).setdefault("phase", "Pending")
+    default_sources(spec)
+    status = grown(manifest, "status")
+    if "phase" not in status:
+        status["phase"] = "Pending"
+        if born := manifest["metadata"].get("creationTimestamp"):
+            status["lastPhaseTransitionTime"] = born
 
 
 def default_pod_template_object(manifest: Manifest) -> None:

@@ -8,10 +8,10 @@ from leeward.api.quantity import format_quantity, is_binary, parse_quantity
 from leeward.api.status import Problem
 from leeward.apiserver.kinds.pod_rules import validate_whole_pod
 from leeward.apiserver.kinds.pod_rules.probes import PROBES
+from leeward.apiserver.kinds.volume_defaults import default_field, default_sources
 from leeward.apiserver.values import entries, grown, section
 
 _PROBE_DEFAULTS = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-_MODE_VOLUMES = ("configMap", "secret", "downwardAPI", "projected")
 
 
 def default_pod_spec(spec: dict[str, Any]) -> None:
@@ -133,10 +133,10 @@ def _default_container(container: dict[str, Any]) -> None:
     for probe in PROBES:
         if probe in container:
             _default_probe(container[probe])
+    for moment in ("postStart", "preStop"):
+        _default_request(section(section(container, "lifecycle"), moment))
     for variable in entries(container, "env"):
-        reference: dict[str, Any] = section(variable, "valueFrom").get("fieldRef") or {}
-        if reference:
-            reference.setdefault("apiVersion", "v1")
+        default_field(section(section(variable, "valueFrom"), "fieldRef"))
     resources = grown(container, "resources")
     for key in ("limits", "requests"):
         if key in resources:
@@ -161,22 +161,24 @@ def _requests_from_limits(container: dict[str, Any]) -> None:
 
 
 def _default_probe(probe: dict[str, Any]) -> None:
-    if "httpGet" in probe:
-        probe["httpGet"].setdefault("path", "/")
-        probe["httpGet"].setdefault("scheme", "HTTP")
+    _default_request(probe)
+    if isinstance(probe.get("grpc"), dict):
+        probe["grpc"].setdefault("service", "")
     for key, value in _PROBE_DEFAULTS.items():
         if not probe.get(key):
             probe[key] = value
 
 
+def _default_request(handler: dict[str, Any]) -> None:
+    if isinstance(handler.get("httpGet"), dict):
+        handler["httpGet"].setdefault("path", "/")
+        handler["httpGet"].setdefault("scheme", "HTTP")
+
+
 def _default_volume(volume: dict[str, Any]) -> None:
     if not any(key != "name" for key in volume):
         volume["emptyDir"] = {}
-    for source in _MODE_VOLUMES:
-        if isinstance(volume.get(source), dict):
-            volume[source].setdefault("defaultMode", 420)
-    if isinstance(volume.get("hostPath"), dict):
-        volume["hostPath"].setdefault("type", "")
+    default_sources(volume)
 
 
 def _canonical(quantity: str | int | float) -> str:

@@ -66,8 +66,12 @@ def default_stateful_set(manifest: Manifest) -> None:
         claim.update({"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
         default_claim(claim)
     strategy = grown(spec, "updateStrategy")
-    if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
-        strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+    if "type" not in strategy:
+        strategy["type"] = "RollingUpdate"
+        grown(strategy, "rollingUpdate")
+    if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
+        strategy["rollingUpdate"].setdefault("partition", 0)
+        strategy["rollingUpdate"].setdefault("maxUnavailable", 1)
     manifest.setdefault("status", {"replicas": 0, "availableReplicas": 0})
 
 
