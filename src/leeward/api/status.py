@@ -73,10 +73,19 @@ class Problem:
 
 def quoted(text: str) -> str:
     """As Go writes a string between quotes."""
-    return '"' + "".join(_ESCAPED.get(letter, letter) for letter in text) + '"'
+    return '"' + "".join(_ESCAPED.get(letter) or _shown(letter) for letter in text) + '"'
 
 
-_ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\x00"}
+_ESCAPED = {"\\": "\\\\", '"': '\\"'} | dict(zip("\a\b\f\n\r\t\v", (rf"\{c}" for c in "abfnrtv"), strict=True))
+
+
+def _shown(letter: str) -> str:
+    code = ord(letter)
+    if letter.isprintable():
+        return letter
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _quote(value: object) -> str:

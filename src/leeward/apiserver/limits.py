@@ -1,12 +1,14 @@
-"""How large and how deep an object may be, on its way in and as it is stored. Pure.
+"""How large and how deep an object may be, on its way in and as it is stored; how long a request may take. Pure.
 
 A patch is small and what it makes may be large, so both are looked at. What is stored is bounded so that whoever reads
 it later can.
 """
 
 import re
+from collections.abc import Mapping
 
 from leeward.api.status import Status
+from leeward.apiserver.forms.durations import duration_fault
 from leeward.apiserver.refusals import Refused, bad_request
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -22,6 +24,14 @@ def check_body(body: bytes) -> None:
     """Raises: Refused for JSON that is nested too deeply. What is no JSON is left to its parser."""
     if is_too_deep(body):
         raise bad_request(f"the request body is nested more than {MAX_DEPTH} levels deep")
+
+
+def check_timeout(query: Mapping[str, str]) -> None:
+    """Raises: Refused where a request that ends by itself gives itself a time that is none."""
+    text = query.get("timeout", "")
+    fault = duration_fault(text) if text else ""
+    if fault:
+        raise bad_request(f"invalid timeout specified in the request URL - {fault}")
 
 
 def check_stored(value: bytes, *, leaving: bool) -> None:

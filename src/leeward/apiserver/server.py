@@ -9,6 +9,7 @@ from leeward.api import codec
 from leeward.apiserver import refusals
 from leeward.apiserver.access.access import Access
 from leeward.apiserver.access.authentication import Authenticator
+from leeward.apiserver.access.authorization.attributes import is_watch
 from leeward.apiserver.access.tokens.certificates import CertificateSigner
 from leeward.apiserver.access.tokens.secrets import TokenSecrets
 from leeward.apiserver.admission import AdmissionReview
@@ -18,7 +19,7 @@ from leeward.apiserver.discovery.openapi import OpenApi
 from leeward.apiserver.forms.presenting import with_warnings
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.health import Health
-from leeward.apiserver.limits import check_body
+from leeward.apiserver.limits import check_body, check_timeout
 from leeward.apiserver.registry.deleting import Deleter
 from leeward.apiserver.registry.open_watches import OpenWatches
 from leeward.apiserver.registry.writing import Writer
@@ -85,6 +86,8 @@ class ApiServer:
             return _refuse(refusals.internal_error(f"{type(error).__name__}: {error}"))
 
     async def _answer(self, request: Request, user: User) -> Response | StreamResponse:
+        if not is_watch(request):
+            check_timeout(request.query)
         user = self._access.gate.admit(request, user)
         if (found := self._connects.find(request, user)) is not None:
             connect, asked = found

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from leeward.api.status import quoted
 from tests.api_world import (
     CONFIG_MAPS,
     DEFINITIONS,
@@ -126,6 +127,36 @@ def test_what_is_odd_about_a_patch_is_warned_of_or_refused(content_type: str, pa
     tell(story)
 
 
+def test_an_owner_that_is_said_twice_is_kept_once() -> None:
+    async def story(world: ApiWorld) -> None:
+        body = config_map("a")
+        body["metadata"]["ownerReferences"] = [OWNER, OWNER, {**OWNER, "controller": False}]
+        created = await world.create(CONFIG_MAPS, body)
+        assert created.body["metadata"]["ownerReferences"] == [OWNER, {**OWNER, "controller": False}]
+        assert f"duplicate UID(s) observed: {OWNER['uid']}" in created.headers["warning"]
+
+    tell(story)
+
+
+TIMEOUTS = [
+    ("abc", 'time: invalid duration "abc"'),
+    ("5", 'time: missing unit in duration "5"'),
+    ("5x", 'time: unknown unit "x" in duration "5x"'),
+    ("+", 'time: invalid duration "+"'),
+]
+
+
+@pytest.mark.parametrize(("timeout", "said"), TIMEOUTS)
+def test_a_time_that_is_none_is_refused(timeout: str, said: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        refused = await world.get(CONFIG_MAPS, timeout=timeout)
+        said_before = "invalid timeout specified in the request URL - "
+        assert (refused.code, refused.body["message"]) == (400, said_before + said)
+        assert (await world.get(CONFIG_MAPS, timeout="1m30.5s")).code == 200
+
+    tell(story)
+
+
 METADATA: list[tuple[dict[str, Any], list[str]]] = [
     ({"ownerReferences": [{"name": "x"}]}, ['apiVersion: Invalid value: "": version must not be empty', "kind", "uid"]),
     (
@@ -135,6 +166,10 @@ METADATA: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"ownerReferences": [OWNER, {**OWNER, "name": "b", "uid": "2"}]},
         ['Only one reference can have Controller set to true. Found "true" in references for Pod/a and Pod/b'],
+    ),
+    (
+        {"ownerReferences": [{"apiVersion": "a/b/c", "kind": "X", "name": "x", "uid": "u"}]},
+        ['apiVersion: Invalid value: "a/b/c": version must not be empty'],
     ),
     ({"generation": -1}, ["metadata.generation: Invalid value: -1: must be greater than or equal to 0"]),
 ]
@@ -279,3 +314,8 @@ def test_an_element_of_a_list_with_keys_is_a_map(element: Any, said: str) -> Non
         assert said in refused.body["message"]
 
     tell(story)
+
+
+@pytest.mark.parametrize(("text", "written"), [("a\x01\x7f", r"a\x01\x7f"), ("\a\n", r"\a\n"), ("\u0085é", r"\u0085é")])
+def test_a_text_is_quoted_as_go_quotes_it(text: str, written: str) -> None:
+    assert quoted(text) == f'"{written}"'

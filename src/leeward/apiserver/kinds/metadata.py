@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from leeward.api.meta import ReadOnlyManifest
+from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
 from leeward.apiserver.kinds import names
 from leeward.apiserver.kinds.kind import Kind
@@ -168,16 +168,33 @@ def _owner_problems(owners: Sequence[Mapping[str, Any]]) -> list[Problem]:
 
 
 def _fields_of_owner(owner: Mapping[str, Any]) -> list[Problem]:
-    empty = {"apiVersion": "version must not be empty"}
+    version = owner.get("apiVersion", "")
     problems = [
-        Problem.invalid(f"metadata.ownerReferences.{field}", "", empty.get(field, "must not be empty"))
-        for field in ("apiVersion", "kind", "name", "uid")
+        Problem.invalid(f"metadata.ownerReferences.{field}", "", "must not be empty")
+        for field in ("kind", "name", "uid")
         if not owner.get(field)
     ]
+    if not version.rpartition("/")[2] or version.count("/") > 1:
+        said = "version must not be empty"
+        problems.insert(0, Problem.invalid("metadata.ownerReferences.apiVersion", version, said))
     if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
         said = "/v1, Kind=Event is disallowed from being an owner"
         problems.append(Problem.invalid("metadata.ownerReferences", _written(owner), said))
     return problems
+
+
+def drop_repeated_owners(manifest: Manifest) -> list[str]:
+    """Takes owners away that are said again, word for word; returns what is to be said about that."""
+    owners = entries(manifest["metadata"], "ownerReferences")
+    repeated = [owner.get("uid", "") for index, owner in enumerate(owners) if owner in owners[:index]]
+    if not repeated:
+        return []
+    manifest["metadata"]["ownerReferences"] = [o for index, o in enumerate(owners) if o not in owners[:index]]
+    said = (
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may "
+        "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+    )
+    return [said + ", ".join(repeated)]
 
 
 def _written(owner: Mapping[str, Any]) -> dict[str, Any]:

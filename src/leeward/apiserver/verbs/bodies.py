@@ -4,6 +4,7 @@ from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.kinds.metadata import drop_repeated_owners
 from leeward.apiserver.registry.decoding import Decoded, Unfit, cannot_handle, decode_object, unregistered
 from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
 from leeward.apiserver.registry.objects import metadata_of
@@ -40,8 +41,8 @@ def fit_patched(
 
 
 def _told(decoded: Decoded) -> Decoded:
-    """The same; the client is told what was not understood, whatever becomes of the request."""
-    for text in decoded.warnings:
+    """The same, with each owner once; the client is told what was not understood, whatever becomes of the request."""
+    for text in (*decoded.warnings, *drop_repeated_owners(decoded.manifest)):
         warn(text)
     return decoded
 

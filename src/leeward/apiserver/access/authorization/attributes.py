@@ -43,6 +43,11 @@ def attributes_of(request: Request) -> Attributes:
     return Attributes(verb, path=request.path)
 
 
+def is_watch(request: Request) -> bool:
+    """Whether the answer goes on until somebody ends it."""
+    return attributes_of(request).verb == WATCH
+
+
 def _of_resource(request: Request, verb: str, group: str, parts: list[str]) -> Attributes:
     watched = parts[0] == WATCH and len(parts) > 1
     if watched:

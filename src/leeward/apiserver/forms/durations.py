@@ -1,0 +1,28 @@
+"""Durations as Go writes them: `1m30s`."""
+
+import re
+
+from leeward.api.status import quoted
+
+_UNITS = ("ns", "us", "µs", "μs", "ms", "s", "m", "h")
+_AMOUNT = re.compile(r"(\d+\.?\d*|\.\d+)([^0-9.]*)", re.ASCII)
+
+
+def duration_fault(text: str) -> str:
+    """What is wrong with it, in the words of Go's parser; empty where it is one."""
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    if rest == "0":
+        return ""
+    if not rest:
+        return f"time: invalid duration {quoted(text)}"
+    while rest:
+        amount = _AMOUNT.match(rest)
+        if amount is None:
+            return f"time: invalid duration {quoted(text)}"
+        unit = amount[2]
+        if not unit:
+            return f"time: missing unit in duration {quoted(text)}"
+        if unit not in _UNITS:
+            return f"time: unknown unit {quoted(unit)} in duration {quoted(text)}"
+        rest = rest[amount.end() :]
+    return ""
