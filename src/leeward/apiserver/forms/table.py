@@ -39,11 +39,18 @@ def render_columns(kind: Kind) -> list[dict[str, Any]]:
 
 def render_row(kind: Kind, manifest: Manifest, now: datetime, include: str, version: str) -> dict[str, Any]:
     cells = [column.cell(manifest, now) for column in columns_of(kind)]
+    row: dict[str, Any] = {"cells": cells, **_conclusion(kind, manifest)}
     if include == "None":
-        return {"cells": cells, "object": None}
-    if include == "Object":
-        return {"cells": cells, "object": manifest}
-    return {"cells": cells, "object": render_partial(manifest, version)}
+        return {**row, "object": None}
+    return {**row, "object": manifest if include == "Object" else render_partial(manifest, version)}
+
+
+def _conclusion(kind: Kind, manifest: Manifest) -> dict[str, Any]:
+    concluded = kind.conclusion(manifest) if kind.conclusion is not None else None
+    if concluded is None:
+        return {}
+    reason, message = concluded
+    return {"conditions": [{"type": "Completed", "status": "True", "reason": reason, "message": message}]}
 
 
 def render_partial(manifest: Manifest, version: str) -> dict[str, Any]:

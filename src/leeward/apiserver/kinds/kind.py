@@ -144,6 +144,8 @@ class Kind:
     view: View | None = None
     """How the stored form is shown as this kind, where that takes more than another apiVersion."""
     columns: tuple[Column, ...] = ()
+    conclusion: Callable[[ReadOnlyManifest], tuple[str, str] | None] | None = None
+    """Why an object is done, and what a table says about that; None for kinds of which it says nothing."""
     status: bool = False
     scale: Scale | None = None
     subresources: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from leeward.apiserver.kinds.printing.cluster import (
     EVENTS,
     LEASES,
     NAMESPACES,
+    NEW_EVENTS,
     NODES,
     PRIORITY_CLASSES,
     SERVICE_ACCOUNTS,
@@ -33,6 +34,7 @@ from leeward.apiserver.kinds.printing.workloads import (
     PODS,
     REPLICA_SETS,
     STATEFUL_SETS,
+    pod_conclusion,
 )
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "JOBS",
     "LEASES",
     "NAMESPACES",
+    "NEW_EVENTS",
     "NODES",
     "PODS",
     "POLICIES",
@@ -62,4 +65,5 @@ __all__ = [
     "STATEFUL_SETS",
     "STORAGE_CLASSES",
     "VOLUMES",
+    "pod_conclusion",
 ]

@@ -1,6 +1,7 @@
 """The cluster itself: its namespaces and nodes, what happens in it, and who may do what."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -15,10 +16,10 @@ from leeward.apiserver.kinds.columns import (
     count,
     described,
     field,
-    since,
     text,
 )
 from leeward.apiserver.kinds.kind import Column
+from leeward.apiserver.kinds.views import NewEvent
 from leeward.apiserver.values import entries, section
 
 
@@ -42,19 +43,27 @@ def _node_address(kind: str) -> Any:
 
 
 def _event_about(event: ReadOnlyManifest) -> str:
-    about = section(event, "involvedObject") or section(event, "regarding")
-    return f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}"
+    about = section(event, "involvedObject")
+    return "/".join(filter(None, (str(about.get("kind", "")).lower(), about.get("name"))))
 
 
-def _event_seen(event: ReadOnlyManifest, now: datetime) -> str:
-    seen = (
-        at(event, "series.lastObservedTime")
-        or at(event, "lastTimestamp")
-        or at(event, "deprecatedLastTimestamp")
-        or at(event, "eventTime")
-        or at(event, "firstTimestamp")
-    )
-    return age(seen, now) if seen else UNKNOWN
+def _event_source(event: ReadOnlyManifest) -> str:
+    component = at(event, "source.component") or at(event, "reportingComponent")
+    return ", ".join(filter(None, (component, at(event, "source.host") or at(event, "reportingInstance"))))
+
+
+def _event_first_seen(event: ReadOnlyManifest, now: datetime) -> str:
+    first = at(event, "firstTimestamp") or at(event, "eventTime")
+    return age(first, now) if first else UNKNOWN
+
+
+def _event_last_seen(event: ReadOnlyManifest, now: datetime) -> str:
+    last = at(event, "series.lastObservedTime") if "series" in event else at(event, "lastTimestamp")
+    return age(last, now) if last else _event_first_seen(event, now)
+
+
+def _event_count(event: ReadOnlyManifest) -> int:
+    return at(event, "series.count", 0) if "series" in event else at(event, "count") or 1
 
 
 def _subjects(binding: ReadOnlyManifest, kind: str) -> str:
@@ -80,17 +89,31 @@ NODES = described(
 )
 EVENTS = described(
     "EVENTS",
-    Column("Last Seen", _event_seen),
+    Column("Last Seen", _event_last_seen),
     Column("Type", field("type", "")),
     Column("Reason", field("reason", "")),
     Column("Object", text(_event_about)),
     Column("Subobject", field("involvedObject.fieldPath", ""), priority=1),
-    Column("Source", field("source.component", ""), priority=1),
-    Column("Message", text(lambda m: str(at(m, "message") or at(m, "note", "")).strip())),
-    Column("First Seen", since("firstTimestamp"), priority=1),
-    Column("Count", text(lambda m: str(at(m, "count") or at(m, "deprecatedCount") or 1)), priority=1),
+    Column("Source", text(_event_source), priority=1),
+    Column("Message", text(lambda m: str(at(m, "message", "")).strip())),
+    Column("First Seen", _event_first_seen, priority=1),
+    Column("Count", text(_event_count), priority=1),
     Column("Name", field("metadata.name"), priority=1),
 )
+
+
+def _of_new_event(column: Column) -> Column:
+    """Shows a new Event as it shows those of the core group."""
+
+    def cell(event: ReadOnlyManifest, now: datetime) -> Any:
+        stored = dict(event)
+        NewEvent().store(stored)
+        return column.cell(stored, now)
+
+    return replace(column, cell=cell)
+
+
+NEW_EVENTS = tuple(_of_new_event(column) for column in EVENTS)
 LEASES = described("LEASES", Column("Holder", field("spec.holderIdentity", "")), AGE)
 SERVICE_ACCOUNTS = described("SERVICE_ACCOUNTS", Column("Secrets", count("secrets")), AGE)
 BINDINGS = described(
@@ -103,7 +126,8 @@ BINDINGS = described(
 )
 PRIORITY_CLASSES = described(
     "PRIORITY_CLASSES",
-    Column("Value", field("value", 0)),
-    Column("Global-Default", text(lambda m: str(at(m, "globalDefault", False)).lower())),
+    Column("Value", field("value", 0), "integer"),
+    Column("Global-Default", field("globalDefault", False), "boolean"),
     AGE,
+    Column("PreemptionPolicy", field("preemptionPolicy", "")),
 )

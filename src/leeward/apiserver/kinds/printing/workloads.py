@@ -49,6 +49,19 @@ def _pod_restarts(pod: ReadOnlyManifest, now: datetime) -> str:
     return f"{restarts} ({age(last, now)} ago)" if restarts and last else str(restarts)
 
 
+def _readiness_gates(pod: ReadOnlyManifest) -> str:
+    gates = at(pod, "spec.readinessGates") or ()
+    passed = sum(condition_status(pod, gate.get("conditionType", "")) == "True" for gate in gates)
+    return f"{passed}/{len(gates)}" if gates else NONE
+
+
+def pod_conclusion(pod: ReadOnlyManifest) -> tuple[str, str] | None:
+    """Why a Pod has come to its end, and what is to be said about it."""
+    phase = at(pod, "status.phase", "")
+    said = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}.get(phase)
+    return (phase, said) if said else None
+
+
 def _ready_of(ready: str, total: str) -> Any:
     return text(lambda m: f"{at(m, ready, 0)}/{at(m, total, 0)}")
 
@@ -92,7 +105,7 @@ PODS = described(
     Column("IP", field("status.podIP"), priority=1),
     Column("Node", field("spec.nodeName"), priority=1),
     Column("Nominated Node", field("status.nominatedNodeName"), priority=1),
-    Column("Readiness Gates", field("spec.readinessGates"), priority=1),
+    Column("Readiness Gates", text(_readiness_gates), priority=1),
 )
 DEPLOYMENTS = described(
     "DEPLOYMENTS",
