@@ -1,4 +1,4 @@
-"""Defaults and rules of the kinds outside of the core group that need some: access, leases, events."""
+"""Defaults and rules of the kinds outside of the core group that need some: access, leases and more."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -125,44 +125,6 @@ def validate_lease(manifest: Manifest, old: Manifest | None) -> list[Problem]:
         if spec.get(field) and not _is_time(spec[field]):
             problems.append(Problem.invalid(f"spec.{field}", spec[field], "must be an RFC 3339 time with a time zone"))
     return problems
-
-
-def validate_event(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    """An event lies in the namespace of what it is about; those about cluster-scoped objects in `default`."""
-    del old
-    about: Mapping[str, Any] = manifest.get("involvedObject") or manifest.get("regarding") or {}
-    namespace, said = about.get("namespace", ""), manifest["metadata"].get("namespace", "")
-    if namespace and namespace != said:
-        return [Problem.invalid("involvedObject.namespace", namespace, "does not match event.namespace")]
-    return []
-
-
-def validate_new_event(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    """What `events.k8s.io/v1` asks for beyond the core group's Events."""
-    problems = validate_event(manifest, old)
-    if old is None:
-        needed = ("eventTime", "reportingController", "reportingInstance", "action", "reason")
-        problems += [Problem.required(field) for field in needed if not manifest.get(field)]
-        if manifest.get("type") not in ("Normal", "Warning"):
-            problems.append(Problem.invalid("type", "", f"has invalid value: {manifest.get('type', '')}"))
-    else:
-        problems += _changed_event(manifest, old)
-    return problems
-
-
-_STORED_NAMES = {
-    "regarding": "involvedObject",
-    "note": "message",
-    "reportingController": "reportingComponent",
-}
-_FROZEN_IN_EVENTS = ("regarding", "reason", "note", "type", "eventTime", "action", "related", "reportingController")
-
-
-def _changed_event(new: Manifest, old: Manifest) -> Iterator[Problem]:
-    """Only the series of an event goes on."""
-    for field in _FROZEN_IN_EVENTS:
-        if new.get(field) != old.get(field):
-            yield Problem.invalid(_STORED_NAMES.get(field, field), new.get(field), "field is immutable")
 
 
 def default_with_status(manifest: Manifest) -> None:
