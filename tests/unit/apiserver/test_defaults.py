@@ -57,6 +57,11 @@ _CASES: list[tuple[str, Manifest, Manifest]] = [
     ),
     (
         "Pod",
+        {"spec": {"ephemeralContainers": [{"name": "a", "image": "i"}]}},
+        {"ephemeralContainers": [{"imagePullPolicy": "Always", "terminationMessagePolicy": "File"}]},
+    ),
+    (
+        "Pod",
         {"spec": {"volumes": [{"projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]}},
         {"volumes": [{"projected": {"sources": [{"serviceAccountToken": {"expirationSeconds": 3600}}]}}]},
     ),
@@ -78,6 +83,11 @@ def test_a_spec_is_completed(kind: str, given: Manifest, expected: Manifest) -> 
     [
         ("Endpoints", {"subsets": [{"ports": [{"port": 1}]}]}, {"subsets": [{"ports": [{"protocol": "TCP"}]}]}),
         ("EndpointSlice", {"ports": [{"port": 1}]}, {"ports": [{"name": "", "protocol": "TCP"}]}),
+        (
+            "Pod",
+            {"spec": {"schedulingGates": [{"name": "a/b"}]}},
+            {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]}},
+        ),
         ("Node", {"status": {"capacity": {"cpu": "1"}}}, {"status": {"allocatable": {"cpu": "1"}}}),
         ("PersistentVolume", {}, {"status": {"phase": "Pending", "lastPhaseTransitionTime": "2026-01-01T00:00:00Z"}}),
     ],

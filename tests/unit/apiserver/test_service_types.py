@@ -64,6 +64,32 @@ def test_a_service_that_turns_inward_loses_what_was_for_outside():
     tell(story)
 
 
+def test_an_address_of_a_balancer_goes_with_it():
+    async def story(world: ApiWorld) -> None:
+        await world.create(SERVICES, service(type="LoadBalancer"))
+        ingress = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
+        await world.patch(f"{SERVICES}/a/status", {"status": ingress})
+        labelled = await world.patch(f"{SERVICES}/a", {"metadata": {"labels": {"a": "b"}}})
+        assert labelled.body["status"]["loadBalancer"]["ingress"][0]["ip"] == "192.0.2.1"
+        inner = await world.patch(f"{SERVICES}/a", {"spec": {"type": "ClusterIP"}})
+        assert inner.body["status"] == {"loadBalancer": {}}
+
+    tell(story)
+
+
+def test_a_range_of_one_family_gives_no_addresses_of_another():
+    async def story(world: ApiWorld) -> None:
+        dual = await world.create(SERVICES, service(ipFamilyPolicy="RequireDualStack", ipFamilies=["IPv6"]))
+        assert [cause["message"] for cause in dual.body["details"]["causes"]] == [
+            'Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
+            'Invalid value: "IPv6": not configured on this cluster',
+        ]
+        headless = service(ipFamilyPolicy="RequireDualStack", clusterIP="None")
+        assert (await world.create(SERVICES, headless)).body["spec"]["ipFamilies"] == ["IPv4", "IPv6"]
+
+    tell(story)
+
+
 def test_the_class_of_a_load_balancer_stays():
     async def story(world: ApiWorld) -> None:
         await world.create(SERVICES, service(type="LoadBalancer", loadBalancerClass="example.com/a"))

@@ -13,9 +13,11 @@ from leeward.api.status import Problem
 from leeward.apiserver.admission.node_ports import NodePorts
 from leeward.apiserver.kinds.service_types import drop_useless
 from leeward.apiserver.refusals import internal_error, invalid
-from leeward.apiserver.values import grown, section
+from leeward.apiserver.values import grown, section, texts
 
 _HEADLESS = "None"
+_CHECKED_VERSION = 4
+"""Of the range; Services say that their addresses are IPv4 where they say nothing."""
 
 
 class ServiceAddresses:
@@ -38,6 +40,8 @@ class ServiceAddresses:
             spec.pop("clusterIPs", None)
             self._ports.take(new, old)
             return
+        if self._network.version == _CHECKED_VERSION:
+            _check_families(new, spec)
         self._ports.check(new, old)
         held = addresses_of(old) if old is not None else ()
         if held and not spec.get("clusterIP"):
@@ -87,6 +91,22 @@ class ServiceAddresses:
                 self._next = offset + 1
                 return address
         raise internal_error(f"failed to allocate a serviceIP: the range {self._network} is full")
+
+
+def _check_families(service: ReadOnlyManifest, spec: Manifest) -> None:
+    """The range has one family. Who writes addresses by hand, headless and without a selector, may have both."""
+    if spec.get("clusterIP") == _HEADLESS and not spec.get("selector"):
+        return
+    problems: list[Problem] = []
+    policy = spec.get("ipFamilyPolicy")
+    if policy == "RequireDualStack":
+        said = "this cluster is not configured for dual-stack services"
+        problems.append(Problem.invalid("spec.ipFamilyPolicy", policy, said))
+    for index, family in enumerate(texts(spec, "ipFamilies")):
+        if family != "IPv4":
+            problems.append(Problem.invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
+    if problems:
+        raise invalid("", "Service", service["metadata"]["name"], problems)
 
 
 def addresses_of(service: ReadOnlyManifest) -> Sequence[str]:

@@ -13,9 +13,16 @@ from leeward.apiserver.values import entries, grown, section
 
 _PROBE_DEFAULTS = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 
+_GATED = {
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
 
 def default_pod_spec(spec: dict[str, Any]) -> None:
-    for container in _containers(spec):
+    for container in (*_containers(spec), *entries(spec, "ephemeralContainers")):
         _default_container(container)
     for volume in entries(spec, "volumes"):
         _default_volume(volume)
@@ -45,6 +52,8 @@ def default_pod(manifest: Manifest) -> None:
     status = grown(manifest, "status")
     status.setdefault("phase", "Pending")
     status.setdefault("qosClass", quality_of_service(spec))
+    if spec.get("schedulingGates") and "conditions" not in status:
+        status["conditions"] = [{"type": "PodScheduled", "status": "False", **_GATED}]
 
 
 def quality_of_service(spec: Mapping[str, Any]) -> str:

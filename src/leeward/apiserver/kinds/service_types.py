@@ -47,6 +47,8 @@ def drop_useless(new: Manifest, old: ReadOnlyManifest) -> None:
     for field, needs in _NEEDS.items():
         if needs(before) and not needs(spec) and field in spec and spec[field] == before.get(field):
             del spec[field]
+    if not _is_balancer(spec) and new.get("status") == old.get("status"):
+        new["status"] = {**section(new, "status"), "loadBalancer": {}}
 
 
 def type_problems(spec: Mapping[str, Any], before: Mapping[str, Any] | None) -> Iterator[Problem]:
