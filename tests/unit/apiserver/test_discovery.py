@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from leeward.api import codec
 from tests.api_world import (
     CONFIG_MAPS,
     DEFINITIONS,
@@ -62,7 +63,9 @@ def test_the_old_aggregated_version_falls_back_to_the_plain_form():
 
 def test_open_api_describes_custom_kinds_to_the_last_field():
     async def story(world: ApiWorld) -> None:
-        index = (await world.get("/openapi/v3")).body["paths"]
+        index = codec.decode_manifest((await world.get("/openapi/v3")).body.encode())["paths"]
+        assert {"api", "apis", "apis/apps", "version"} < index.keys()
+        assert (await world.get("/openapi/v3/apis/apps")).body["paths"].keys() == {"/apis/apps/"}
         assert index["apis/example.com/v1"]["serverRelativeURL"].startswith("/openapi/v3/apis/example.com/v1?hash=")
         document = (await world.get("/openapi/v3/apis/example.com/v1")).body
         schema = document["components"]["schemas"]["com.example.v1.Widget"]
@@ -74,12 +77,30 @@ def test_open_api_describes_custom_kinds_to_the_last_field():
     tell(story, [widgets()])
 
 
+def test_discovery_comes_in_the_form_that_is_asked_for():
+    async def story(world: ApiWorld) -> None:
+        written = await world.call("GET", "/apis/apps/v1", accept="application/yaml")
+        assert (written.code, "kind: APIResourceList" in written.body) == (200, True)
+        refused = await world.call("GET", "/apis/apps", accept="text/html")
+        assert refused.body["message"].startswith("406: Not Acceptable")
+        custom = await world.call("GET", "/apis/example.com/v1", accept="text/html")
+        assert custom.body["message"].startswith("only the following media types are accepted")
+
+    tell(story, [widgets()])
+
+
+async def _openapi_documents(world: ApiWorld) -> set[str]:
+    index = await world.get("/openapi/v3")
+    assert index.headers["content-type"].startswith("text/plain")
+    return set(codec.decode_manifest(index.body.encode())["paths"])
+
+
 def test_open_api_is_new_when_a_definition_is():
     async def story(world: ApiWorld) -> None:
-        before = (await world.get("/openapi/v3")).body["paths"]
+        before = await _openapi_documents(world)
         await world.create(DEFINITIONS, widgets())
-        after = (await world.get("/openapi/v3")).body["paths"]
-        assert set(after) - set(before) == {"apis/example.com/v1", "apis/example.com/v1beta1"}
+        after = await _openapi_documents(world)
+        assert after - before == {"apis/example.com/v1", "apis/example.com/v1beta1"}
 
     tell(story)
 

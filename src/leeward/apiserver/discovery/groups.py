@@ -7,7 +7,8 @@ from typing import Any
 
 from leeward.api import codec
 from leeward.apiserver.catalog import Catalog
-from leeward.apiserver.forms.negotiation import parse_accept
+from leeward.apiserver.forms.negotiation import YAML, Form, negotiate, parse_accept
+from leeward.apiserver.forms.yaml import dump_yaml
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import JSON
 from leeward.apiserver.routing import GroupPath
@@ -52,11 +53,22 @@ class Discovery:
         self._answers: dict[tuple[GroupPath, str], Response] = {}
 
     def answer(self, path: GroupPath, accept: str) -> Response:
-        """The path is known to exist."""
+        """The path is known to exist. Raises: Refused (406) for a form that is not spoken."""
+        aggregated = "" if path.group or path.version else _aggregated_version(accept)
+        form = Form() if aggregated else negotiate(accept, custom=self._is_custom(path))
+        plain = self._plain(path, aggregated)
+        if form.media_type != YAML:
+            return plain
+        return Response(200, dump_yaml(codec.decode_manifest(plain.body)), {"content-type": YAML})
+
+    def _is_custom(self, path: GroupPath) -> bool:
+        return bool(path.group) and not self._catalog.is_builtin_group(path.group or "")
+
+    def _plain(self, path: GroupPath, aggregated: str) -> Response:
         if self._generation != self._catalog.generation:
             self._generation = self._catalog.generation
             self._answers.clear()
-        key = (path, "" if path.group or path.version else _aggregated_version(accept))
+        key = (path, aggregated)
         if key not in self._answers:
             self._answers[key] = _answer(self._catalog, *key)
         return self._answers[key]

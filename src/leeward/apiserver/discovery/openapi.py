@@ -17,7 +17,7 @@ from leeward.apiserver.forms.negotiation import JSON, parse_accept
 from leeward.apiserver.health import KUBERNETES_VERSION
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.protobuf.openapi import render_document
-from leeward.apiserver.refusals import not_acceptable, page_not_found
+from leeward.apiserver.refusals import TEXT, not_acceptable, page_not_found
 from leeward.client.transport import Request, Response
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -32,7 +32,10 @@ class OpenApi:
         self._generation = -1
 
     def answer(self, request: Request) -> Response:
-        """The answer to a path under `/openapi/`. Raises: Refused (406) for formats other than JSON."""
+        """The answer to a path under `/openapi/`. Raises: Refused (406) for formats other than JSON.
+
+        The index is called plain text, as kube-apiserver calls its own.
+        """
         accepted = parse_accept(request.headers.get("accept", ""))
         path = request.path.rstrip("/")
         if path == "/openapi/v2" and any(element.name == V2_PROTOBUF for element in accepted):
@@ -42,9 +45,9 @@ class OpenApi:
         if path == "/openapi/v2":
             return _json(self._document("v2"))
         if path == "/openapi/v3":
-            return _json(self._document("index"))
+            return Response(200, self._document("index"), {"content-type": TEXT})
         name = path.removeprefix("/openapi/v3/")
-        if name not in dict(self._groups()):
+        if name not in self._names():
             return page_not_found()
         return _json(self._document(name))
 
@@ -64,9 +67,16 @@ class OpenApi:
             case "v2.pb":
                 return render_document(self._version_two())
             case "index":
-                return {"paths": {group: self._index_entry(group) for group, _ in self._groups()}}
+                return {"paths": {name: self._index_entry(name) for name in self._names()}}
             case _:
-                return _version_three(name, dict(self._groups())[name])
+                kinds = dict(self._groups()).get(name)
+                return _above_kinds(name) if kinds is None else _version_three(name, kinds)
+
+    def _names(self) -> list[str]:
+        """Of all documents of version 3: one for each version of a group, and for each path above those."""
+        groups = [group for group in self._catalog.groups() if self._catalog.is_builtin_group(group)]
+        versions = [name for name, _ in self._groups()]
+        return sorted(["api", "apis", "version", *(f"apis/{group}" for group in groups), *versions])
 
     def _groups(self) -> Iterator[tuple[str, list[Kind]]]:
         """The documents' names, `api/v1` or `apis/apps/v1`, and their kinds."""
@@ -95,6 +105,16 @@ def _json(body: bytes) -> Response:
 def _version_three(name: str, kinds: Sequence[Kind]) -> dict[str, Any]:
     schemas = definitions(kinds, V3)
     return {"openapi": "3.0.0", "info": _INFO, "paths": _paths(name, kinds, V3), "components": {"schemas": schemas}}
+
+
+def _above_kinds(name: str) -> dict[str, Any]:
+    read = {"description": f"what is below /{name}", "responses": {"200": {"description": "OK"}}}
+    return {
+        "openapi": "3.0.0",
+        "info": _INFO,
+        "paths": {f"/{name}/": {"get": read}},
+        "components": {"schemas": {}},
+    }
 
 
 def _paths(name: str, kinds: Sequence[Kind], dialect: str) -> dict[str, Any]:
