@@ -197,6 +197,8 @@ def test_the_verbs_escalate_and_bind_lift_the_check() -> None:
         assert (await world.call("POST", ROLES, role("more", rule("get", "secrets")), user=ALICE)).code == 201
         assert (await world.call("POST", BINDINGS, binding("v", "view", "ClusterRole"), user=ALICE)).code == 201
         assert (await world.call("POST", BINDINGS, binding("e", "edit", "ClusterRole"), user=ALICE)).code == 403
+        nowhere = await world.call("POST", BINDINGS, binding("n", "none"), user=ALICE)
+        assert (nowhere.code, nowhere.body["message"]) == (404, f'roles.{GROUP} "none" not found')
 
     tell(story)
 

@@ -34,13 +34,14 @@ class Attributes:
 
 
 def attributes_of(request: Request) -> Attributes:
-    verb = _VERBS.get(request.method, request.method.lower())
+    """A method that is not one of a resource has no verb there."""
+    verb = _VERBS.get(request.method, "")
     parts = [part for part in request.path.split("/") if part]
     if parts[:1] == ["api"] and len(parts) > 2:
         return _of_resource(request, verb, "", parts[2:])
     if parts[:1] == ["apis"] and len(parts) > 3:
         return _of_resource(request, verb, parts[1], parts[3:])
-    return Attributes(verb, path=request.path)
+    return Attributes(verb or request.method.lower(), path=request.path)
 
 
 def is_watch(request: Request) -> bool:

@@ -17,6 +17,7 @@ from leeward.apiserver.access.authorization.rbac import GROUP, Rbac, RoleRef
 from leeward.apiserver.access.authorization.rules import EVERYTHING, Rule, missing
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.handler import ADMIN_GROUP
+from leeward.apiserver.refusals import not_found
 from leeward.apiserver.values import entries, section
 
 _ROLES = ("roles", "clusterroles")
@@ -54,7 +55,7 @@ class EscalationCheck:
             return
         rules = self._rbac.role_rules(reference, review.namespace)
         if rules is None:
-            raise Rejected(f'{plural}.{GROUP} "{reference.name}" not found')
+            raise not_found(GROUP, plural, reference.name)
         self._refuse_lacking(review, rules)
 
     def _may(self, review: AdmissionReview, verb: str, plural: str, name: str = "") -> bool:
