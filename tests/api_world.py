@@ -111,7 +111,7 @@ def _decoded(response: Response) -> Any:
     if content_type.endswith("+protobuf"):
         return response.body
     if "json" not in content_type:
-        return response.body.decode()
+        return response.body.decode(errors="replace")
     return codec.decode(response.body, dict[str, Any])
 
 

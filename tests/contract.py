@@ -161,7 +161,7 @@ def _parsed(answer: Response) -> dict[str, Any]:
     if "warning" in headers:
         headers["warning"] = re.split(r", (?=299 )", headers["warning"])
     parsed: dict[str, Any] = {"status": answer.code, "headers": headers}
-    text = answer.body.decode()
+    text = answer.body.decode(errors="replace")
     if "json" in headers.get("content-type", ""):
         return {**parsed, "body": json.loads(text)}
     return {**parsed, "text": text}

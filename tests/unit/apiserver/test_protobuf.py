@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from leeward.api.meta import Manifest
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.numbers import numbers_of
 from leeward.apiserver.kinds.structures import structure_of_kind
-from leeward.apiserver.protobuf import MEDIA_TYPE, UnknownMessage, parse_protobuf
+from leeward.apiserver.protobuf import MEDIA_TYPE, UnknownMessage, Unwritable, parse_protobuf, render_protobuf
 from leeward.apiserver.structure import Structure
 from tests.api_world import CONFIG_MAPS, ApiWorld, tell
 
@@ -117,5 +118,74 @@ def test_the_server_takes_them_and_answers_in_json():
         assert (gone.code, gone.body["metadata"]["finalizers"]) == (200, ["orphan"])
         garbled = await world.call("POST", CONFIG_MAPS, CONFIG_MAP[:-9], content_type=MEDIA_TYPE)
         assert garbled.code == 400
+
+    tell(story)
+
+
+_WHOLE: list[Manifest] = [
+    {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "a",
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "managedFields": [{"manager": "m", "fieldsV1": {"f:data": {"f:k": {}}}}],
+        },
+        "data": {"k": "v", "empty": ""},
+        "binaryData": {"b": "AAE="},
+        "immutable": False,
+    },
+    {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "a"},
+        "spec": {"renewTime": "2020-01-01T00:00:05.123456Z", "leaseDurationSeconds": 15},
+    },
+    {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "a", "generation": 1},
+        "spec": {
+            "replicas": 0,
+            "strategy": {"rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 1}},
+            "template": {
+                "spec": {
+                    "containers": [
+                        {
+                            "name": "a",
+                            "livenessProbe": {"httpGet": {"port": 80}, "periodSeconds": 10},
+                            "resources": {"limits": {"cpu": "1"}},
+                        }
+                    ]
+                }
+            },
+        },
+    },
+]
+
+
+@pytest.mark.parametrize("manifest", _WHOLE, ids=lambda manifest: manifest["kind"])
+def test_what_is_written_is_read_back(manifest: Manifest):
+    assert parse_protobuf(render_protobuf(manifest)) == manifest
+
+
+def test_a_field_without_a_number_is_not_dropped():
+    with pytest.raises(Unwritable):
+        render_protobuf({"apiVersion": "v1", "kind": "ConfigMap", "nope": 1})
+
+
+def test_who_reads_nothing_else_gets_protobuf():
+    async def story(world: ApiWorld) -> None:
+        await world.create(CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
+        one = await world.call("GET", f"{CONFIG_MAPS}/a", accept=MEDIA_TYPE)
+        assert (one.code, one.headers["content-type"]) == (200, MEDIA_TYPE)
+        both = await world.call("GET", CONFIG_MAPS, accept=f"{MEDIA_TYPE}, application/json")
+        assert both.body["items"][0]["data"] == {"k": "v"}
+        listed = await world.call("GET", CONFIG_MAPS, accept=MEDIA_TYPE)
+        assert "ConfigMapList" in listed.body
+        gone = await world.call("DELETE", f"{CONFIG_MAPS}/a", accept=MEDIA_TYPE)
+        assert gone.body["status"] == "Success"
+        watched = await world.call("GET", CONFIG_MAPS, query={"watch": "true"}, accept=MEDIA_TYPE)
+        assert watched.code == 406
 
     tell(story)

@@ -8,9 +8,11 @@ from leeward.apiserver.refusals import not_acceptable
 
 JSON = "application/json"
 YAML = "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+"""Of built-in kinds, and only for who reads nothing else."""
 _SPOKEN = (JSON, YAML)
-_SAID = (JSON, YAML, "application/vnd.kubernetes.protobuf")
-STREAMS = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+_SAID = (JSON, YAML, PROTOBUF)
+STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 """What a watch can be in, as it is said."""
 _ANY = ("", "*/*")
 LONGEST_REMEMBERED = 1024
@@ -62,6 +64,8 @@ def _chosen(header: str, custom: bool) -> Form:
         form = Form() if custom and element.name in _LOOSE else _form_of(element)
         if form is not None:
             return form
+    if not custom and any(element.name == PROTOBUF and "as" not in element.parameters for element in elements):
+        return Form(media_type=PROTOBUF)
     raise not_acceptable(_SAID, known=custom or any(element.name in _SAID for element in elements))
 
 

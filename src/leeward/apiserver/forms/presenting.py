@@ -7,9 +7,10 @@ import msgspec
 
 from leeward.api import codec
 from leeward.apiserver.forms import table
-from leeward.apiserver.forms.negotiation import STREAMS, YAML, Form
+from leeward.apiserver.forms.negotiation import JSON, PROTOBUF, STREAMS, YAML, Form
 from leeward.apiserver.forms.yaml import dump_yaml
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.protobuf import Unwritable, render_protobuf
 from leeward.apiserver.refusals import not_acceptable, not_shown, plain_error, warning_header
 from leeward.apiserver.registry.objects import body_of, decode_stored, item_of
 from leeward.apiserver.registry.options import ListOptions
@@ -35,7 +36,7 @@ class Presenter(msgspec.Struct, frozen=True):
 
     def check_stream(self) -> None:
         """Raises: Refused for a form in which no watch can be."""
-        if self.form.media_type == YAML:
+        if self.form.media_type != JSON:
             raise not_acceptable(STREAMS)
 
     def one(self, value: bytes, code: int = 200) -> Response:
@@ -104,6 +105,8 @@ class Presenter(msgspec.Struct, frozen=True):
     def respond(self, body: bytes, code: int = 200) -> Response:
         if self.form.media_type == YAML:
             body = dump_yaml(codec.decode_manifest(body))
+        if self.form.media_type == PROTOBUF:
+            return _in_protobuf(body, code)
         return Response(code, body, {"content-type": self.form.media_type})
 
     def _one_body(self, value: bytes) -> bytes:
@@ -144,6 +147,14 @@ class Presenter(msgspec.Struct, frozen=True):
                 "items": items or None,
             }
         )
+
+
+def _in_protobuf(body: bytes, code: int) -> Response:
+    """What cannot be said in protobuf is said in JSON: it may tell of something that is done."""
+    try:
+        return Response(code, render_protobuf(codec.decode_manifest(body)), {"content-type": PROTOBUF})
+    except Unwritable:
+        return Response(code, body, {"content-type": JSON})
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):
