@@ -1,8 +1,18 @@
 """What is said about built-in kinds, and whether the tables that the server reads by have the same fields."""
 
 from leeward.apiserver.discovery.documentation import documentation_of
-from leeward.apiserver.discovery.openapi_types import INT_OR_STRING, MICRO_TIME, QUANTITY, TIME, V3, definitions
+from leeward.apiserver.discovery.openapi_types import (
+    INT_OR_STRING,
+    MICRO_TIME,
+    QUANTITY,
+    TIME,
+    V3,
+    definition_name,
+    definitions,
+)
 from leeward.apiserver.kinds.builtin import BUILT_IN
+from leeward.apiserver.kinds.structures import package_of, published_name
+from leeward.apiserver.structure import Structure
 
 SCALARS = {INT_OR_STRING, MICRO_TIME, QUANTITY, TIME}
 
@@ -33,3 +43,20 @@ def test_every_type_has_the_fields_of_its_documents_and_no_others():
     assert {name for name, documentation in documented.items() if not documentation.text} == set()
     ours = {name: set(found[name].get("properties", {})) for name in documented}
     assert ours == {name: set(documentation.fields) for name, documentation in documented.items()}
+
+
+def test_no_field_that_must_be_given_goes_when_it_is_empty():
+    left: dict[str, frozenset[str]] = {}
+
+    def walk(name: str, structure: Structure) -> None:
+        if structure.fields and name not in left:
+            left[name] = structure.silent & set(documentation_of(name).required)
+            for child in structure.fields.values():
+                while child.form in ("list", "map"):
+                    child = child.item
+                home = package_of(child.type) or name.rpartition(".")[0]
+                walk(f"{home}.{published_name(child.type)}", child)
+
+    for kind in BUILT_IN:
+        walk(definition_name(kind), kind.structure)
+    assert {name: sorted(fields) for name, fields in left.items() if fields} == {}
