@@ -250,6 +250,18 @@ def test_a_body_of_another_media_type_is_not_read(content_type: str) -> None:
     tell(story)
 
 
+def test_null_is_an_object_that_says_nothing() -> None:
+    async def story(world: ApiWorld) -> None:
+        await prepare(world)
+        refused = await world.call("POST", CONFIG_MAPS, b"null", content_type="application/json")
+        assert refused.code == 422
+        assert "metadata.name: Required value: name or generateName is required" in refused.body["message"]
+        refused = await world.call("POST", WIDGETS, b"null", content_type="application/json")
+        assert (refused.code, "Object 'Kind' is missing in 'null'" in refused.body["message"]) == (400, True)
+
+    tell(story)
+
+
 def test_a_list_is_not_shown_as_one_object_nor_an_object_as_a_list() -> None:
     async def story(world: ApiWorld) -> None:
         await prepare(world)

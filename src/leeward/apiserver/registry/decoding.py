@@ -63,6 +63,8 @@ def parse_body(kind: Kind, body: bytes, content_type: str) -> Manifest:
         raise unsupported_media_type(_READ) from error
     except (codec.DecodeError, ValueError) as error:
         raise _unrecognized(kind, _why_unreadable(error, body), body) from error
+    if parsed is None:
+        parsed = {}
     if not isinstance(parsed, dict):
         why = f"json: cannot unmarshal {json_name(parsed)} into Go value of type {_TYPE_META}"
         raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", body)
