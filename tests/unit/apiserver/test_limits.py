@@ -21,6 +21,9 @@ def nested(depth: int, opening: bytes = b"[", closing: bytes = b"]") -> bytes:
         (b"[" + b",".join([b"{}"] * 1_000) + b"]", False),
         (b'"' + b"[" * 1_000 + b'"', False),
         (b'["\\"' + b"[" * 1_000 + b'"]', False),
+        (b"[" + nested(MAX_DEPTH - 1) * 10_000, False),
+        (b"[" * MAX_DEPTH + b'"' + b'\\"' * 1_000_000 + b"[", False),
+        (b"[" * (MAX_DEPTH + 1) + b'"' + b'\\"' * 1_000_000 + b"\\", True),
         (b"", False),
     ],
 )
