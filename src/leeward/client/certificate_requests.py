@@ -1,10 +1,10 @@
 """Certificate requests (PKCS#10): made by who wants to be known to an API server, and read by who approves them."""
 
 import base64
-import binascii
 from dataclasses import dataclass
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
@@ -12,7 +12,10 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Who a certificate is for, as API servers read it: the common name is the user, organizations are its groups."""
+    """Who a certificate is for, as API servers read it: the common name is the user, organizations are its groups.
+
+    Of several common names it is the last one, as authentication has it: what is approved is who comes in with it.
+    """
 
     user: str
     groups: tuple[str, ...]
@@ -44,7 +47,7 @@ def subject_of_request(encoded: str) -> Subject | None:
         request = x509.load_pem_x509_csr(base64.b64decode(encoded))
         if not request.is_signature_valid:
             return None
-    except (ValueError, TypeError, binascii.Error):
+    except (ValueError, TypeError, UnsupportedAlgorithm):
         return None
     return _subject(request.subject)
 
@@ -57,4 +60,4 @@ def subject_of_certificate(pem: bytes) -> Subject:
 def _subject(name: x509.Name) -> Subject:
     users = name.get_attributes_for_oid(NameOID.COMMON_NAME)
     groups = name.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    return Subject(str(users[0].value) if users else "", tuple(str(group.value) for group in groups))
+    return Subject(str(users[-1].value) if users else "", tuple(str(group.value) for group in groups))

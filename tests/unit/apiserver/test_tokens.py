@@ -190,9 +190,11 @@ SIGNER = "kubernetes.io/kube-apiserver-client"
 KEY = ec.derive_private_key(4711, ec.SECP256R1())
 
 
-def signing_request(name: str, user: str, *groups: str) -> Manifest:
+def signing_request(name: str, user: str, *groups: str, before: str = "") -> Manifest:
+    """`before` is a common name that stands before the user's."""
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
-    subject = x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, user)])
+    users = [x509.NameAttribute(NameOID.COMMON_NAME, each) for each in (before, user) if each]
+    subject = x509.Name([*attributes, *users])
     request = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(KEY, hashes.SHA256())
     encoded = base64.b64encode(request.public_bytes(serialization.Encoding.PEM)).decode()
     spec = {"request": encoded, "signerName": SIGNER, "usages": ["client auth"], "username": "somebody-else"}
@@ -215,14 +217,16 @@ def test_an_agent_gets_its_certificate_with_a_bootstrap_token_and_nobody_elses()
             other = signing_request("other", "system:karmada:agent:m2", "system:karmada:agents")
             await world.call("POST", REQUESTS, other, user=AGENT)
             await world.call("POST", REQUESTS, signing_request("ops", "bob", "ops"), user=NEWCOMER)
+            masked = signing_request("masked", "root", "system:karmada:agents", before=AGENT.name)
+            await world.call("POST", REQUESTS, masked, user=NEWCOMER)
             masters = signing_request("masters", "bob", "system:masters")
             assert (await world.call("POST", REQUESTS, masters, user=NEWCOMER)).code == 403
             await asyncio.sleep(1)
             signed = {
                 name: "certificate" in (await world.get(f"{REQUESTS}/{name}")).body.get("status", {})
-                for name in ("own", "renewed", "other", "ops")
+                for name in ("own", "renewed", "other", "ops", "masked")
             }
-            assert signed == {"own": True, "renewed": True, "other": False, "ops": False}
+            assert signed == {"own": True, "renewed": True, "other": False, "ops": False, "masked": False}
             status = (await world.get(f"{REQUESTS}/own")).body["status"]
             certificate = x509.load_pem_x509_certificate(base64.b64decode(status["certificate"]))
             assert certificate.subject.rfc4514_string() == "CN=system:karmada:agent:m1,O=system:karmada:agents"
