@@ -57,6 +57,12 @@ def test_what_is_empty_stays_where_it_says_something(group: str, kind: str, give
     assert given == kept
 
 
+def test_null_is_nothing_in_a_list_and_absent_elsewhere():
+    manifest: dict[str, Any] = {"spec": {"nodeName": None, "containers": [None, {"args": [None]}]}}
+    assert fit(_structure("", "Pod"), manifest) == []
+    assert manifest == {"spec": {"containers": [{}, {"args": [""]}]}}
+
+
 @pytest.mark.parametrize(
     ("manifest", "said"),
     [

@@ -1,7 +1,7 @@
 """Reading an object of a built-in kind as its structure: unknown fields go, and types must be right.
 
-For built-in kinds null is the same as absent, so it goes, too, and so does an empty value where it says no more. In a
-map, null is the empty value of the map's type.
+For built-in kinds null is the same as absent, so it goes, too, and so does an empty value where it says no more. Within
+a map or a list, where nothing can be absent, null is the empty value of its type.
 
 What does not fit is told in the words of the JSON decoder of Kubernetes, which clients show to their users.
 """
@@ -31,6 +31,7 @@ _INT_BITS = {"int32": 31, "int64": 63}
 _GO_NAMES = {"double": "float64", "bytes": "[]uint8", "quantity": "resource.Quantity", "time": "v1.Time"}
 _TEXTS = ("string", "bytes")
 _AT_ONCE = {"string": str, "bool": bool, "double": float}
+_NOTHING = {"string": "", "bytes": "", "bool": False, "int32": 0, "int64": 0, "double": 0, "intstr": 0, "quantity": "0"}
 _PACKAGES = "v1"
 _CONVERTIBLE = (("string", "int64"), ("int32", "float64"), ("int64", "float64"))
 """Types that Go can convert, but its converter does not; of others it knows nothing."""
@@ -110,7 +111,9 @@ def _fit_list(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
         raise place.wrong(value, structure)
     items = cast(list[Any], value)
     for index, item in enumerate(items):
-        if item is not None and not _fits_at_once(structure.item, item):
+        if item is None:
+            items[index] = _nothing(structure.item)
+        elif not _fits_at_once(structure.item, item):
             yield from _fit_child(items, index, structure.item, place.item(index), None)
 
 
@@ -156,6 +159,17 @@ def _fit_empty(structure: Structure, mapping: dict[str, Any], name: str) -> None
 def _fits_at_once(structure: Structure, value: Any) -> bool:
     """Whether it is a scalar that needs no second look, as most values are."""
     return structure.form == "scalar" and type(value) is _AT_ONCE.get(structure.type)
+
+
+def _nothing(structure: Structure) -> Any:
+    """What null means where it stands for a value of the structure."""
+    match structure.form:
+        case "struct" | "map":
+            return {}
+        case "list":
+            return []
+        case _:
+            return _NOTHING.get(structure.type)
 
 
 def _drop_nulls(value: Any) -> None:

@@ -6,6 +6,7 @@ has changed since, which costs four look-ups, so that a decision is never based 
 Kubernetes: plugin/pkg/auth/authorizer/rbac; the same, and the same words.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from leeward.apiserver.access.authorization.port import Decision
 from leeward.apiserver.access.authorization.rules import EVERYTHING, Rule, matches
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.store import Record, Store
+
+log = logging.getLogger(__name__)
 
 GROUP = "rbac.authorization.k8s.io"
 SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
@@ -122,9 +125,10 @@ class Rbac:
             shape = _Binding if prefix.endswith("bindings/") else _Role
             for record in self._store.list(prefix).records:
                 known = self._decoded.get(record.key)
-                decoded = known[1] if known and known[0] is record else codec.decode(record.value, shape)
-                fresh[record.key] = record, decoded
-                self._take(record.key, decoded)
+                decoded = known[1] if known and known[0] is record else _decoded(record, shape)
+                if decoded is not None:
+                    fresh[record.key] = record, decoded
+                    self._take(record.key, decoded)
         self._decoded = fresh
 
     def _take(self, key: str, decoded: "_Role | _Binding") -> None:
@@ -138,6 +142,15 @@ class Rbac:
             if subject.kind == "ServiceAccount":
                 name = f"{subject.namespace or scope}:{name}"
             self._grants.setdefault((scope, subject.kind, name), []).append(Grant(decoded, subject))
+
+
+def _decoded(record: Record, shape: "type[_Role | _Binding]") -> "_Role | _Binding | None":
+    """None for what cannot be read: it grants nothing, and everybody else keeps what they have."""
+    try:
+        return codec.decode(record.value, shape)
+    except codec.DecodeError as error:
+        log.warning("%s grants nothing: %s", record.key, error)
+        return None
 
 
 def _not_found(reference: RoleRef) -> str:
