@@ -8,7 +8,7 @@ from leeward.apiserver.access.authorization.rules import Rule, matches, missing
 from leeward.apiserver.handler import ANONYMOUS, User
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client.transport import Request
-from tests.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
+from tests.api_world import CONFIG_MAPS, Answer, ApiWorld, config_map, tell
 
 GROUP = "rbac.authorization.k8s.io"
 RBAC = f"/apis/{GROUP}/v1"
@@ -120,6 +120,55 @@ def test_what_a_role_allows_is_allowed_in_its_namespace_and_nowhere_else() -> No
         )
         elsewhere = await world.call("GET", "/api/v1/namespaces/kube-system/configmaps/a", user=ALICE)
         assert elsewhere.code == 403
+
+    tell(story)
+
+
+def test_a_role_with_nulls_in_it_takes_nothing_from_anybody() -> None:
+    async def story(world: ApiWorld) -> None:
+        await grant(world, rule("get", "configmaps"))
+        await world.create(CONFIG_MAPS, config_map("a"))
+        broken = {**rule("get", "pods"), "resourceNames": [None]}
+        assert (await world.create(ROLES, {**role("broken"), "rules": [broken]})).code == 201
+        assert (await world.create(ROLES, {**role("empty"), "rules": [None]})).code == 422
+        nobody = {**binding("nobody", "broken"), "subjects": [None]}
+        assert (await world.create(BINDINGS, nobody)).code == 422
+        assert (await world.call("GET", f"{CONFIG_MAPS}/a", user=ALICE)).code == 200
+
+    tell(story)
+
+
+def test_a_stored_role_that_cannot_be_read_grants_nothing_and_takes_nothing() -> None:
+    async def story(world: ApiWorld) -> None:
+        await grant(world, rule("get", "configmaps"))
+        await world.create(CONFIG_MAPS, config_map("a"))
+        await world.store.put(f"/{GROUP}/roles/default/a", None, lambda _: b'{"rules":[{"verbs":[null]}]}')
+        assert (await world.call("GET", f"{CONFIG_MAPS}/a", user=ALICE)).code == 200
+
+    tell(story)
+
+
+def test_an_apply_that_creates_needs_the_right_to_create() -> None:
+    async def story(world: ApiWorld) -> None:
+        await grant(world, rule("patch", "configmaps"))
+        applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+
+        async def apply() -> Answer:
+            query, content_type = {"fieldManager": "me"}, "application/apply-patch+yaml"
+            path = f"{CONFIG_MAPS}/a"
+            return await world.call("PATCH", path, applied, query=query, content_type=content_type, user=ALICE)
+
+        refused = await apply()
+        assert (refused.code, refused.body["message"]) == (
+            403,
+            'configmaps "a" is forbidden: User "alice" cannot create resource "configmaps" in API group "" '
+            'in the namespace "default"',
+        )
+        await world.create(CONFIG_MAPS, config_map("a"))
+        assert (await apply()).code == 200
+        await world.delete(f"{CONFIG_MAPS}/a")
+        await grant(world, rule("create", "configmaps"), name="creator")
+        assert (await apply()).code == 201
 
     tell(story)
 

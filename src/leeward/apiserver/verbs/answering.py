@@ -187,7 +187,7 @@ class Verbs:
 
     @property
     def _writes(self) -> WriteVerbs:
-        return WriteVerbs(self.writer, self.clock)
+        return WriteVerbs(self.writer, self.clock, self.access.gate)
 
     async def _get(self, call: Call) -> Response:
         return call.presenter.one(await self._read(call))

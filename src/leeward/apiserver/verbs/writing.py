@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver import refusals
+from leeward.apiserver.access.authorization import Attributes, Gate
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.decoding import (
     check_type,
@@ -35,10 +36,11 @@ from leeward.loop.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class WriteVerbs:
-    """All of them raise: Refused."""
+    """All of them raise: Refused. At the `gate` is asked what a request turns out to be besides its own verb."""
 
     writer: Writer
     clock: Clock
+    gate: Gate
 
     async def create(self, call: Call) -> Response:
         kind, target = call.kind, call.target
@@ -96,11 +98,12 @@ class WriteVerbs:
         return await call.shown(written)
 
     async def _apply(self, call: Call) -> Response:
-        """Server-side apply: creates what is not there."""
+        """Server-side apply: creates what is not there, for who may create."""
         kind, target = call.kind, call.target
         if target.subresource or self.writer.store.head(kind.key(target.namespace, target.name)) is not None:
             return await call.shown(await self._apply_existing(call))
         options = write_options(call.query, "PatchOptions", apply=True)
+        self.gate.check(call.user, Attributes("create", kind.group, kind.plural, "", target.namespace, target.name))
         manifest = self._applied(call, options)(None)
         manifest["metadata"].pop("resourceVersion", None)
         written = await self.writer.create(kind, target.namespace, manifest, call.user, options.dry_run)
