@@ -1,6 +1,7 @@
 """Bytes to objects and back: JSON for the wire, YAML for files.
 
-YAML from users is bounded: a document with too many aliases or too deep a nesting is refused, not expanded.
+YAML from users is bounded (`yaml_reading.py`): a document that grows too large by its aliases, or is nested too deeply,
+is refused, not expanded.
 """
 
 from collections.abc import Iterator
@@ -10,11 +11,9 @@ import msgspec
 import yaml
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.yaml_reading import YamlLoader, check_size
 
 T = TypeVar("T")
-
-MAX_YAML_ALIASES = 1_000
-MAX_DEPTH = 100
 
 _encoder = msgspec.json.Encoder()
 _canonical_encoder = msgspec.json.Encoder(order="sorted")
@@ -73,7 +72,7 @@ def parse_yaml(text: str | bytes) -> Iterator[Manifest]:
     Raises: ValueError when the text is not YAML, a document is no mapping, or it breaks a limit.
     """
     try:
-        _check_limits(text)
+        check_size(text)
         for document in yaml.load_all(text, Loader=YamlLoader):
             if document is not None:
                 yield _as_manifest(document)
@@ -84,7 +83,7 @@ def parse_yaml(text: str | bytes) -> Iterator[Manifest]:
 def parse_first_yaml(text: str | bytes) -> Any:
     """The first document of a YAML stream, whatever it is; None where there is none. Raises: ValueError."""
     try:
-        _check_limits(text)
+        check_size(text)
         return next(iter(yaml.load_all(text, Loader=YamlLoader)), None)
     except yaml.YAMLError as error:
         raise ValueError(f"not valid YAML: {error}") from error
@@ -98,29 +97,3 @@ def _as_manifest(document: object) -> Manifest:
     if not isinstance(document, dict):
         raise ValueError(f"a YAML document is a {type(document).__name__}, not a mapping")
     return cast(Manifest, document)
-
-
-def _check_limits(text: str | bytes) -> None:
-    """Refuses what would grow when it is composed, before anything is composed."""
-    aliases = depth = 0
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            aliases += 1
-        elif isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if aliases > MAX_YAML_ALIASES:
-            raise ValueError(f"YAML with more than {MAX_YAML_ALIASES} aliases")
-        if depth > MAX_DEPTH:
-            raise ValueError(f"YAML nested deeper than {MAX_DEPTH} levels")
-
-
-class YamlLoader(yaml.CSafeLoader):
-    """The safe loader, with timestamps left as text, as in Kubernetes."""
-
-
-YamlLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}

@@ -5,6 +5,7 @@ import pytest
 from leeward.api import codec
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.meta import ObjectMeta
+from leeward.api.yaml_reading import MAX_DEPTH
 
 CLUSTER = Cluster(metadata=ObjectMeta(name="member1"), spec=ClusterSpec(sync_mode="Push", proxy_url="http://p"))
 
@@ -39,14 +40,37 @@ def test_other_yaml_is_refused(text: str, complaint: str) -> None:
         list(codec.parse_yaml(text))
 
 
-def test_yaml_with_too_many_aliases_is_refused_before_it_is_expanded() -> None:
-    aliases = ", ".join(["*a"] * (codec.MAX_YAML_ALIASES + 1))
-    with pytest.raises(ValueError, match="more than 1000 aliases"):
-        list(codec.parse_yaml(f"a: &a x\nb: [{aliases}]"))
+def levels_of_aliases(written: str) -> str:
+    """Nine levels, each ten times as large as the one before."""
+    levels = (f"a{level}: &a{level} " + written.replace("?", f"*a{level - 1}") for level in range(1, 10))
+    return "\n".join(["a0: &a0 {x: y}", *levels])
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (levels_of_aliases(f"[{', '.join('?' * 10)}]"), "more than 50000 values, its aliases written out"),
+        (levels_of_aliases(f"{{<<: [{', '.join('?' * 10)}]}}"), "more than 50000 values, its aliases written out"),
+        (f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 50)}]", "more than 4194304 characters"),
+        ("a: &a [*a]", "the alias a stands before the end of what it refers to"),
+    ],
+)
+def test_yaml_that_grows_by_its_aliases_is_refused_before_it_is_expanded(text: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        list(codec.parse_yaml(text))
+
+
+def test_aliases_are_what_they_refer_to() -> None:
+    assert list(codec.parse_yaml("a: &a {x: 1}\nb: [*a, *a]")) == [{"a": {"x": 1}, "b": [{"x": 1}, {"x": 1}]}]
+
+
+@pytest.mark.parametrize("number", ["1" + ":10" * 3, "1:10.5", "1" * 5_000, "-0x" + "f" * 100])
+def test_numbers_that_kubernetes_does_not_read_stay_text(number: str) -> None:
+    assert list(codec.parse_yaml(f"a: {number}\nb: 12\nc: 1.5")) == [{"a": number, "b": 12, "c": 1.5}]
 
 
 def test_yaml_nested_too_deeply_is_refused() -> None:
-    deep = "[" * (codec.MAX_DEPTH + 1) + "]" * (codec.MAX_DEPTH + 1)
+    deep = "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1)
     with pytest.raises(ValueError, match="nested deeper than 100"):
         list(codec.parse_yaml(f"a: {deep}"))
 

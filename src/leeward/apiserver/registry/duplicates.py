@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from leeward.api import codec
+from leeward.apiserver.forms.yaml import read_json
 
 
 class _Repeated(Exception):
@@ -40,6 +41,8 @@ def _says_all(body: bytes) -> bool:
 
 def duplicate_yaml_fields(body: bytes) -> list[str]:
     """As above, of the first document. Holds: `body` is YAML that was read before, within its limits."""
+    if body[:1] == b"{" and read_json(body) is not None:
+        return duplicate_fields(body)
     document = next(iter(yaml.compose_all(body, Loader=yaml.CSafeLoader)), None)
     return list(dict.fromkeys(_walk_nodes(document, "", set())))
 
