@@ -1,7 +1,8 @@
 """The audit log: who asked for what, when, and how it was answered; one JSON line for each request.
 
 Events of `audit.k8s.io/v1` at the level Metadata: never a body, never a header but the user agent, and of the query
-only parameters that hold no secret. A log that cannot be written stops no request.
+only parameters that hold no secret. Whoever goes away before the answer is told of as well: what they asked for may be
+done. A log that cannot be written stops no request.
 """
 
 import logging
@@ -45,6 +46,8 @@ _SHOWN_PARAMETERS = (
     "watch",
 )
 
+_UNANSWERED = {"status": "Failure", "message": "the request ended before it was answered"}
+
 Sink = Callable[[bytes], None]
 
 
@@ -61,12 +64,15 @@ class Audit:
         if request.path.startswith(OPEN_PATHS):
             return await self._handler.handle(request, user)
         received = self._clock.now()
+        answer: Response | StreamResponse | None = None
         with collected_annotations() as annotations:
-            answer = await self._handler.handle(request, user)
-        event = _event(request, user, answer, received, self._clock.now())
-        if annotations:
-            event["annotations"] = annotations
-        self._sink(codec.encode({**event, "auditID": self._randomness.uid()}))
+            try:
+                answer = await self._handler.handle(request, user)
+            finally:
+                event = _event(request, user, answer, received, self._clock.now())
+                if annotations:
+                    event["annotations"] = annotations
+                self._sink(codec.encode({**event, "auditID": self._randomness.uid()}))
         return answer
 
 
@@ -119,8 +125,9 @@ def write_to_stdout(line: bytes) -> None:
 
 
 def _event(
-    request: Request, user: User, answer: Response | StreamResponse, received: datetime, answered: datetime
+    request: Request, user: User, answer: Response | StreamResponse | None, received: datetime, answered: datetime
 ) -> dict[str, Any]:
+    """Without an answer the request was given up: by the client, or because it took too long."""
     asked = attributes_of(request)
     streams = isinstance(answer, StreamResponse)
     event: dict[str, Any] = {
@@ -134,7 +141,7 @@ def _event(
         "impersonatedUser": _impersonated(request.headers),
         "userAgent": request.headers.get("user-agent", ""),
         "objectRef": None if asked.path else _reference(asked),
-        "responseStatus": {"code": answer.code},
+        "responseStatus": {"code": answer.code} if answer is not None else _UNANSWERED,
         "requestReceivedTimestamp": format_micro_time(received),
         "stageTimestamp": format_micro_time(answered),
     }

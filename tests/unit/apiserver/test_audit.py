@@ -1,5 +1,6 @@
 """The audit log: what it tells, and what it never does."""
 
+import asyncio
 import stat
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import pytest
 from leeward.api import codec
 from leeward.apiserver.audit import Audit, AuditFile
 from leeward.apiserver.handler import User
-from leeward.client.transport import Request
+from leeward.client.transport import Request, Response
 from leeward.loop.clock import VirtualClock
 from leeward.loop.randomness import Randomness
+from leeward.loop.virtual import run_virtual
 from tests.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
 
 ADMIN = User("root", ("system:masters",), "7")
@@ -46,6 +48,28 @@ def test_a_request_is_told_with_who_what_and_how_it_ended() -> None:
         assert b"s3cret" not in b"".join(lines)
 
     tell(story)
+
+
+def test_a_request_whose_client_goes_away_is_told_of() -> None:
+    class Slow:
+        async def handle(self, request: Request, user: User) -> Response:
+            await asyncio.sleep(60)
+            raise AssertionError("nobody waits for so long")
+
+    async def story() -> None:
+        lines: list[bytes] = []
+        audit = Audit(Slow(), lines.append, VirtualClock(), Randomness(1))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await audit.handle(Request("DELETE", f"{CONFIG_MAPS}/a"), ADMIN)
+        [event] = (codec.decode_manifest(line) for line in lines)
+        assert (event["verb"], event["objectRef"]["name"]) == ("delete", "a")
+        assert event["responseStatus"] == {
+            "status": "Failure",
+            "message": "the request ended before it was answered",
+        }
+
+    run_virtual(story())
 
 
 def test_the_file_is_for_its_owner_and_begins_anew_when_it_is_full(tmp_path: Path) -> None:
