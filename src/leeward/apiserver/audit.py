@@ -68,12 +68,12 @@ class Audit:
         with collected_annotations() as annotations:
             try:
                 answer = await self._handler.handle(request, user)
+                return answer
             finally:
                 event = _event(request, user, answer, received, self._clock.now())
                 if annotations:
                     event["annotations"] = annotations
                 self._sink(codec.encode({**event, "auditID": self._randomness.uid()}))
-        return answer
 
 
 class AuditFile:

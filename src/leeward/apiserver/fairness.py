@@ -64,12 +64,12 @@ class Fairness:
         if ADMIN_GROUP not in user.groups:
             wait_seconds = self._rates.wait_seconds(user.name, self._clock.monotonic())
             if wait_seconds > 0:
-                return _too_many(wait_seconds)
+                return too_many(wait_seconds)
         seats = self._seats(request)
         try:
             await seats.take(user.name)
         except Crowded:
-            return _too_many(RETRY_AFTER_SECONDS)
+            return too_many(RETRY_AFTER_SECONDS)
         try:
             return await self._handler.handle(request, user)
         finally:
@@ -146,7 +146,7 @@ class Seats:
                 del self._queues[user]
 
 
-def _too_many(wait_seconds: float) -> Response:
+def too_many(wait_seconds: float) -> Response:
     seconds = math.ceil(wait_seconds)
     details = StatusDetails(retry_after_seconds=seconds)
     message = "too many requests, please try again later"

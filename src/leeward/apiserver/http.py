@@ -3,7 +3,7 @@
 Every path goes to the one handler. A watch is asked for its next piece when its connection has taken the last one, so
 nothing piles up here; a client that goes away ends it. Stopping ends the open watches cleanly.
 
-Never looks into a body, and decides nothing but who asks.
+Never looks into a body, and decides nothing but who asks. How a request is read is in `incoming.py`.
 """
 
 import asyncio
@@ -16,12 +16,14 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from aiohttp import WSMsgType, web
+from msgspec import structs
 from multidict import CIMultiDict
 
 from leeward.api.status import Status
 from leeward.apiserver.access.authentication import Authenticator, BadCredential
+from leeward.apiserver.fairness import RETRY_AFTER_SECONDS, too_many
 from leeward.apiserver.handler import Handler, StreamResponse, User, WayBack
-from leeward.apiserver.limits import MAX_BODY_BYTES
+from leeward.apiserver.incoming import MAX_HELD_BYTES, Bodies, NoRoom, TooLarge, WithoutWhatWasSent, read_head
 from leeward.apiserver.refusals import status_response
 from leeward.apiserver.upgrading import pass_bytes
 from leeward.client.errors import WorldError
@@ -30,13 +32,15 @@ from leeward.loop.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
-READ_TIMEOUT_SECONDS = 30.0
+IDLE_SECONDS = 90.0
+"""So long may a connection say nothing, or not come to the end of a head."""
 REQUEST_TIMEOUT_SECONDS = 60.0
 WRITE_TIMEOUT_SECONDS = 60.0
 STOP_TIMEOUT_SECONDS = 0.5
 PING_SECONDS = 30.0
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 GZIP_FROM_BYTES = 128 * 1024
+_WITHOUT_WHAT_WAS_SENT = WithoutWhatWasSent()
 _WARNINGS = re.compile(r", (?=299 - )")
 """Between the values of one `Warning` header; over HTTP each is a header of its own."""
 
@@ -52,6 +56,8 @@ class HttpFront:
         host: str = "127.0.0.1",
         port: int = 0,
         delay: Callable[[], float] | None = None,
+        idle_seconds: float = IDLE_SECONDS,
+        room_bytes: int = MAX_HELD_BYTES,
     ) -> None:
         self._handler = handler
         self._authenticator = authenticator
@@ -59,13 +65,21 @@ class HttpFront:
         self._host = host
         self._port = port
         self._delay = delay
+        self._idle_seconds = idle_seconds
+        self._bodies = Bodies(room_bytes)
         self._conversations = Supervisor("conversations of the API server")
         self._open: set[asyncio.Timeout] = set()
         self._runner: web.ServerRunner | None = None
 
     async def start(self) -> int:
         """Listens; gives the port. Raises: OSError when the address is taken."""
-        server = web.Server(self._serve, request_factory=_bounded_request, handler_cancellation=True, access_log=None)
+        server = web.Server(
+            self._serve,
+            logger=_wire_log(),
+            keepalive_timeout=self._idle_seconds,
+            handler_cancellation=True,
+            access_log=None,
+        )
         self._runner = web.ServerRunner(server, shutdown_timeout=STOP_TIMEOUT_SECONDS)
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, self._port, ssl_context=self._ssl_context, backlog=1024)
@@ -87,11 +101,14 @@ class HttpFront:
 
     async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
         try:
-            request = await _read_request(incoming)
-            user = self._authenticator.authenticate(request, _peer_certificate(incoming))
-            answer = await self._answer(request, user)
-        except web.HTTPRequestEntityTooLarge:
-            answer = _refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {MAX_BODY_BYTES}")
+            head = read_head(incoming)
+            user = self._authenticator.authenticate(head, _peer_certificate(incoming))
+            async with self._bodies.read(incoming, user) as body:
+                answer = await self._answer(structs.replace(head, body=body), user)
+        except TooLarge as error:
+            answer = _refusal(413, "RequestEntityTooLarge", str(error))
+        except NoRoom:
+            answer = too_many(RETRY_AFTER_SECONDS)
         except BadCredential:
             answer = _refusal(401, "Unauthorized", "Unauthorized")
         except TimeoutError:
@@ -190,39 +207,6 @@ async def _tell(outgoing: web.WebSocketResponse, answer: StreamResponse) -> None
         await outgoing.close()
 
 
-def _bounded_request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
-    loop = asyncio.get_running_loop()
-    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY_BYTES + 1)
-
-
-async def _read_request(incoming: web.BaseRequest) -> Request:
-    query: dict[str, str] = {}
-    for key, value in incoming.query.items():
-        query.setdefault(key, value)
-    body = await _read_body(incoming)
-    if len(body) > MAX_BODY_BYTES:
-        raise web.HTTPRequestEntityTooLarge(MAX_BODY_BYTES, len(body))
-    return Request(incoming.method, incoming.path, query, _headers(incoming), body, incoming.query_string)
-
-
-async def _read_body(incoming: web.BaseRequest) -> bytes:
-    """What came together with its head need not be waited for. Raises: TimeoutError."""
-    if incoming.content.is_eof():
-        return await incoming.read()
-    async with asyncio.timeout(READ_TIMEOUT_SECONDS):
-        return await incoming.read()
-
-
-def _headers(incoming: web.BaseRequest) -> dict[str, str]:
-    """Repeated ones become one: as lines where each value stands for itself (`Impersonate-Group`), else as a list."""
-    headers: dict[str, str] = {}
-    for key, value in incoming.headers.items():
-        name = key.lower()
-        between = "\n" if name.startswith("impersonate-") else ", "
-        headers[name] = f"{headers[name]}{between}{value}" if name in headers else value
-    return headers
-
-
 def _peer_certificate(incoming: web.BaseRequest) -> dict[str, Any] | None:
     return incoming.get_extra_info("peercert")
 
@@ -237,6 +221,12 @@ async def _render(incoming: web.BaseRequest, answer: Response) -> web.Response:
         body = await asyncio.to_thread(gzip.compress, body, 1)
         headers.update({"content-encoding": "gzip", "vary": "Accept-Encoding"})
     return web.Response(status=answer.code, body=body, headers=headers)
+
+
+def _wire_log() -> logging.Logger:
+    wire_log = log.getChild("wire")
+    wire_log.addFilter(_WITHOUT_WHAT_WAS_SENT)
+    return wire_log
 
 
 def _refusal(code: int, reason: str, message: str) -> Response:

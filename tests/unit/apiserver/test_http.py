@@ -134,7 +134,57 @@ def test_a_body_that_is_too_large_is_answered_with_a_413_status() -> None:
         code, status = await ask(transport, body=b"x" * (3 * 1024 * 1024 + 1))
         assert (code, status["reason"]) == (413, "RequestEntityTooLarge")
 
+    serve(story, token="secret")
+
+
+def test_who_shows_no_credential_is_not_listened_to_for_long() -> None:
+    async def story(transport: HttpTransport) -> None:
+        assert (await ask(transport, body=b"x" * 64 * 1024))[0] == 201
+        code, status = await ask(transport, body=b"x" * (64 * 1024 + 1))
+        assert (code, status["message"]) == (413, "Request entity too large: limit is 65536")
+
     serve(story)
+
+
+def tell_raw(sent: bytes, **options: Any) -> bytes:
+    """What a plain server answers to these bytes, until it ends the connection."""
+
+    async def main() -> bytes:
+        front = HttpFront(Echo(), Authenticator(), None, **options)
+        reader, writer = await asyncio.open_connection("127.0.0.1", await front.start())
+        writer.write(sent)
+        async with asyncio.timeout(5):
+            answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        await front.stop()
+        return answer
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /x HTTP/1.1\r\nAuthorization: Bearer wrong\r\n"])
+def test_a_connection_that_comes_to_no_request_is_ended(sent: bytes) -> None:
+    assert tell_raw(sent, idle_seconds=0.05) == b""
+
+
+def test_of_one_user_only_so_many_bytes_are_held_at_a_time() -> None:
+    async def story(transport: HttpTransport) -> None:
+        answers = [await ask(transport, body=b"x" * size) for size in (6, 6, 11, 10)]
+        assert [code for code, _ in answers] == [201, 201, 429, 201]
+
+    serve(story, token="secret", room_bytes=10)
+
+
+def test_bytes_that_are_no_text_are_replaced() -> None:
+    answer = tell_raw(b"GET /x HTTP/1.1\r\nHost: x\r\nX-Test: a\xff\r\nConnection: close\r\n\r\n")
+    assert b'"x-test": "a?"' in answer
+
+
+def test_what_a_garbled_head_says_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert b" 400 " in tell_raw(b"GET /x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s3cret\x00\r\n\r\n")
+    assert "Error handling request from 127.0.0.1" in caplog.text
+    assert "s3cret" not in caplog.text
 
 
 def test_a_handler_that_crashes_is_answered_with_a_500_status() -> None:

@@ -1,0 +1,103 @@
+"""A request as it comes over HTTP: its head at once, its body once it is known whose it is.
+
+A head is small; the library sees to that. A body may be large, and many of them may come together: so each user gets
+room for so many bytes at a time, and whoever shows no credential is not listened to for long.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from aiohttp import http, web
+
+from leeward.apiserver.handler import ANONYMOUS, User
+from leeward.apiserver.limits import MAX_BODY_BYTES
+from leeward.client.transport import Request
+
+READ_TIMEOUT_SECONDS = 30.0
+MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
+MAX_HELD_BYTES = 64 * 1024 * 1024
+
+
+class TooLarge(Exception):
+    """A body that is larger than `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"Request entity too large: limit is {limit}")
+
+
+class NoRoom(Exception):
+    """The user has more bodies on their way than there is room for."""
+
+
+def read_head(incoming: web.BaseRequest) -> Request:
+    """All but the body. Of a repeated parameter the first one counts."""
+    query: dict[str, str] = {}
+    for key, value in incoming.query.items():
+        query.setdefault(_readable(key), _readable(value))
+    path, query_string = _readable(incoming.path), _readable(incoming.query_string)
+    return Request(incoming.method, path, query, _headers(incoming), b"", query_string)
+
+
+def _headers(incoming: web.BaseRequest) -> dict[str, str]:
+    """Repeated ones become one: as lines where each value stands for itself (`Impersonate-Group`), else as a list."""
+    headers: dict[str, str] = {}
+    for key, value in incoming.headers.items():
+        name, value = key.lower(), _readable(value)
+        between = "\n" if name.startswith("impersonate-") else ", "
+        headers[name] = f"{headers[name]}{between}{value}" if name in headers else value
+    return headers
+
+
+def _readable(text: str) -> str:
+    """Bytes that are no UTF-8 come as halves of characters, which nobody could write down again."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+class Bodies:
+    """Reads bodies. Holds: of no user there are more than `room` bytes at a time."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._held: dict[str, int] = {}
+
+    @asynccontextmanager
+    async def read(self, incoming: web.BaseRequest, user: User) -> AsyncGenerator[bytes, None]:
+        """The body, for which there is room until the context ends. Raises: TooLarge, NoRoom, TimeoutError."""
+        body = bytearray()
+        try:
+            if not incoming.content.is_eof() or incoming.content.total_bytes:
+                async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+                    await self._read(incoming, user, body)
+            yield bytes(body)
+        finally:
+            self._give_back(user.name, len(body))
+
+    async def _read(self, incoming: web.BaseRequest, user: User, body: bytearray) -> None:
+        limit = MAX_ANONYMOUS_BODY_BYTES if user == ANONYMOUS else MAX_BODY_BYTES
+        if (incoming.content_length or 0) > limit:
+            raise TooLarge(limit)
+        async for chunk in incoming.content.iter_any():
+            body += chunk
+            self._held[user.name] = self._held.get(user.name, 0) + len(chunk)
+            if len(body) > limit:
+                raise TooLarge(limit)
+            if self._held[user.name] > self._room:
+                raise NoRoom
+
+    def _give_back(self, user: str, size: int) -> None:
+        left = self._held.pop(user, 0) - size
+        if left > 0:
+            self._held[user] = left
+
+
+class WithoutWhatWasSent(logging.Filter):
+    """For the library's log: its errors about garbled heads show the bytes, and there may be a token among them."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, http.HttpProcessingError):
+            record.exc_info, record.exc_text = None, None
+            record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}", ()
+        return True
