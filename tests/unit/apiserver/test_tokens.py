@@ -68,6 +68,23 @@ def test_a_token_ends_with_its_account_even_if_that_comes_back() -> None:
     tell(story)
 
 
+@pytest.mark.parametrize("plural", ["serviceaccounts", "secrets"])
+def test_a_token_ends_a_minute_after_the_deletion_that_a_finalizer_holds_up(plural: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        held = {"finalizers": ["example.com/held"]} if plural == "serviceaccounts" else {}
+        await world.create(ACCOUNTS, {**account(), "metadata": {"name": "robot", **held}})
+        secrets = ACCOUNTS.replace("serviceaccounts", "secrets")
+        await world.create(secrets, {"metadata": {"name": "robot", "finalizers": ["example.com/held"]}})
+        token = await issue(world, boundObjectRef={"kind": "Secret", "apiVersion": "v1", "name": "robot"})
+        await world.delete(f"/api/v1/namespaces/default/{plural}/robot")
+        await asyncio.sleep(55)
+        assert who(world, token) == ROBOT
+        await asyncio.sleep(10)
+        assert who(world, token) == ""
+
+    tell(story)
+
+
 def test_a_bound_token_ends_with_its_pod() -> None:
     async def story(world: ApiWorld) -> None:
         await world.create(ACCOUNTS, account())
@@ -102,6 +119,12 @@ def test_a_token_for_another_audience_is_not_for_us() -> None:
         assert (reviewed["authenticated"], reviewed["audiences"]) == (True, ["vault"])
         assert reviewed["user"]["username"] == ROBOT
         assert reviewed["user"]["extra"]["authentication.kubernetes.io/credential-id"][0].startswith("JTI=")
+        await world.create("/api/v1/namespaces/kube-system/secrets", bootstrap_secret())
+        assert (await review(token="abcdef.0123456789abcdef"))["audiences"] == ["https://kubernetes.default.svc"]
+        assert await review(token="abcdef.0123456789abcdef", audiences=["vault"]) == {
+            "user": {},
+            "error": "invalid bearer token",
+        }
 
     tell(story)
 

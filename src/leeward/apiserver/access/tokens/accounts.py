@@ -1,7 +1,8 @@
 """Service account tokens: issued on request, bound to their account and perhaps to a Pod or Secret, and ending.
 
 A token is good while its time runs, its account is there with the uid that it had, and so is what it is bound to:
-looked up in the store each time it is shown. A signature is verified once and remembered by the token's digest.
+looked up in the store each time it is shown. What waits for its end behind finalizers is gone a minute after it was to
+go. A signature is verified once and remembered by the token's digest.
 
 Kubernetes: pkg/registry/core/serviceaccount/storage/token.go, pkg/serviceaccount; the same rules.
 """
@@ -9,10 +10,12 @@ Kubernetes: pkg/registry/core/serviceaccount/storage/token.go, pkg/serviceaccoun
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from datetime import timedelta
 
 import msgspec
 
 from leeward.api import codec
+from leeward.api.meta import parse_time
 from leeward.apiserver.access.tokens.jwt import Claims, Reference, looks_like_token, parse_token, render_token
 from leeward.apiserver.access.tokens.keys import SigningKey
 from leeward.apiserver.handler import User
@@ -23,6 +26,7 @@ ISSUER = "https://kubernetes.default.svc"
 AUDIENCES = (ISSUER,)
 REMEMBERED = 4_096
 SKEW_SECONDS = 10
+ENDING = timedelta(minutes=1)
 
 
 class _Meta(msgspec.Struct, frozen=True, rename="camel"):
@@ -77,7 +81,13 @@ class ServiceAccountTokens:
 
     def _is_there(self, plural: str, namespace: str, reference: Reference) -> bool:
         record = self._store.get(f"//{plural}/{namespace}/{reference.name}")
-        return record is not None and uid_of(record) == reference.uid
+        if record is None:
+            return False
+        metadata = codec.decode(record.value, _Object).metadata
+        return metadata.uid == reference.uid and not self._is_ending(metadata.deletion_timestamp)
+
+    def _is_ending(self, deleted_at: str) -> bool:
+        return bool(deleted_at) and parse_time(deleted_at) < self._clock.now() - ENDING
 
 
 def _user_of(claims: Claims) -> User:

@@ -11,7 +11,10 @@ from leeward.apiserver.values import section, texts
 
 
 def review_token(manifest: Manifest, accounts: ServiceAccountTokens, others: Authenticator) -> dict[str, Any]:
-    """The status of the answer to a TokenReview. Raises: Refused."""
+    """The status of the answer to a TokenReview. Raises: Refused.
+
+    A token that says nothing of audiences is one for this server alone.
+    """
     spec = section(manifest, "spec")
     token = spec.get("token", "")
     if not token:
@@ -21,7 +24,8 @@ def review_token(manifest: Manifest, accounts: ServiceAccountTokens, others: Aut
     if user is not None:
         shared = [audience for audience in audiences if audience in accounts.audiences_of(token)]
         return {"authenticated": True, "user": user.info(), "audiences": shared}
-    user = None if looks_like_token(token) else others.known_user(token)
+    shared = [audience for audience in audiences if audience in AUDIENCES]
+    user = others.known_user(token) if shared and not looks_like_token(token) else None
     if user is None:
         return {"user": {}, "error": "invalid bearer token"}
-    return {"authenticated": True, "user": user.info(), "audiences": list(AUDIENCES)}
+    return {"authenticated": True, "user": user.info(), "audiences": shared}
