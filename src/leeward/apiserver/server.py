@@ -107,10 +107,11 @@ class ApiServer:
     async def _admit_connection(self, asked: ConnectRequest) -> None:
         """Webhooks have a say in what leads out of the server, too. Raises: Refused."""
         kind = self.catalog.find(*asked.resource)
-        if kind is not None:
-            options = {"kind": f"{kind.kind}ProxyOptions", "apiVersion": kind.api_version, "path": asked.path}
-            deed = AdmissionReview("CONNECT", kind, "", options, None, asked.user, False, asked.subresource, asked.name)
-            await self._writer.admission.ask(deed)
+        if kind is None:
+            raise refusals.unknown_path()
+        options = {"kind": f"{kind.kind}ProxyOptions", "apiVersion": kind.api_version, "path": asked.path}
+        deed = AdmissionReview("CONNECT", kind, "", options, None, asked.user, False, asked.subresource, asked.name)
+        await self._writer.admission.ask(deed)
 
     async def _answer_api(self, request: Request, user: User) -> Response | StreamResponse:
         match route(self.catalog, request.path):

@@ -36,6 +36,7 @@ def test_what_follows_the_subresource_goes_on_as_it_is(path: str, rest: str) -> 
         CLUSTER,
         f"{CLUSTER}/status",
         "/apis/cluster.karmada.io/v1alpha1/clusters//proxy/x",
+        "/apis/cluster.karmada.io//clusters/member1/proxy/status",
         "/apis/apps/v1/deployments/a/proxy",
         "/api/v1/namespaces/default/pods/a/proxy",
     ],

@@ -134,6 +134,19 @@ def test_the_gate_asks_for_the_subresource_and_the_member_for_the_rest() -> None
     tell(story)
 
 
+def test_a_version_that_is_none_leads_nowhere() -> None:
+    """What the gate and webhooks are asked about is what is carried out."""
+
+    async def story(scene: Scene) -> None:
+        await scene.give_token("t")
+        await scene.join()
+        await allow(scene.plane, "dev", "get", "cluster.karmada.io", "clusters/proxy")
+        assert (await scene.ask(PODS.replace("v1alpha1", "v7"))).code == 404
+        assert scene.ways == []
+
+    tell(story)
+
+
 def test_the_member_knows_the_one_who_asks_as_the_control_plane_does() -> None:
     async def story(scene: Scene) -> None:
         await scene.give_token("secret")

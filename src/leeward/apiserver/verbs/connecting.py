@@ -43,13 +43,13 @@ class Connects:
     known: dict[str, Connect]
 
     def find(self, request: Request, user: User) -> tuple[Connect, ConnectRequest] | None:
-        """None for a path that stays within this server."""
+        """None for a path that stays within this server, and for one that the gate cuts in another way."""
         parts = request.path.split("/", _DEPTH + 1)[1:]
-        if len(parts) < _DEPTH or parts[0] != "apis":
+        if len(parts) < _DEPTH or parts[0] != "apis" or not all(parts[:_DEPTH]):
             return None
         _, group, version, plural, name, subresource, *rest = parts
         connect = self.known.get(key_of(group, plural, subresource))
-        if connect is None or not name:
+        if connect is None:
             return None
         path = f"/{rest[0]}" if rest else "/"
         return connect, ConnectRequest((group, version, plural), subresource, name, path, request, user)
