@@ -3,6 +3,7 @@
 import pytest
 
 from leeward.api.meta import Manifest
+from leeward.api.schema import custom_resource_definitions
 from leeward.apiserver.access.authorization import Attributes, attributes_of
 from leeward.apiserver.access.authorization.rules import Rule, matches, missing
 from leeward.apiserver.handler import ANONYMOUS, User
@@ -353,3 +354,28 @@ def test_an_agent_makes_nothing_under_another_name() -> None:
         assert (await world.call("GET", works, user=AGENT)).code == 403
 
     tell(story)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"syncMode": "Pull"}, ""),
+        ({"syncMode": "Pull", "secretRef": {"namespace": "karmada-es-m1", "name": "own"}}, ""),
+        ({"syncMode": "Push"}, "spec.syncMode: the agent of cluster"),
+        ({"syncMode": "Pull", "secretRef": {"namespace": "karmada-cluster", "name": "m2"}}, "spec.secretRef: must be"),
+        (
+            {"syncMode": "Pull", "impersonatorSecretRef": {"namespace": "kube-system", "name": "x"}},
+            "spec.impersonatorSecretRef: must be a Secret in the namespace karmada-es-m1",
+        ),
+    ],
+)
+def test_an_agent_has_no_secrets_of_others_shown_to_its_cluster(spec: Manifest, said: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        cluster = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"}}
+        path = "/apis/cluster.karmada.io/v1alpha1/clusters"
+        spec.setdefault("apiEndpoint", "https://evil.example")
+        answer = await world.call("POST", path, {**cluster, "spec": spec}, user=AGENT)
+        assert answer.code == (403 if said else 201), answer.body
+        assert said in answer.body.get("message", "")
+
+    tell(story, crds=custom_resource_definitions())

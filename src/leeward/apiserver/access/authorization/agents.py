@@ -2,6 +2,9 @@
 
 A rule cannot say which name a new object may have, so the group of all agents may create Clusters and Leases, and this
 sees to it that they are their own. What is there already is guarded by rules that name it.
+
+The control plane shows the Secrets that a Cluster refers to to whoever is behind its endpoint. So an agent's Cluster is
+one that the control plane does not go to, and refers to no Secrets but those of its own execution space.
 """
 
 from leeward.api.meta import Manifest
@@ -9,6 +12,8 @@ from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE,
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.values import section
+
+_REFERENCES = ("secretRef", "impersonatorSecretRef")
 
 
 class AgentRestriction:
@@ -24,6 +29,7 @@ class AgentRestriction:
         match review.resource.plural:
             case "clusters":
                 own = name == cluster
+                _check_cluster(review, cluster)
             case "leases":
                 own = (review.namespace, name) == (CLUSTER_NAMESPACE, cluster)
             case "certificatesigningrequests":
@@ -32,6 +38,16 @@ class AgentRestriction:
                 own = review.namespace == execution_space(cluster)
         if not (own and cluster):
             raise Rejected(f'the agent of cluster "{cluster}" may only touch what belongs to that cluster')
+
+
+def _check_cluster(review: AdmissionReview, cluster: str) -> None:
+    spec, before = (section(each or {}, "spec") for each in (review.object, review.old_object))
+    if review.operation != "DELETE" and spec.get("syncMode") != "Pull":
+        raise Rejected(f'spec.syncMode: the agent of cluster "{cluster}" may only register it as Pull')
+    for field in _REFERENCES:
+        reference = section(spec, field)
+        if reference and reference != before.get(field) and reference.get("namespace") != execution_space(cluster):
+            raise Rejected(f"spec.{field}: must be a Secret in the namespace {execution_space(cluster)}")
 
 
 def cluster_of(user: User) -> str:
