@@ -18,7 +18,7 @@ from typing import Any, cast
 from leeward.apiserver import refusals
 from leeward.apiserver.access.authentication import BadCredential
 from leeward.apiserver.handler import StreamResponse
-from leeward.apiserver.http import MAX_BODY_BYTES
+from leeward.apiserver.limits import MAX_BODY_BYTES
 from leeward.apiserver.server import ApiServer
 from leeward.client.http import split_lines
 from leeward.client.transport import Request, Response

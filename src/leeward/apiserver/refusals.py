@@ -3,6 +3,7 @@
 The messages are those that kubectl and client libraries know how to read.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,9 @@ JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 YAML = "application/yaml"
 
+MAX_WARNED, MAX_WARNED_EACH = 4096, 256
+"""Letters of all warnings of one answer, and of each where they are more than that. As in Kubernetes."""
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _GENERIC = StatusDetails()
 
 
@@ -36,17 +40,15 @@ def unconvertible(message: str) -> Unconvertible:
 
 
 def refused_with_warnings(refused: Refused, warnings: Sequence[str]) -> Refused:
-    return Refused(refused.status, {**refused.headers, **warning_header(warnings)}) if warnings else refused
-
-
-def warnings(said: Sequence[str]) -> dict[str, str]:
-    """The header for what goes with an answer; none where there is nothing to say."""
-    return warning_header(said) if said else {}
+    return Refused(refused.status, {**refused.headers, **warning_header(warnings)})
 
 
 def warning_header(warnings: Sequence[str]) -> dict[str, str]:
-    """One header of several values."""
-    return {"warning": ", ".join(f"299 - {_quoted(warning)}" for warning in warnings)}
+    """One header of several values. What no header can say is left out; of very much, each is cut and the last go."""
+    said = [text for text in dict.fromkeys(warnings) if _CONTROL.search(text) is None]
+    if sum(map(len, said)) > MAX_WARNED:
+        said = [text[:MAX_WARNED_EACH] for text in said[: MAX_WARNED // MAX_WARNED_EACH]]
+    return {"warning": ", ".join(f"299 - {_quoted(text)}" for text in said)} if said else {}
 
 
 def _quoted(text: str) -> str:

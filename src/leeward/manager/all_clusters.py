@@ -100,7 +100,9 @@ class AllClusters:
             why = "; ".join(said) or "no cluster serves it"
             raise refusals.unavailable(why) if said else refusals.found_nowhere(why)
         merged = _merged_tables(listed) if table else _merged(listed)
-        return Response(200, codec.encode(merged), {"content-type": "application/json", **refusals.warnings(said)})
+        return Response(
+            200, codec.encode(merged), {"content-type": "application/json", **refusals.warning_header(said)}
+        )
 
     async def _ask_all(self, asked: ConnectRequest) -> list[_Answer]:
         clusters = (await self._client.list(CLUSTERS)).items

@@ -9,10 +9,12 @@ from tests.api_world import (
     CONFIG_MAPS,
     DEFINITIONS,
     MERGE,
+    PODS,
     WIDGETS,
     Answer,
     ApiWorld,
     config_map,
+    pod,
     tell,
     widget,
     widgets,
@@ -39,6 +41,8 @@ async def prepare(world: ApiWorld) -> None:
 QUERIES = [
     ({"limit": "9" * 19}, 'strconv.ParseInt: parsing "9999999999999999999": value out of range'),
     ({"limit": "x"}, 'strconv.ParseInt: parsing "x": invalid syntax'),
+    ({"limit": "9" * 5000}, f'strconv.ParseInt: parsing "{"9" * 5000}": value out of range'),
+    ({"continue": "é"}, "invalid continue token: continue key is not valid: illegal base64 data at input byte 0"),
     ({"continue": "x"}, "invalid continue token: continue key is not valid: illegal base64 data at input byte 0"),
     (
         {"continue": "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiIifQ"},
@@ -57,6 +61,32 @@ def test_a_list_says_what_is_wrong_with_its_options(query: dict[str, str], said:
     async def story(world: ApiWorld) -> None:
         refused = await world.get(CONFIG_MAPS, **query)
         assert (refused.code, refused.body["message"]) == (400, said)
+
+    tell(story)
+
+
+@pytest.mark.parametrize("seconds", ["9" * 18, "9" * 30])
+def test_a_deletion_may_be_asked_for_after_any_time(seconds: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        await world.create(PODS, pod("p", nodeName="n"))
+        answer = await world.delete(f"{PODS}/p", gracePeriodSeconds=seconds)
+        if len(seconds) > 18:
+            assert (answer.code, "value out of range" in answer.body["message"]) == (400, True)
+        else:
+            assert answer.body["metadata"]["deletionGracePeriodSeconds"] == int(seconds)
+            assert answer.body["metadata"]["deletionTimestamp"].startswith("2057-")
+
+    tell(story)
+
+
+def test_warnings_are_few_enough_for_a_header_and_break_none() -> None:
+    async def story(world: ApiWorld) -> None:
+        answer = await world.create(CONFIG_MAPS, {**config_map("a"), "x\r\nset-cookie: y": 1, "b": 2})
+        assert (answer.code, answer.headers["warning"]) == (201, '299 - "unknown field \\"b\\""')
+        many = {f"{number:x>1000}": 1 for number in range(1_000)}
+        answer = await world.create(CONFIG_MAPS, {**config_map("b"), **many})
+        assert answer.code == 201
+        assert 4_000 < len(answer.headers["warning"]) < 5_000
 
     tell(story)
 

@@ -176,9 +176,9 @@ def _list_metadata(page: Page) -> dict[str, Any]:
 
 def with_warnings(response: Response, warnings: list[str]) -> Response:
     """Adds `Warning` headers, as one header of several values, behind those that are there."""
-    if not warnings:
-        return response
     header = warning_header(warnings)
+    if not header:
+        return response
     said = response.headers.get("warning", "")
     merged = {"warning": f"{said}, {header['warning']}"} if said else header
     return Response(response.code, response.body, {**response.headers, **merged})

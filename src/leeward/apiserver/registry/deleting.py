@@ -26,6 +26,7 @@ from leeward.apiserver.protobuf import parse_protobuf
 from leeward.apiserver.registry import lifecycle
 from leeward.apiserver.registry.decoding import check_media_type
 from leeward.apiserver.registry.fitting import Misfit, fit
+from leeward.apiserver.registry.options import parse_integer
 from leeward.apiserver.registry.showing import read_object
 from leeward.apiserver.registry.writing import MAX_RACES, Writer, Written
 from leeward.apiserver.remarks import warn
@@ -114,10 +115,8 @@ def _parse(body: bytes, content_type: str) -> Manifest:
 
 def _of_query(query: dict[str, str]) -> _Body:
     grace = query.get("gracePeriodSeconds", "")
-    if grace and not grace.removeprefix("-").isdigit():
-        raise refusals.bad_request(f'strconv.ParseInt: parsing "{grace}": invalid syntax')
     return _Body(
-        grace_period_seconds=int(grace) if grace else None,
+        grace_period_seconds=parse_integer(grace) if grace else None,
         propagation_policy=query.get("propagationPolicy") or None,
         orphan_dependents={"true": True, "false": False}.get(query.get("orphanDependents", "")),
         dry_run=[query["dryRun"]] if query.get("dryRun") else None,

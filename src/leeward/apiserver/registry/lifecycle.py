@@ -14,6 +14,8 @@ from leeward.apiserver.values import section
 _NAMESPACES = "//namespaces/"
 
 MAX_GENERATED_PREFIX = 58
+LONGEST_WAIT_SECONDS = 10**9
+"""A deletion that is to come later than that has a date all the same."""
 _SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 _STATUS_WRITES_METADATA = ("annotations", "finalizers", "ownerReferences")
 
@@ -105,7 +107,7 @@ def stamp_deleted(old: ReadOnlyManifest, now: datetime, grace_seconds: int, fina
         metadata.pop("finalizers", None)
     first = "deletionTimestamp" not in metadata
     if first or grace_seconds < metadata.get("deletionGracePeriodSeconds", 0):
-        metadata["deletionTimestamp"] = format_time(now + timedelta(seconds=grace_seconds))
+        metadata["deletionTimestamp"] = format_time(now + timedelta(seconds=min(grace_seconds, LONGEST_WAIT_SECONDS)))
         metadata["deletionGracePeriodSeconds"] = grace_seconds
     if first and metadata.get("generation"):
         metadata["generation"] += 1

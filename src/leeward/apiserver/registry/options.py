@@ -10,6 +10,8 @@ from leeward.apiserver.values import is_set
 
 _GROUP = "meta.k8s.io"
 _MAX_MANAGER_BYTES = 128
+_MAX_DIGITS = 100
+"""Zeros in front included."""
 _MATCH = "resourceVersionMatch"
 _INITIAL = "sendInitialEvents"
 
@@ -147,10 +149,13 @@ def _watch_problems(options: ListOptions) -> list[Problem]:
 
 def _number(query: Mapping[str, str], name: str) -> int:
     text = query.get(name, "")
-    if not text:
-        return 0
+    return max(parse_integer(text), 0) if text else 0
+
+
+def parse_integer(text: str) -> int:
+    """Of 64 bits. Raises: Refused."""
     if not (text.isascii() and text.removeprefix("-").isdigit()):
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    if abs(int(text)) >= 1 << 63:
+    if len(text) > _MAX_DIGITS or not -(1 << 63) <= int(text) < 1 << 63:
         raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
-    return max(int(text), 0)
+    return int(text)

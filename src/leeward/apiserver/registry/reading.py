@@ -4,7 +4,6 @@ Holds: D4 (a list is from one revision), D5 (what is compacted is 410, never sil
 """
 
 import base64
-import binascii
 import re
 from dataclasses import dataclass
 
@@ -131,10 +130,10 @@ def _read_token(text: str) -> _Token:
     try:
         decoded = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
         token = codec.decode(decoded, _Token)
-    except binascii.Error:
-        raise _invalid_token(f": illegal base64 data at input byte {_first_illegal(text)}") from None
     except codec.DecodeError as error:
         raise _invalid_token(f": {json_fault(error, decoded)}") from None
+    except ValueError:
+        raise _invalid_token(f": illegal base64 data at input byte {_first_illegal(text)}") from None
     if token.v != _TOKEN_VERSION:
         raise _invalid_token(f": server does not recognize this encoded version {token.v}")
     if not token.rv:
