@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from leeward.apiserver.patch import jsonpatch, merge
+from leeward.apiserver.patch import jsonpatch, merge, strategic
+from leeward.apiserver.patch.apply import typed
+from leeward.apiserver.structure import Structure
 
 RFC_7396: list[tuple[Any, Any, Any]] = [
     ({"a": "b"}, {"a": "c"}, {"a": "c"}),
@@ -125,3 +127,21 @@ def test_copies_of_copies_are_bounded() -> None:
     doubling = [{"op": "copy", "from": "", "path": f"/c{n}"} for n in range(64)]
     with pytest.raises(ValueError, match="copies more than 3145728 bytes"):
         jsonpatch.apply({"a": "x" * 100}, doubling)
+
+
+def test_many_steps_cost_no_more_than_what_they_change() -> None:
+    """Each of these took minutes when every step looked at, or copied, all of the document."""
+    many = {f"k{number}": number for number in range(200_000)}
+    steps = [{"op": "replace", "path": "/data/k0", "value": number} for number in range(jsonpatch.MAX_OPERATIONS)]
+    assert jsonpatch.apply({"data": many}, steps)["data"]["k0"] == jsonpatch.MAX_OPERATIONS - 1
+    ports = [{"port": number, "name": str(number)} for number in range(30_000)]
+    moved = [{**port, "name": "x"} for port in reversed(ports)]
+    patched = strategic.apply({"spec": {"ports": ports}}, {"spec": {"ports": moved}}, "v1", "Service")
+    assert patched["spec"]["ports"] == moved
+    gone = [{"port": port["port"], "$patch": "delete"} for port in ports]
+    assert strategic.apply({"spec": {"ports": ports}}, {"spec": {"ports": gone}}, "v1", "Service") == {
+        "spec": {"ports": []}
+    }
+    names = Structure("list", element=Structure("scalar", "string"))
+    wanted = [f"n{number}" for number in range(30_000)]
+    assert typed.merge(names, ["a", *reversed(wanted)], wanted) == ["a", *wanted]

@@ -87,26 +87,27 @@ def _merge_keyed(old: list[Any], new: list[Any], rule: Keyed, order: list[Any], 
     directives = [item for item in changes if DIRECTIVE in item]
     if any(_directive(item, path) == "replace" for item in directives):
         return [_merge_mapping({}, item, rule.items, path) for item in plain]
-    deleted = [_key_of(item, rule, path) for item in directives]
+    deleted = {_key_of(item, rule, path) for item in directives}
     merged = [item for item in old if _identity(rule)(item) not in deleted]
+    places = {_identity(rule)(item): index for index, item in reversed(list(enumerate(merged)))}
     for item in plain:
-        _merge_element(merged, item, rule, path)
+        _merge_element(merged, places, item, rule, path)
     return _in_order(merged, [_key_of(item, rule, path) for item in plain], order, old, _identity(rule), path)
 
 
-def _merge_element(merged: list[Any], item: Object, rule: Keyed, path: str) -> None:
+def _merge_element(merged: list[Any], places: dict[Any, int], item: Object, rule: Keyed, path: str) -> None:
+    """`places` says where in `merged` an element with a key is found first."""
     key = _key_of(item, rule, path)
-    place = f"{path}[{rule.key}={key}]"
-    for index, old in enumerate(merged):
-        if _identity(rule)(old) == key:
-            merged[index] = _merge_mapping(old, item, rule.items, place)
-            return
-    merged.append(_merge_mapping({}, item, rule.items, place))
+    where = f"{path}[{rule.key}={key}]"
+    if key in places:
+        merged[places[key]] = _merge_mapping(merged[places[key]], item, rule.items, where)
+        return
+    places[key] = len(merged)
+    merged.append(_merge_mapping({}, item, rule.items, where))
 
 
 def _merge_values(old: list[Any], new: list[Any], order: list[Any], path: str) -> list[Any]:
-    if any(isinstance(value, (dict, list)) for value in new):
-        raise ValueError(f"{path}: is not a list of plain values")
+    _check_plain(new, path)
     merged = list(dict.fromkeys([*old, *new]))
     return _in_order(merged, list(dict.fromkeys(new)), order, old, _itself, path)
 
@@ -118,7 +119,8 @@ def _in_order(
 
     `patched` and `order` are identities; without an `order`, the patch's own sequence is the order.
     """
-    if order and [key for key in order if key in patched] != patched:
+    named = set(patched)
+    if order and [key for key in order if key in named] != patched:
         raise ValueError(f"{path}: the elements are not those of the {ORDER_OF} list, in its order")
     rank = {key: index for index, key in enumerate(order or patched)}
     live = {identity(item): index for index, item in reversed(list(enumerate(old)))}
@@ -156,7 +158,7 @@ def _reorder_untouched(merged: Object, patch: Object, schema: Schema, path: str)
 def _retained(target: Mapping[str, Any], patch: Object, path: str) -> Object:
     if RETAIN_KEYS not in patch:
         return dict(target)
-    retained = _list(patch[RETAIN_KEYS], _at(path, RETAIN_KEYS))
+    retained = {name for name in _list(patch[RETAIN_KEYS], _at(path, RETAIN_KEYS)) if isinstance(name, str)}
     for field in patch:
         if not field.startswith("$") and patch[field] is not None and field not in retained:
             raise ValueError("invalid patch format of retainKeys")
@@ -167,8 +169,10 @@ def _delete_values(merged: Object, patch: Object, path: str) -> None:
     for name, values in patch.items():
         field = name.removeprefix(DELETE_FROM)
         if field != name and isinstance(merged.get(field), list):
-            gone = _list(values, _at(path, name))
-            merged[field] = [value for value in cast(list[Any], merged[field]) if value not in gone]
+            gone, kept = _list(values, _at(path, name)), cast(list[Any], merged[field])
+            _check_plain([*gone, *kept], _at(path, name))
+            leaving = frozenset(gone)
+            merged[field] = [value for value in kept if value not in leaving]
 
 
 def _order(patch: Object, field: str, rule: Rule | None, path: str) -> list[Any]:
@@ -177,6 +181,7 @@ def _order(patch: Object, field: str, rule: Rule | None, path: str) -> list[Any]
     items = _list(patch.get(ORDER_OF + field, []), at)
     if isinstance(rule, Keyed):
         return [_key_of(_mapping(item, at), rule, at) for item in items]
+    _check_plain(items, at)
     return items
 
 
@@ -216,6 +221,11 @@ def _list(value: Any, path: str) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"{path}: is not a list")
     return cast(list[Any], value)
+
+
+def _check_plain(values: list[Any], path: str) -> None:
+    if any(isinstance(value, dict | list) for value in values):
+        raise ValueError(f"{path}: is not a list of plain values")
 
 
 def _list_or_empty(value: Any) -> list[Any]:

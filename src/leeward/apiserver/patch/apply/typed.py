@@ -156,18 +156,18 @@ def _merge_lists(structure: Structure, live: list[Any], config: list[Any]) -> li
     """Applied elements keep the order of the configuration; others stay where they were among those before them."""
     old, wanted = _elements(structure, live), _elements(structure, config)
     order, shared = list(wanted), [name for name in wanted if name in old]
+    places = {name: place for place, name in enumerate(order)}
     merged: list[Any] = []
+    done = passed = 0
     for name, item in old.items():
         if name not in wanted:
             merged.append(item)
-            continue
-        if not shared or name != shared[0]:
-            continue
-        while order and name in order:
-            merged.append(_merged_element(structure, order[0], old, wanted))
-            shared = [other for other in shared if other != order[0]]
-            order.pop(0)
-    return merged + [_merged_element(structure, name, old, wanted) for name in order]
+        elif passed < len(shared) and name == shared[passed]:
+            due = order[done : places[name] + 1]
+            merged += [_merged_element(structure, each, old, wanted) for each in due]
+            passed += sum(each in old for each in due)
+            done = places[name] + 1
+    return merged + [_merged_element(structure, name, old, wanted) for name in order[done:]]
 
 
 def _merged_element(structure: Structure, name: str, old: dict[str, Any], wanted: dict[str, Any]) -> Any:

@@ -1,0 +1,111 @@
+"""A JSON document that is changed in many steps, and those who gave it keep theirs as it was.
+
+Each container is copied once, before its first change, so that a step costs no more than what it changes.
+"""
+
+from typing import Any, cast
+
+
+class Document:
+    """`root` is the document as it is now. Of what is put in, only what is changed later is copied."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._own: dict[int, Any] = {}
+        """The containers that were copied, by identity, which is theirs for as long as they are kept here."""
+
+    def find(self, path: list[str]) -> Any:
+        """What is at `path`. Raises: ValueError when nothing is."""
+        found = self.root
+        for depth, token in enumerate(path):
+            found = _child(found, token, path[: depth + 1])
+        return found
+
+    def field(self, path: list[str]) -> Any:
+        """As above; null for a field that its object does not have, as in kube-apiserver. Raises: ValueError."""
+        holder = self.find(path[:-1]) if path else None
+        if isinstance(holder, dict):
+            return cast(dict[str, Any], holder).get(path[-1])
+        return self.find(path)
+
+    def insert(self, path: list[str], value: Any) -> None:
+        """Raises: ValueError."""
+        if not path:
+            self.root = value
+            return
+        container, token = self._holder(path), path[-1]
+        if isinstance(container, list):
+            items = cast(list[Any], container)
+            items.insert(len(items) if token == "-" else _index(token, len(items)), value)
+        else:
+            container[token] = value
+
+    def replace(self, path: list[str], value: Any) -> None:
+        """A field that is not there is added, as kube-apiserver does; RFC 6902 would have it refused."""
+        if not path:
+            self.root = value
+            return
+        container = self._holder(path)
+        container[_place(container, path[-1])] = value
+
+    def remove(self, path: list[str]) -> Any:
+        """Gives what was there. Raises: ValueError."""
+        if not path:
+            raise ValueError("the whole document cannot be removed")
+        gone, container = self.find(path), self._holder(path)
+        del container[_place(container, path[-1])]
+        return gone
+
+    def _holder(self, path: list[str]) -> Any:
+        """The container that `path` ends in, to be changed."""
+        holder = self.root = self._owned(self.root)
+        for depth, token in enumerate(path[:-1]):
+            child = _child(holder, token, path[: depth + 1])
+            owned = self._owned(child)
+            if owned is not child:
+                holder[_place(holder, token)] = owned
+            holder = owned
+        if not isinstance(holder, dict | list):
+            raise ValueError("the parent of the path is neither an object nor a list")
+        return cast(Any, holder)
+
+    def _owned(self, value: Any) -> Any:
+        if not isinstance(value, dict | list) or id(cast(Any, value)) in self._own:
+            return cast(Any, value)
+        copied: Any = cast(Any, value).copy()
+        self._own[id(copied)] = copied
+        return copied
+
+
+def _child(container: Any, token: str, path: list[str]) -> Any:
+    try:
+        match container:
+            case dict():
+                mapping = cast(dict[str, Any], container)
+                if token not in mapping:
+                    raise ValueError("does not exist")
+                return mapping[token]
+            case list():
+                items = cast(list[Any], container)
+                return items[_index(token, len(items) - 1)]
+            case _:
+                raise ValueError("does not exist: its parent is neither an object nor a list")
+    except ValueError as error:
+        raise ValueError(f"{_pointer(path)} {error}") from None
+
+
+def _place(container: Any, token: str) -> Any:
+    """The key, or the index of an element that is there. Raises: ValueError."""
+    return _index(token, len(cast(list[Any], container)) - 1) if isinstance(container, list) else token
+
+
+def _index(token: str, last: int) -> int:
+    if not (token.isascii() and token.isdigit()) or (token[0] == "0" and token != "0"):
+        raise ValueError(f"is no index of a list: {token!r}")
+    if len(token) > 9 or int(token) > last:
+        raise ValueError(f"is behind the end of the list: {token}")
+    return int(token)
+
+
+def _pointer(path: list[str]) -> str:
+    return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in path)
