@@ -238,6 +238,17 @@ def test_nobody_grants_more_than_they_have() -> None:
     tell(story)
 
 
+def test_a_role_that_allows_millions_of_things_is_not_gone_through() -> None:
+    async def story(world: ApiWorld) -> None:
+        await grant(world, rule("create", "roles", group=GROUP))
+        names = " ".join(f"n{number}" for number in range(1_000))
+        huge = {**rule(names, names), "apiGroups": names.split()}
+        refused = await world.call("POST", ROLES, role("huge", huge), user=ALICE)
+        assert (refused.code, "more than 20000 single things" in refused.body["message"]) == (403, True)
+
+    tell(story)
+
+
 def test_the_verbs_escalate_and_bind_lift_the_check() -> None:
     async def story(world: ApiWorld) -> None:
         await grant(world, rule("create escalate", "roles", GROUP), rule("create", "rolebindings", GROUP))

@@ -64,7 +64,10 @@ class EscalationCheck:
         return self._rbac.decide(review.user, asked).allowed
 
     def _lacks(self, review: AdmissionReview, rules: Sequence[Rule]) -> list[Rule]:
-        return missing(self._rbac.rules_for(review.user, review.namespace), rules)
+        try:
+            return missing(self._rbac.rules_for(review.user, review.namespace), rules)
+        except ValueError as error:
+            raise Rejected(str(error)) from error
 
     def _refuse_lacking(self, review: AdmissionReview, rules: Sequence[Rule]) -> None:
         lacking = self._lacks(review, rules)

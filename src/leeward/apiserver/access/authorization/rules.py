@@ -4,12 +4,15 @@ Kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go and pkg/registry/rbac/validat
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
 from leeward.apiserver.access.authorization.attributes import Attributes
 
 ALL = "*"
+MAX_PARTS = 20_000
+"""Each verb on each resource of each group by each name: a page of text can hold millions of them."""
 
 
 class Rule(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -49,9 +52,11 @@ def matches(rule: Rule, asked: Attributes) -> bool:
 
 
 def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """What of `wanted` is not covered by `owned`, compact and sorted."""
-    uncovered = [part for rule in wanted for part in _broken_down(rule) if not any(_covers(o, part) for o in owned)]
-    return sorted(_compact(uncovered), key=str)
+    """What of `wanted` is not covered by `owned`, compact and sorted. Raises: ValueError for too many single things."""
+    parts = list(islice((part for rule in wanted for part in _broken_down(rule)), MAX_PARTS + 1))
+    if len(parts) > MAX_PARTS:
+        raise ValueError(f"the rules allow more than {MAX_PARTS} single things: write * where all of a kind is meant")
+    return sorted(_compact(part for part in parts if not any(_covers(rule, part) for rule in owned)), key=str)
 
 
 def quoted(values: Iterable[str]) -> str:
