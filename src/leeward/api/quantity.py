@@ -4,7 +4,7 @@ Source of the rules: apimachinery's `resource.Quantity`. Precision finer than a 
 """
 
 import re
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Decimal, localcontext
 from functools import lru_cache
 
 Quantity = str | int | float
@@ -15,7 +15,8 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _PATTERN = re.compile(r"^([+-]?(?:\d+\.?\d*|\.\d+))(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?$")
 _NANO = Decimal("1e-9")
 MAX_EXPONENT = 30
-"""Greater exponents are cut to this: no machine has as much, and what is absurd must stay finite."""
+"""Greater exponents and amounts are cut to this: no machine has as much, and what is absurd must stay finite."""
+_LARGEST, _LONGEST_EXPONENT = Decimal(f"1e{MAX_EXPONENT}"), 10
 LONGEST_REMEMBERED = 32
 """Of the texts whose amount is remembered: a fleet has few different ones, and each is read again and again."""
 
@@ -35,15 +36,21 @@ def _amount(text: str) -> Decimal | None:
     if match is None:
         return None
     number, suffix = Decimal(match[1]), match[2] or ""
-    with localcontext() as context:
-        context.prec = 60
+    with localcontext(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN):
         if suffix in _BINARY:
             amount = number * _BINARY[suffix]
         elif suffix in _DECIMAL:
             amount = number.scaleb(_DECIMAL[suffix])
         else:
-            amount = number.scaleb(max(-MAX_EXPONENT, min(int(suffix[1:]), MAX_EXPONENT)))
+            amount = number.scaleb(_exponent(suffix[1:]))
+        amount = max(-_LARGEST, min(amount, _LARGEST))
         return amount.quantize(_NANO, rounding=ROUND_CEILING) if amount % _NANO else amount
+
+
+def _exponent(text: str) -> int:
+    if len(text) > _LONGEST_EXPONENT:
+        return -MAX_EXPONENT if text.startswith("-") else MAX_EXPONENT
+    return max(-MAX_EXPONENT, min(int(text), MAX_EXPONENT))
 
 
 _remembered = lru_cache(maxsize=4096)(_amount)

@@ -36,6 +36,12 @@ def test_what_is_no_quantity_is_refused(text: str) -> None:
         parse_quantity(text)
 
 
+@pytest.mark.parametrize("text", ["9" * 100, "9" * 2_000_000, "1" * 50 + "Ei", "9e30", "1e" + "9" * 5_000])
+def test_what_is_absurd_is_finite(text: str) -> None:
+    assert parse_quantity(text) == Decimal("1e30")
+    assert parse_quantity(f"-{text}") == Decimal("-1e30")
+
+
 def test_finer_than_a_nano_is_rounded_up() -> None:
     assert parse_quantity("0.0000000001") == Decimal("1e-9")
 
