@@ -7,9 +7,7 @@ Never looks into a body, and decides nothing but who asks. How a request is read
 """
 
 import asyncio
-import gzip
 import logging
-import re
 import ssl
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -17,14 +15,15 @@ from typing import Any, cast
 
 from aiohttp import WSMsgType, web
 from msgspec import structs
-from multidict import CIMultiDict
 
 from leeward.api.status import Status
 from leeward.apiserver.access.authentication import Authenticator, BadCredential
 from leeward.apiserver.fairness import RETRY_AFTER_SECONDS, too_many
-from leeward.apiserver.handler import Handler, StreamResponse, User, WayBack
-from leeward.apiserver.incoming import MAX_HELD_BYTES, Bodies, NoRoom, TooLarge, WithoutWhatWasSent, read_head
+from leeward.apiserver.handler import ANONYMOUS, Handler, StreamResponse, User, WayBack
+from leeward.apiserver.incoming import TooLarge, WithoutWhatWasSent, read_body, read_head
+from leeward.apiserver.outgoing import render, write
 from leeward.apiserver.refusals import status_response
+from leeward.apiserver.room import NoRoom, Room
 from leeward.apiserver.upgrading import pass_bytes
 from leeward.client.errors import WorldError
 from leeward.client.transport import Request, Response
@@ -32,6 +31,11 @@ from leeward.loop.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
+MAX_BODIES_BYTES = 64 * 1024 * 1024
+MAX_ANSWERS_BYTES = 256 * 1024 * 1024
+"""Of one user, at a time."""
+SMALL_BYTES = 64 * 1024
+"""An answer that the system takes at once, whether or not somebody fetches it."""
 IDLE_SECONDS = 90.0
 """So long may a connection say nothing, or not come to the end of a head."""
 REQUEST_TIMEOUT_SECONDS = 60.0
@@ -39,10 +43,7 @@ WRITE_TIMEOUT_SECONDS = 60.0
 STOP_TIMEOUT_SECONDS = 0.5
 PING_SECONDS = 30.0
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-GZIP_FROM_BYTES = 128 * 1024
 _WITHOUT_WHAT_WAS_SENT = WithoutWhatWasSent()
-_WARNINGS = re.compile(r", (?=299 - )")
-"""Between the values of one `Warning` header; over HTTP each is a header of its own."""
 
 
 class HttpFront:
@@ -57,7 +58,9 @@ class HttpFront:
         port: int = 0,
         delay: Callable[[], float] | None = None,
         idle_seconds: float = IDLE_SECONDS,
-        room_bytes: int = MAX_HELD_BYTES,
+        bodies_bytes: int = MAX_BODIES_BYTES,
+        answers_bytes: int = MAX_ANSWERS_BYTES,
+        write_seconds: float = WRITE_TIMEOUT_SECONDS,
     ) -> None:
         self._handler = handler
         self._authenticator = authenticator
@@ -66,7 +69,9 @@ class HttpFront:
         self._port = port
         self._delay = delay
         self._idle_seconds = idle_seconds
-        self._bodies = Bodies(room_bytes)
+        self._write_seconds = write_seconds
+        self._bodies = Room(bodies_bytes)
+        self._answers = Room(answers_bytes)
         self._conversations = Supervisor("conversations of the API server")
         self._open: set[asyncio.Timeout] = set()
         self._runner: web.ServerRunner | None = None
@@ -100,10 +105,11 @@ class HttpFront:
             await runner.cleanup()
 
     async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
+        user = ANONYMOUS
         try:
             head = read_head(incoming)
             user = self._authenticator.authenticate(head, _peer_certificate(incoming))
-            async with self._bodies.read(incoming, user) as body:
+            async with read_body(incoming, user, self._bodies) as body:
                 answer = await self._answer(structs.replace(head, body=body), user)
         except TooLarge as error:
             answer = _refusal(413, "RequestEntityTooLarge", str(error))
@@ -126,13 +132,27 @@ class HttpFront:
             if answer.way_back is not None:
                 return await self._converse(incoming, answer, answer.way_back)
             return await self._stream(incoming, answer)
-        return await _render(incoming, answer)
+        if len(answer.body) <= SMALL_BYTES:
+            return await render(incoming, answer)
+        return await self._send(incoming, answer, user)
 
     async def _answer(self, request: Request, user: User) -> Response | StreamResponse:
         async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
             if self._delay is not None and (seconds := self._delay()) > 0:
                 await asyncio.sleep(seconds)
             return await self._handler.handle(request, user)
+
+    async def _send(self, incoming: web.BaseRequest, answer: Response, user: User) -> web.StreamResponse:
+        """A large answer is kept for its client, but not for long, and not as many as the client likes."""
+        try:
+            with self._answers.taken(user.name, len(answer.body)):
+                async with asyncio.timeout(self._write_seconds):
+                    return await write(incoming, answer)
+        except NoRoom:
+            return await render(incoming, too_many(RETRY_AFTER_SECONDS))
+        except TimeoutError:
+            _abort(incoming)
+            raise ConnectionResetError("the client does not take its answer") from None
 
     async def _stream(self, incoming: web.BaseRequest, answer: StreamResponse) -> web.StreamResponse:
         """Writes what comes; a stream that breaks off ends without the mark of its end, so that it shows."""
@@ -209,18 +229,6 @@ async def _tell(outgoing: web.WebSocketResponse, answer: StreamResponse) -> None
 
 def _peer_certificate(incoming: web.BaseRequest) -> dict[str, Any] | None:
     return incoming.get_extra_info("peercert")
-
-
-async def _render(incoming: web.BaseRequest, answer: Response) -> web.Response:
-    headers = CIMultiDict({"content-type": "application/json"} if answer.body else {})
-    headers.update(answer.headers)
-    if "warning" in headers:
-        headers.extend([("warning", warning) for warning in _WARNINGS.split(headers.pop("warning"))])
-    body = answer.body
-    if len(body) >= GZIP_FROM_BYTES and "gzip" in incoming.headers.get("accept-encoding", ""):
-        body = await asyncio.to_thread(gzip.compress, body, 1)
-        headers.update({"content-encoding": "gzip", "vary": "Accept-Encoding"})
-    return web.Response(status=answer.code, body=body, headers=headers)
 
 
 def _wire_log() -> logging.Logger:

@@ -13,11 +13,11 @@ from aiohttp import http, web
 
 from leeward.apiserver.handler import ANONYMOUS, User
 from leeward.apiserver.limits import MAX_BODY_BYTES
+from leeward.apiserver.room import Room
 from leeward.client.transport import Request
 
 READ_TIMEOUT_SECONDS = 30.0
 MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
-MAX_HELD_BYTES = 64 * 1024 * 1024
 
 
 class TooLarge(Exception):
@@ -25,10 +25,6 @@ class TooLarge(Exception):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"Request entity too large: limit is {limit}")
-
-
-class NoRoom(Exception):
-    """The user has more bodies on their way than there is room for."""
 
 
 def read_head(incoming: web.BaseRequest) -> Request:
@@ -55,41 +51,28 @@ def _readable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-class Bodies:
-    """Reads bodies. Holds: of no user there are more than `room` bytes at a time."""
+@asynccontextmanager
+async def read_body(incoming: web.BaseRequest, user: User, room: Room) -> AsyncGenerator[bytes, None]:
+    """The body, for which there is room until the context ends. Raises: TooLarge, NoRoom, TimeoutError."""
+    body = bytearray()
+    try:
+        if not incoming.content.is_eof() or incoming.content.total_bytes:
+            async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+                await _read(incoming, user, room, body)
+        yield bytes(body)
+    finally:
+        room.give_back(user.name, len(body))
 
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._held: dict[str, int] = {}
 
-    @asynccontextmanager
-    async def read(self, incoming: web.BaseRequest, user: User) -> AsyncGenerator[bytes, None]:
-        """The body, for which there is room until the context ends. Raises: TooLarge, NoRoom, TimeoutError."""
-        body = bytearray()
-        try:
-            if not incoming.content.is_eof() or incoming.content.total_bytes:
-                async with asyncio.timeout(READ_TIMEOUT_SECONDS):
-                    await self._read(incoming, user, body)
-            yield bytes(body)
-        finally:
-            self._give_back(user.name, len(body))
-
-    async def _read(self, incoming: web.BaseRequest, user: User, body: bytearray) -> None:
-        limit = MAX_ANONYMOUS_BODY_BYTES if user == ANONYMOUS else MAX_BODY_BYTES
-        if (incoming.content_length or 0) > limit:
+async def _read(incoming: web.BaseRequest, user: User, room: Room, body: bytearray) -> None:
+    limit = MAX_ANONYMOUS_BODY_BYTES if user == ANONYMOUS else MAX_BODY_BYTES
+    if (incoming.content_length or 0) > limit:
+        raise TooLarge(limit)
+    async for chunk in incoming.content.iter_any():
+        room.take(user.name, len(chunk))
+        body += chunk
+        if len(body) > limit:
             raise TooLarge(limit)
-        async for chunk in incoming.content.iter_any():
-            body += chunk
-            self._held[user.name] = self._held.get(user.name, 0) + len(chunk)
-            if len(body) > limit:
-                raise TooLarge(limit)
-            if self._held[user.name] > self._room:
-                raise NoRoom
-
-    def _give_back(self, user: str, size: int) -> None:
-        left = self._held.pop(user, 0) - size
-        if left > 0:
-            self._held[user] = left
 
 
 class WithoutWhatWasSent(logging.Filter):

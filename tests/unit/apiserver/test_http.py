@@ -36,6 +36,8 @@ class Echo:
                 raise ZeroDivisionError
             case "/large":
                 return Response(200, b'{"a":"' + b"x" * 300_000 + b'"}')
+            case "/huge":
+                return Response(200, b"x" * 30_000_000)
             case "/expired":
                 return Response(410, b'{"kind":"Status","reason":"Expired","code":410}')
             case _:
@@ -173,7 +175,28 @@ def test_of_one_user_only_so_many_bytes_are_held_at_a_time() -> None:
         answers = [await ask(transport, body=b"x" * size) for size in (6, 6, 11, 10)]
         assert [code for code, _ in answers] == [201, 201, 429, 201]
 
-    serve(story, token="secret", room_bytes=10)
+    serve(story, token="secret", bodies_bytes=10)
+
+
+def test_large_answers_that_nobody_fetches_are_few_and_given_up() -> None:
+    async def main() -> None:
+        front = HttpFront(Echo(), Authenticator(), None, answers_bytes=20_000_000, write_seconds=0.2)
+        port = await front.start()
+        transport = HttpTransport(f"http://127.0.0.1:{port}")
+        request = Request("GET", "/huge", {}, {"accept-encoding": "identity"})
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+        writer.write(b"GET /huge HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.read(1)
+        codes: list[int] = []
+        async with asyncio.timeout(5):
+            while 200 not in codes:
+                codes.append((await transport.send(request, timeout_seconds=5)).code)
+        assert codes[0] == 429
+        writer.transport.abort()
+        await transport.close()
+        await front.stop()
+
+    asyncio.run(main())
 
 
 def test_bytes_that_are_no_text_are_replaced() -> None:

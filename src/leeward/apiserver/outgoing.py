@@ -1,0 +1,45 @@
+"""An answer as it goes over HTTP."""
+
+import asyncio
+import gzip
+import re
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from leeward.client.transport import Response
+
+GZIP_FROM_BYTES = 128 * 1024
+PIECE_BYTES = 64 * 1024
+_WARNINGS = re.compile(r", (?=299 - )")
+"""Between the values of one `Warning` header; over HTTP each is a header of its own."""
+
+
+async def render(incoming: web.BaseRequest, answer: Response) -> web.Response:
+    """For the library, which writes it in one piece."""
+    headers, body = await _form(incoming, answer)
+    return web.Response(status=answer.code, body=body, headers=headers)
+
+
+async def write(incoming: web.BaseRequest, answer: Response) -> web.StreamResponse:
+    """In pieces, as the client takes them: over TLS, a piece of any size is taken and kept at once."""
+    headers, body = await _form(incoming, answer)
+    outgoing = web.StreamResponse(status=answer.code, headers=headers)
+    outgoing.content_length = len(body)
+    await outgoing.prepare(incoming)
+    for start in range(0, len(body), PIECE_BYTES):
+        await outgoing.write(body[start : start + PIECE_BYTES])
+    await outgoing.write_eof()
+    return outgoing
+
+
+async def _form(incoming: web.BaseRequest, answer: Response) -> tuple[CIMultiDict[str], bytes]:
+    headers = CIMultiDict({"content-type": "application/json"} if answer.body else {})
+    headers.update(answer.headers)
+    if "warning" in headers:
+        headers.extend([("warning", warning) for warning in _WARNINGS.split(headers.pop("warning"))])
+    body = answer.body
+    if len(body) >= GZIP_FROM_BYTES and "gzip" in incoming.headers.get("accept-encoding", ""):
+        body = await asyncio.to_thread(gzip.compress, body, 1)
+        headers.update({"content-encoding": "gzip", "vary": "Accept-Encoding"})
+    return headers, body

@@ -1,0 +1,38 @@
+"""How much memory each user may take up at a time: with bodies that come in, and with answers that nobody fetches."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+
+class NoRoom(Exception):
+    """The user has taken up too much already."""
+
+
+class Room:
+    """Holds: of no user there are more than `bytes_each` at a time."""
+
+    def __init__(self, bytes_each: int) -> None:
+        self._bytes_each = bytes_each
+        self._taken: dict[str, int] = {}
+
+    def take(self, user: str, size: int) -> None:
+        """Raises: NoRoom."""
+        taken = self._taken.get(user, 0) + size
+        if taken > self._bytes_each:
+            raise NoRoom
+        self._taken[user] = taken
+
+    def give_back(self, user: str, size: int) -> None:
+        left = self._taken.pop(user, 0) - size
+        if left > 0:
+            self._taken[user] = left
+
+    @contextmanager
+    def taken(self, user: str, size: int) -> Generator[None]:
+        """What is larger than all of the room takes all of it. Raises: NoRoom."""
+        size = min(size, self._bytes_each)
+        self.take(user, size)
+        try:
+            yield
+        finally:
+            self.give_back(user, size)
