@@ -70,6 +70,7 @@ def test_null_is_nothing_in_a_list_and_absent_elsewhere():
         ({"data": []}, "json: cannot unmarshal array into Go struct field ConfigMap.data of type map[string]string"),
         ({"immutable": "no"}, "json: cannot unmarshal string into Go struct field ConfigMap.immutable of type bool"),
         ({"binaryData": {"a": "***"}}, "illegal base64 data at input byte 0"),
+        ({"binaryData": {"a": "aGé="}}, "illegal base64 data at input byte 2"),
         (
             {"metadata": {"labels": {"a": True}}},
             "json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.labels of type string",

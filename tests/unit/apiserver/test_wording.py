@@ -79,6 +79,22 @@ def test_a_deletion_may_be_asked_for_after_any_time(seconds: str) -> None:
     tell(story)
 
 
+@pytest.mark.parametrize(
+    ("group", "kind", "spec", "said"),
+    [
+        ("authentication", "TokenReview", {"token": 1}, "number into Go struct field TokenReviewSpec.spec.token of"),
+        ("authentication", "TokenReview", True, "bool into Go struct field TokenReview.spec of"),
+        ("authorization", "SelfSubjectRulesReview", {"namespace": []}, "array into Go struct field SelfSubjectRules"),
+    ],
+)
+def test_a_review_says_which_field_is_of_another_type(group: str, kind: str, spec: Any, said: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        refused = await world.create(f"/apis/{group}.k8s.io/v1/{kind.lower()}s", {"spec": spec})
+        assert (refused.code, f"json: cannot unmarshal {said}" in refused.body["message"]) == (400, True), refused.body
+
+    tell(story)
+
+
 def test_warnings_are_few_enough_for_a_header_and_break_none() -> None:
     async def story(world: ApiWorld) -> None:
         answer = await world.create(CONFIG_MAPS, {**config_map("a"), "x\r\nset-cookie: y": 1, "b": 2})

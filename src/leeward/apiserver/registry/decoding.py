@@ -117,6 +117,14 @@ def check_type(kind: Kind, manifest: Manifest) -> None:
         raise bad_request(f'{said_kind} in version "{version}" cannot be handled as a {kind.kind}: {why}')
 
 
+def check_fields(kind: Kind, manifest: Manifest) -> None:
+    """Of what is answered and not stored: types must be right, and unknown fields go. Raises: Refused (400)."""
+    try:
+        fit(kind.structure, manifest)
+    except Misfit as misfit:
+        raise cannot_handle(kind, Unfit(str(misfit))) from misfit
+
+
 def unregistered(api_version: str, kind_name: str) -> str:
     """What Kubernetes says about a kind that it does not know."""
     return f'no kind "{kind_name}" is registered for version "{api_version}" in scheme "{SCHEME}"'

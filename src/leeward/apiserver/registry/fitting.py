@@ -7,7 +7,6 @@ What does not fit is told in the words of the JSON decoder of Kubernetes, which 
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator
 from typing import Any, cast
@@ -232,7 +231,7 @@ def _is_integer(value: Any, bits: int) -> bool:
 def _read_bytes(text: str) -> str:
     try:
         base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         said = f"illegal base64 data at input byte {_first_illegal(text)}"
         raise Misfit(said, f"error decoding from json: {said}") from None
     return text

@@ -17,6 +17,7 @@ from leeward.apiserver.forms.presenting import Presenter
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.decoding import (
+    check_fields,
     check_type,
     parse_body,
 )
@@ -161,6 +162,7 @@ class Verbs:
             raise refusals.method_not_allowed()
         manifest = parse_body(call.kind, call.request.body, call.content_type)
         check_type(call.kind, manifest)
+        check_fields(call.kind, manifest)
         asked = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, **manifest}
         manifest = await self._admitted(call, asked, dry_run=False)
         answer = reviews.answer(call.kind, manifest, call.user, self.clock.now(), self.access, call.target.namespace)
