@@ -14,6 +14,7 @@ from tests.certificates import Authority
 
 BORN = datetime(2026, 1, 1, tzinfo=UTC)
 JOBS, SECRETS = "/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/kube-system/secrets"
+NEVER = "9999-12-31T23:59:59Z"
 HOUR = timedelta(hours=1)
 
 
@@ -54,6 +55,7 @@ def request(*conditions: dict[str, str], **status: str) -> Manifest:
     [
         (job(60, condition("Complete", after(hours=1))), BORN + HOUR + timedelta(minutes=1)),
         (job(0, condition("Failed", after(hours=1))), BORN + HOUR),
+        (job(60, condition("Complete", NEVER)), datetime.max.replace(tzinfo=UTC)),
         (job(60, condition("Complete", after(hours=1), "False")), None),
         (job(60, condition("Suspended", after(hours=1))), None),
         (job(60), None),

@@ -6,7 +6,7 @@ None is for an object that stays.
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cryptography import x509
@@ -15,6 +15,7 @@ from leeward.api.meta import ReadOnlyManifest, parse_time
 from leeward.apiserver.access.tokens.bootstrap import SECRET_TYPE
 from leeward.apiserver.values import entries, section
 
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _DECIDED, _UNDECIDED = timedelta(hours=1), timedelta(hours=24)
 
 
@@ -36,7 +37,7 @@ def end_of_job(job: ReadOnlyManifest) -> datetime | None:
     """
     seconds = section(job, "spec").get("ttlSecondsAfterFinished")
     finished = max(_since(section(job, "status"), "Complete", "Failed"), default=None)
-    return finished + timedelta(seconds=seconds) if isinstance(seconds, int) and finished is not None else None
+    return _later(finished, timedelta(seconds=seconds)) if isinstance(seconds, int) and finished is not None else None
 
 
 def end_of_bootstrap_token(secret: ReadOnlyManifest) -> datetime | None:
@@ -58,7 +59,7 @@ def end_of_signing_request(request: ReadOnlyManifest) -> datetime | None:
     Kubernetes: pkg/controller/certificates/cleaner; same.
     """
     status = section(request, "status")
-    decided = [since + _DECIDED for since in _since(status, "Approved", "Denied", "Failed")]
+    decided = [_later(since, _DECIDED) for since in _since(status, "Approved", "Denied", "Failed")]
     made = _instant(request["metadata"].get("creationTimestamp"))
     undecided = [made + _UNDECIDED] if made is not None and not entries(status, "conditions") else []
     return min((*decided, *undecided, *_end_of_certificate(status)), default=None)
@@ -77,6 +78,14 @@ def _end_of_certificate(status: Mapping[str, Any]) -> Iterator[datetime]:
         yield x509.load_pem_x509_certificate(base64.b64decode(status.get("certificate", ""))).not_valid_after_utc
     except ValueError:
         return
+
+
+def _later(instant: datetime, passed: timedelta) -> datetime:
+    """Clients write these instants: one at the end of all calendars has nothing behind it."""
+    try:
+        return instant + passed
+    except OverflowError:
+        return _NEVER
 
 
 def _instant(text: object) -> datetime | None:
