@@ -53,26 +53,31 @@ def _readable(text: str) -> str:
 
 @asynccontextmanager
 async def read_body(incoming: web.BaseRequest, user: User, room: Room) -> AsyncGenerator[bytes, None]:
-    """The body, for which there is room until the context ends. Raises: TooLarge, NoRoom, TimeoutError."""
-    body = bytearray()
-    try:
-        if not incoming.content.is_eof() or incoming.content.total_bytes:
-            async with asyncio.timeout(READ_TIMEOUT_SECONDS):
-                await _read(incoming, user, room, body)
-        yield bytes(body)
-    finally:
-        room.give_back(user.name, len(body))
+    """The body, for which there is room until the context ends. Raises: TooLarge, NoRoom, TimeoutError.
 
-
-async def _read(incoming: web.BaseRequest, user: User, room: Room, body: bytearray) -> None:
+    What came together with its head need not be waited for.
+    """
     limit = MAX_ANONYMOUS_BODY_BYTES if user == ANONYMOUS else MAX_BODY_BYTES
     if (incoming.content_length or 0) > limit:
         raise TooLarge(limit)
-    async for chunk in incoming.content.iter_any():
+    body = bytearray()
+
+    def keep(chunk: bytes) -> None:
         room.take(user.name, len(chunk))
-        body += chunk
+        body.extend(chunk)
         if len(body) > limit:
             raise TooLarge(limit)
+
+    try:
+        if incoming.content.is_eof():
+            keep(incoming.content.read_nowait())
+        else:
+            async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+                async for chunk in incoming.content.iter_any():
+                    keep(chunk)
+        yield bytes(body)
+    finally:
+        room.give_back(user.name, len(body))
 
 
 class WithoutWhatWasSent(logging.Filter):

@@ -57,6 +57,11 @@ def test_what_is_empty_stays_where_it_says_something(group: str, kind: str, give
     assert given == kept
 
 
+def test_an_exact_instant_is_on_a_day_that_there_is():
+    with pytest.raises(Misfit, match="day out of range"):
+        fit(_structure("coordination.k8s.io", "Lease"), {"spec": {"renewTime": "2026-02-31T00:00:00.000000Z"}})
+
+
 def test_null_is_nothing_in_a_list_and_absent_elsewhere():
     manifest: dict[str, Any] = {"spec": {"nodeName": None, "containers": [None, {"args": [None]}]}}
     assert fit(_structure("", "Pod"), manifest) == []
@@ -74,6 +79,15 @@ def test_null_is_nothing_in_a_list_and_absent_elsewhere():
         (
             {"metadata": {"labels": {"a": True}}},
             "json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.labels of type string",
+        ),
+        *(
+            ({"metadata": {"creationTimestamp": text}}, f'parsing time "{text}": day out of range')
+            for text in (
+                "2026-02-30T00:00:00Z",
+                "2026-01-01T24:00:01Z",
+                "2026-01-01T00:99:00Z",
+                "0001-01-01T00:00:00+09:00",
+            )
         ),
         (
             {"metadata": {"creationTimestamp": "yesterday"}},

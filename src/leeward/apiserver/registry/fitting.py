@@ -256,7 +256,7 @@ def _read_time(kind: str, value: Any) -> str:
     if not isinstance(value, str):
         raise Misfit(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
     exact = kind == "microtime"
-    if not exact and _WHOLE_SECONDS.fullmatch(value):
+    if not exact and _WHOLE_SECONDS.fullmatch(value) and _is_instant(value):
         return value
     fraction = (r"\.\d{6}", ".000000") if exact else (r"(\.\d+)?", "")
     rest = value
@@ -267,9 +267,19 @@ def _read_time(kind: str, value: Any) -> str:
             raise Misfit(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{part}"')
         rest = rest[found.end() :]
     try:
-        return value if exact or (value.endswith("Z") and "." not in value) else format_time(parse_time(value))
-    except ValueError:
+        instant = parse_time(value)
+        return value if exact or (value.endswith("Z") and "." not in value) else format_time(instant)
+    except (ValueError, OverflowError):
         raise Misfit(f'parsing time "{value}": day out of range') from None
+
+
+def _is_instant(text: str) -> bool:
+    """Days and hours have an end: who reads it later relies on that."""
+    try:
+        parse_time(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _conversion(structure: Structure, value: Any) -> str:
