@@ -6,6 +6,7 @@ Judges nothing.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
@@ -55,7 +56,7 @@ class SignsOfLife:
         if self._received is None:
             await self._leases.wait_synced()
             leases = (await self._plane.client.list(LEASE_MANIFESTS, CLUSTER_NAMESPACE)).items
-            received = ((lease["metadata"]["name"], _received_at(lease)) for lease in leases)
+            received = ((lease["metadata"]["name"], received_at(lease)) for lease in leases)
             self._received = {name: at for name, at in received if at is not None}
 
     def last_seen(self, name: str) -> datetime:
@@ -82,7 +83,14 @@ class SignsOfLife:
             self._last_seen[new.name] = self._plane.clock.monotonic()
 
 
-def _received_at(lease: Manifest) -> datetime | None:
-    """By the clock of the API server, which dates each manager's last change of a field."""
+def received_at(lease: Manifest) -> datetime | None:
+    """By the clock of the API server, which dates each manager's last change of a field.
+
+    An agent may write these dates into its own Lease. One that cannot be read is none, and no trouble for others.
+    """
     entries: list[Manifest] = lease["metadata"].get("managedFields") or []
-    return max((parse_time(entry["time"]) for entry in entries if entry.get("time")), default=None)
+    dates: list[datetime] = []
+    for entry in entries:
+        with suppress(ValueError):
+            dates.append(parse_time(str(entry.get("time") or "")))
+    return max(dates, default=None)
