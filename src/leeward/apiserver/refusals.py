@@ -169,11 +169,15 @@ def unsupported_media_type(accepted: Sequence[str] = ()) -> Refused:
 
 def invalid(group: str, kind: str, name: str, problems: Sequence[Problem]) -> Refused:
     """422 that names every wrong field."""
-    texts = list(dict.fromkeys(str(problem) for problem in problems))
-    said = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     causes = tuple(StatusCause(problem.kind, problem.message, problem.field) for problem in problems)
     details = StatusDetails(name=name, group=group, kind=kind, causes=causes)
-    return _refused(422, "Invalid", f'{_group_resource(group, kind)} "{name}" is invalid: {said}', details)
+    return _refused(422, "Invalid", f'{_group_resource(group, kind)} "{name}" is invalid: {joined(problems)}', details)
+
+
+def joined(problems: Iterable[Problem]) -> str:
+    """All of them in one line, each once; in brackets where there are several."""
+    texts = list(dict.fromkeys(str(problem) for problem in problems))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def rejected_patch() -> Refused:

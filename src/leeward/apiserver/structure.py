@@ -62,7 +62,9 @@ class Structure:
 
 ANY = Structure("any")
 _CONTAINERS = (dict, list)
-_EMPTY: Mapping[str, Any] = {"string": "", "bool": False, "int32": 0, "int64": 0}
+_EMPTY: Mapping[str, Any] = {
+    "string": "", "bytes": "", "bool": False, "int32": 0, "int64": 0, "double": 0, "quantity": "0", "intstr": 0,
+}  # fmt: skip
 
 
 def complete(structure: Structure, value: Any) -> None:
@@ -84,7 +86,7 @@ def complete(structure: Structure, value: Any) -> None:
 
 
 def empty(structure: Structure) -> Any:
-    """What is written for a field that is always there and was not given."""
+    """What is written for a field that is always there and was not given, and for null in a list or a map."""
     if structure.form == "struct":
         return {name: empty(structure.fields[name]) for name in structure.always}
     return _EMPTY.get(structure.type)

@@ -49,11 +49,11 @@ class Access:
         self.guards: tuple[Admission, ...] = (SignerCheck(self.authorizer),)
         """Asked about writes to subresources."""
 
-    def review(self, kind: str, manifest: Manifest, user: User, namespace: str) -> dict[str, Any]:
+    def review(self, kind: str, manifest: Manifest, user: User) -> dict[str, Any]:
         """The status of the answer to an access review or a TokenReview. Raises: Refused."""
         if kind == "TokenReview":
             return review_token(manifest, self.accounts, self.authenticator)
-        return access_reviews.review(self.authorizer, kind, manifest, user, namespace)
+        return access_reviews.review(self.authorizer, kind, manifest, user)
 
     def issue_token(self, namespace: str, name: str, manifest: Manifest, dry_run: bool) -> Manifest:
         """The TokenRequest with its token. Raises: Refused."""

@@ -82,6 +82,7 @@ CORE = (
          fields=_fields("spec.nodeName", "status.phase", "spec.restartPolicy", "spec.schedulerName",
                         "spec.serviceAccountName", "status.podIP", "status.nominatedNodeName"),
          warnings=pod_warnings.pod_warnings),
+    Kind("", "v1", "Binding", "bindings", ephemeral=True),
     Kind("", "v1", "Service", "services", True, ("svc",), _ALL, columns=printing.SERVICES, status=True,
          default=basics.default_service, complete=basics.complete_service,
          validate=service_rules.validate_service, name_rule=dns_label,

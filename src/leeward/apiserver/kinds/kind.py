@@ -148,6 +148,8 @@ class Kind:
     """Why an object is done, and what a table says about that; None for kinds of which it says nothing."""
     status: bool = False
     scale: Scale | None = None
+    accepts: tuple[str, ...] = ()
+    """Further apiVersions of the same form that a body may be in."""
     subresources: tuple[str, ...] = ()
     default: Default = nothing_to_default
     complete: Default = nothing_to_default

@@ -68,9 +68,14 @@ def parse_body(kind: Kind, body: bytes, content_type: str) -> Manifest:
     if not isinstance(parsed, dict):
         why = f"json: cannot unmarshal {json_name(parsed)} into Go value of type {_TYPE_META}"
         raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", body)
-    if kind.custom and not cast(Manifest, parsed).get("kind"):
+    manifest = cast(Manifest, parsed)
+    for name, value in manifest.items():
+        if name in ("kind", "apiVersion") and not isinstance(value, str | None):
+            why = f"json: cannot unmarshal {json_name(value)} into Go struct field .{name} of type string"
+            raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", body)
+    if kind.custom and not manifest.get("kind"):
         raise _unrecognized(kind, f"Object 'Kind' is missing in '{body.decode(errors='replace')}'", body)
-    return cast(Manifest, parsed)
+    return manifest
 
 
 def check_media_type(content_type: str) -> None:
@@ -111,18 +116,10 @@ def check_type(kind: Kind, manifest: Manifest) -> None:
         return
     said_version = str(manifest.get("apiVersion") or kind.api_version)
     said_kind = str(manifest.get("kind") or kind.kind)
-    if (said_version, said_kind) != (kind.api_version, kind.kind):
+    if said_kind != kind.kind or said_version not in (kind.api_version, *kind.accepts):
         group, _, version = said_version.rpartition("/")
         why = _why_not(group, version, said_version, said_kind, kind, manifest)
         raise bad_request(f'{said_kind} in version "{version}" cannot be handled as a {kind.kind}: {why}')
-
-
-def check_fields(kind: Kind, manifest: Manifest) -> None:
-    """Of what is answered and not stored: types must be right, and unknown fields go. Raises: Refused (400)."""
-    try:
-        fit(kind.structure, manifest)
-    except Misfit as misfit:
-        raise cannot_handle(kind, Unfit(str(misfit))) from misfit
 
 
 def unregistered(api_version: str, kind_name: str) -> str:
@@ -139,7 +136,7 @@ def _why_not(group: str, version: str, said_version: str, said_kind: str, kind: 
         fit(structure, manifest)
     except Misfit as misfit:
         return str(misfit)
-    package = kind.group.partition(".")[0] or "core"
+    package = kind.stored_group.partition(".")[0] or "core"
     return f"converting ({version}.{said_kind}) to ({package}.{kind.kind}): unknown conversion"
 
 

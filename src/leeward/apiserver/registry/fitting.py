@@ -1,7 +1,7 @@
 """Reading an object of a built-in kind as its structure: unknown fields go, and types must be right.
 
-For built-in kinds null is the same as absent, so it goes, too, and so does an empty value where it says no more. Within
-a map or a list, where nothing can be absent, null is the empty value of its type.
+For built-in kinds null is the same as absent, so it goes, too, and so does an empty value where it says no more. In
+lists and maps, null is the empty value of their type.
 
 What does not fit is told in the words of the JSON decoder of Kubernetes, which clients show to their users.
 """
@@ -14,7 +14,7 @@ from typing import Any, cast
 from leeward.api import codec
 from leeward.api.meta import format_time, parse_time
 from leeward.apiserver.forms.json_text import json_name
-from leeward.apiserver.structure import Structure
+from leeward.apiserver.structure import Structure, empty
 
 _SECONDS = "2006-01-02T15:04:05Z07:00"
 _MICROSECONDS = "2006-01-02T15:04:05.000000Z07:00"
@@ -28,9 +28,7 @@ _ZONE = (r"(Z|[+-]\d\d:\d\d)$", "Z07:00")
 _QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _INT_BITS = {"int32": 31, "int64": 63}
 _GO_NAMES = {"double": "float64", "bytes": "[]uint8", "quantity": "resource.Quantity", "time": "v1.Time"}
-_TEXTS = ("string", "bytes")
 _AT_ONCE = {"string": str, "bool": bool, "double": float}
-_NOTHING = {"string": "", "bytes": "", "bool": False, "int32": 0, "int64": 0, "double": 0, "intstr": 0, "quantity": "0"}
 _PACKAGES = "v1"
 _CONVERTIBLE = (("string", "int64"), ("int32", "float64"), ("int64", "float64"))
 """Types that Go can convert, but its converter does not; of others it knows nothing."""
@@ -111,7 +109,7 @@ def _fit_list(structure: Structure, value: Any, place: _Place) -> Iterator[str]:
     items = cast(list[Any], value)
     for index, item in enumerate(items):
         if item is None:
-            items[index] = _nothing(structure.item)
+            items[index] = empty(structure.item)
         elif not _fits_at_once(structure.item, item):
             yield from _fit_child(items, index, structure.item, place.item(index), None)
 
@@ -140,8 +138,8 @@ def _fit_map(structure: Structure, value: Any, place: _Place, known: Any) -> Ite
 
 
 def _fit_null(structure: Structure, mapping: dict[str, Any], name: str) -> None:
-    if structure.form == "map" and structure.item.type in _TEXTS:
-        mapping[name] = ""
+    if structure.form == "map":
+        mapping[name] = empty(structure.item)
     else:
         del mapping[name]
 
@@ -158,17 +156,6 @@ def _fit_empty(structure: Structure, mapping: dict[str, Any], name: str) -> None
 def _fits_at_once(structure: Structure, value: Any) -> bool:
     """Whether it is a scalar that needs no second look, as most values are."""
     return structure.form == "scalar" and type(value) is _AT_ONCE.get(structure.type)
-
-
-def _nothing(structure: Structure) -> Any:
-    """What null means where it stands for a value of the structure."""
-    match structure.form:
-        case "struct" | "map":
-            return {}
-        case "list":
-            return []
-        case _:
-            return _NOTHING.get(structure.type)
 
 
 def _drop_nulls(value: Any) -> None:

@@ -16,11 +16,6 @@ from leeward.apiserver.forms.negotiation import negotiate
 from leeward.apiserver.forms.presenting import Presenter
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.registry.decoding import (
-    check_fields,
-    check_type,
-    parse_body,
-)
 from leeward.apiserver.registry.deleting import Deleter, delete_options
 from leeward.apiserver.registry.objects import decode_stored
 from leeward.apiserver.registry.open_watches import OpenWatches
@@ -39,6 +34,7 @@ from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.remarks import warn
 from leeward.apiserver.routing import Target
 from leeward.apiserver.verbs import component_statuses, reviews
+from leeward.apiserver.verbs.bodies import check_namespace, read_body
 from leeward.apiserver.verbs.call import Call
 from leeward.apiserver.verbs.pods import ACTIONS, PodActions
 from leeward.apiserver.verbs.writing import WriteVerbs
@@ -47,6 +43,8 @@ from leeward.loop.clock import Clock
 
 Answer = Response | StreamResponse
 
+TOKEN_REQUEST = Kind("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
+"""What is sent to a service account for a token."""
 _CHOOSING = ("labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch")
 """What says which objects of a collection are deleted."""
 _UNSUPPORTED = {"DELETE": "delete", "POST": "create"}
@@ -120,12 +118,7 @@ class Verbs:
                 raise refusals.method_not_allowed()
             return await self._writes.update(call)
         if call.kind.prefix == "//pods/" and subresource in ACTIONS:
-            body = call.request.body
-            manifest = parse_body(call.kind, body, call.content_type) if body else None
-            actions = PodActions(self.writer, self.deleter)
-            return await actions.answer(
-                call.kind, call.target.namespace, call.target.name, subresource, method, manifest, call.user
-            )
+            return await self._pods.answer(call)
         if subresource == "token":
             return await self._issue_token(call)
         if subresource == "scale":
@@ -143,11 +136,11 @@ class Verbs:
     async def _issue_token(self, call: Call) -> Response:
         if call.request.method != "POST":
             raise refusals.method_not_allowed()
-        manifest = parse_body(call.kind, call.request.body, call.content_type)
-        dry_run = write_options(call.query, "CreateOptions").dry_run
-        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", **manifest}
-        manifest = await self._admitted(call, asked, dry_run)
-        issued = self.access.issue_token(call.target.namespace, call.target.name, manifest, dry_run)
+        options = write_options(call.query, "CreateOptions")
+        sent = read_body(call, options.field_validation, TOKEN_REQUEST)
+        check_namespace(call.target, sent)
+        manifest = await self._admitted(call, sent, options.dry_run)
+        issued = self.access.issue_token(call.target.namespace, call.target.name, manifest, options.dry_run)
         return call.presenter.respond(codec.encode(issued), 201)
 
     def _not_allowed(self, call: Call) -> refusals.Refused:
@@ -158,14 +151,20 @@ class Verbs:
         return refusals.method_not_allowed()
 
     async def _review(self, call: Call) -> Response:
-        if call.request.method != "POST" or call.target.name:
+        target = call.target
+        if target.name or bool(target.namespace) != call.kind.namespaced:
+            raise refusals.found_nowhere("the server could not find the requested resource")
+        if call.request.method != "POST":
             raise refusals.method_not_allowed()
-        manifest = parse_body(call.kind, call.request.body, call.content_type)
-        check_type(call.kind, manifest)
-        check_fields(call.kind, manifest)
-        asked = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, **manifest}
-        manifest = await self._admitted(call, asked, dry_run=False)
-        answer = reviews.answer(call.kind, manifest, call.user, self.clock.now(), self.access, call.target.namespace)
+        if call.kind.prefix == "//bindings/":
+            return await self._pods.bind(call)
+        options = write_options(call.query, "CreateOptions")
+        sent = read_body(call, options.field_validation)
+        check_namespace(target, sent)
+        if call.kind.namespaced:
+            sent["metadata"]["namespace"] = target.namespace
+        manifest = await self._admitted(call, sent, options.dry_run)
+        answer = reviews.answer(call.kind, manifest, call.user, self.clock.now(), self.access)
         return call.presenter.respond(codec.encode(answer), 201)
 
     async def _admitted(self, call: Call, manifest: Manifest, dry_run: bool) -> Manifest:
@@ -186,6 +185,10 @@ class Verbs:
                 return await self._writes.scale(call)
             case _:
                 raise self._not_allowed(call)
+
+    @property
+    def _pods(self) -> PodActions:
+        return PodActions(self.writer, self.deleter)
 
     @property
     def _writes(self) -> WriteVerbs:

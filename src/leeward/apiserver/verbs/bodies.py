@@ -5,7 +5,15 @@ from leeward.api.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.kinds.metadata import drop_repeated_owners
-from leeward.apiserver.registry.decoding import Decoded, Unfit, cannot_handle, decode_object, unregistered
+from leeward.apiserver.registry.decoding import (
+    Decoded,
+    Unfit,
+    cannot_handle,
+    check_type,
+    decode_object,
+    parse_body,
+    unregistered,
+)
 from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
 from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.registry.patching import Patch, unfit_patch
@@ -14,15 +22,18 @@ from leeward.apiserver.routing import Target
 from leeward.apiserver.verbs.call import Call
 
 
-def fit_body(call: Call, manifest: Manifest, field_validation: str, kind: Kind | None = None) -> Decoded:
-    """As the kind of the target, or as what its subresource is made of. Raises: Refused."""
+def read_body(call: Call, field_validation: str, kind: Kind | None = None) -> Manifest:
+    """The body as an object of the kind of the target, or of what is sent to its subresource. Raises: Refused."""
+    kind = kind or call.kind
+    manifest = parse_body(kind, call.request.body, call.content_type)
+    check_type(kind, manifest)
     read = duplicate_yaml_fields if "yaml" in call.content_type else duplicate_fields
     repeated = () if field_validation == "Ignore" else read(call.request.body)
     remarks = [f'duplicate field "{path}"' for path in repeated]
     try:
-        return _told(decode_object(kind or call.kind, manifest, field_validation, remarks))
+        return _told(decode_object(kind, manifest, field_validation, remarks)).manifest
     except Unfit as unfit:
-        raise cannot_handle(kind or call.kind, unfit) from unfit
+        raise cannot_handle(kind, unfit) from unfit
 
 
 def fit_patched(

@@ -2,23 +2,33 @@
 
 There is no kubelet behind this server: a Pod that runs nowhere answers as in Kubernetes, and one that runs says that
 its node cannot be reached.
+
+Kubernetes: pkg/registry/core/pod/storage. Same, but that a binding gives the Pod no labels of its node.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import structs
+
 from leeward.api import codec
-from leeward.api.meta import Manifest, format_time
+from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from leeward.api.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
-from leeward.apiserver.handler import User
+from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import Refused
-from leeward.apiserver.registry.deleting import DeleteOptions, Deleter
-from leeward.apiserver.registry.objects import decode_stored
+from leeward.apiserver.registry.deleting import Deleter, delete_options
+from leeward.apiserver.registry.objects import decode_stored, metadata_of
+from leeward.apiserver.registry.options import write_options
 from leeward.apiserver.registry.reading import read_one
 from leeward.apiserver.registry.writing import Writer
+from leeward.apiserver.routing import Target
 from leeward.apiserver.values import entries, grown, section
+from leeward.apiserver.verbs.bodies import check_namespace, read_body
+from leeward.apiserver.verbs.call import Call
 from leeward.apiserver.verbs.eviction import take_disruption
 from leeward.client.transport import Response
 
@@ -28,76 +38,141 @@ _OPTIONS = {
     "portforward": "PodPortForwardOptions",
     "proxy": "PodProxyOptions",
 }
-_DEEDS = {"binding": ("v1", "Binding"), "eviction": ("policy/v1", "Eviction")}
-ACTIONS = ("attach", "binding", "eviction", "exec", "log", "portforward", "proxy")
+_DEEDS = {
+    "binding": next(kind for kind in BUILT_IN if kind.kind == "Binding"),
+    "eviction": Kind("policy", "v1", "Eviction", "evictions", accepts=("policy/v1beta1",)),
+}
+PODS = next(kind for kind in BUILT_IN if kind.kind == "Pod")
+ACTIONS = ("log", *_DEEDS, *_OPTIONS)
+_STORAGE = (
+    "StorageError: invalid object, Code: 4, Key: /registry/pods/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: {}"
+)
 _SUCCESS: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
 @dataclass(frozen=True, slots=True)
 class PodActions:
+    """All of them raise: Refused."""
+
     writer: Writer
     deleter: Deleter
 
-    async def answer(
-        self, kind: Kind, namespace: str, name: str, action: str, method: str, body: Manifest | None, user: User
-    ) -> Response:
-        """Raises: Refused."""
-        if action in ("binding", "eviction"):
-            if method != "POST" or body is None:
-                raise refusals.method_not_allowed()
-            act = self._bind if action == "binding" else self._evict
-            await self._admit("CREATE", kind, namespace, name, action, body, user)
-            await act(kind, namespace, name, body, user)
-            return Response(201, codec.encode(_SUCCESS), {"content-type": refusals.JSON})
+    async def answer(self, call: Call) -> Response:
+        action = call.target.subresource
+        if action in _DEEDS:
+            return await self._do(call, action)
         if action in _OPTIONS:
             options: Manifest = {"kind": _OPTIONS[action], "apiVersion": "v1"}
-            await self._admit("CONNECT", kind, namespace, name, action, options, user)
-        return self._look(kind, namespace, name, action)
+            await self._admit("CONNECT", call, options, dry_run=False)
+        return self._look(call, action)
 
-    async def _admit(
-        self, operation: str, kind: Kind, namespace: str, name: str, action: str, said: Manifest, user: User
-    ) -> None:
-        if action in _DEEDS:
-            said["apiVersion"], said["kind"] = _DEEDS[action]
-        dry_run = bool(section(said, "deleteOptions").get("dryRun"))
+    async def bind(self, call: Call) -> Response:
+        """A Binding that names its Pod itself, instead of being sent to it."""
+        options = write_options(call.query, "CreateOptions")
+        sent = read_body(call, options.field_validation)
+        check_namespace(call.target, sent)
+        target = Target(PODS, call.target.namespace, metadata_of(sent).get("name", ""), "binding")
+        await self._bind(structs.replace(call, target=target), sent, options.dry_run)
+        return _done()
+
+    async def _do(self, call: Call, action: str) -> Response:
+        if call.request.method != "POST":
+            raise refusals.method_not_allowed()
+        options = write_options(call.query, "CreateOptions")
+        kind = _DEEDS[action]
+        sent = read_body(call, options.field_validation, kind)
+        if metadata_of(sent).get("name") != call.target.name:
+            raise refusals.bad_request(f"name in URL does not match name in {kind.kind} object")
+        check_namespace(call.target, sent)
+        act = self._bind if action == "binding" else self._evict
+        await act(call, sent, options.dry_run)
+        return _done()
+
+    async def _admit(self, operation: str, call: Call, said: Manifest, dry_run: bool) -> None:
+        target = call.target
         await self.writer.admission.ask(
-            AdmissionReview(operation, kind, namespace, said, None, user, dry_run, action, name)
+            AdmissionReview(
+                operation, call.kind, target.namespace, said, None, call.user, dry_run, target.subresource, target.name
+            )
         )
 
-    async def _bind(self, kind: Kind, namespace: str, name: str, binding: Manifest, user: User) -> None:
-        node = section(binding, "target").get("name", "")
-        if not node:
-            raise refusals.bad_request("target.name: Required value: the node that the pod shall run on")
+    async def _bind(self, call: Call, binding: Manifest, dry_run: bool) -> None:
+        problems = list(_problems_of(section(binding, "target")))
+        if problems:
+            raise refusals.plain_error(refusals.joined(problems))
+        await self._admit("CREATE", call, binding, dry_run)
+        target, now = call.target, format_time(self.writer.clock.now())
 
         def bound(pod: Manifest) -> Manifest:
-            spec, taken = grown(pod, "spec"), section(pod, "spec").get("nodeName")
-            if taken:
-                raise refusals.conflict("", "pods/binding", name, f'pod {name} is already assigned to node "{taken}"')
-            spec["nodeName"] = node
-            status = grown(pod, "status")
-            others = [c for c in entries(status, "conditions") if c.get("type") != "PodScheduled"]
-            since = format_time(self.writer.clock.now())
-            scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": since}
-            status["conditions"] = [*others, scheduled]
-            return pod
+            _check_expected(pod, section(binding, "metadata"))
+            why = _why_not_bound(pod)
+            if why:
+                raise refusals.conflict("", "pods/binding", target.name, f"pod {target.name} {why}")
+            return _bound(pod, binding, now)
 
-        await self.writer.change(kind, namespace, name, bound, user, dry_run=False, subresource="binding")
+        await self.writer.change(call.kind, target.namespace, target.name, bound, call.user, dry_run, "binding")
 
-    async def _evict(self, kind: Kind, namespace: str, name: str, eviction: Manifest, user: User) -> None:
-        if section(eviction, "metadata").get("name") != name:
-            raise refusals.bad_request("name in URL does not match name in Eviction object")
-        options = section(eviction, "deleteOptions")
-        grace, dry_run = options.get("gracePeriodSeconds"), bool(options.get("dryRun"))
-        pod = decode_stored(kind, read_one(self.writer.store, kind, namespace, name, None).value)
-        await take_disruption(self.writer, pod, dry_run)
-        await self.deleter.delete(kind, namespace, name, DeleteOptions(grace, dry_run=dry_run), user)
+    async def _evict(self, call: Call, eviction: Manifest, dry_run: bool) -> None:
+        asked, target = grown(eviction, "deleteOptions"), call.target
+        if dry_run:
+            asked.setdefault("dryRun", ["All"])
+        options = delete_options(codec.encode(asked), {}, refusals.JSON)
+        await self._admit("CREATE", call, eviction, options.dry_run)
+        pod = decode_stored(
+            call.kind, read_one(self.writer.store, call.kind, target.namespace, target.name, None).value
+        )
+        await take_disruption(self.writer, pod, options.dry_run)
+        await self.deleter.delete(call.kind, target.namespace, target.name, options, call.user)
 
-    def _look(self, kind: Kind, namespace: str, name: str, action: str) -> Response:
-        pod = decode_stored(kind, read_one(self.writer.store, kind, namespace, name, None).value)
+    def _look(self, call: Call, action: str) -> Response:
+        kind, target = call.kind, call.target
+        pod = decode_stored(kind, read_one(self.writer.store, kind, target.namespace, target.name, None).value)
         node = section(pod, "spec").get("nodeName", "")
         if not node and action == "log":
             return Response(204, b"", {})
-        raise _not_running(name) if not node else _no_kubelet(node, action)
+        raise _not_running(target.name) if not node else _no_kubelet(node, action)
+
+
+def _done() -> Response:
+    return Response(201, codec.encode(_SUCCESS), {"content-type": refusals.JSON})
+
+
+def _problems_of(target: ReadOnlyManifest) -> Iterator[Problem]:
+    if target.get("kind", "") not in ("", "Node"):
+        yield Problem.not_supported("target.kind", target["kind"], ["Node", "<empty>"])
+    if not target.get("name"):
+        yield Problem.required("target.name")
+
+
+def _check_expected(pod: ReadOnlyManifest, said: ReadOnlyManifest) -> None:
+    """A binding may be for the one Pod of this name, or for the one state of it, that its writer has seen."""
+    found = pod["metadata"]
+    for name, field in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
+        if said.get(field) and said[field] != found[field]:
+            why = f"Precondition failed: {name} in precondition: {said[field]}, {name} in object meta: {found[field]}"
+            raise refusals.conflict("", "pods", found["name"], _STORAGE.format(found["namespace"], found["name"], why))
+
+
+def _why_not_bound(pod: ReadOnlyManifest) -> str:
+    spec = section(pod, "spec")
+    if "deletionTimestamp" in pod["metadata"]:
+        return "is being deleted, cannot be assigned to a host"
+    if spec.get("nodeName"):
+        return f'is already assigned to node "{spec["nodeName"]}"'
+    return "has non-empty .spec.schedulingGates" if spec.get("schedulingGates") else ""
+
+
+def _bound(pod: Manifest, binding: ReadOnlyManifest, now: str) -> Manifest:
+    """The Pod on its node, with the binding's annotations."""
+    annotations = section(binding["metadata"], "annotations")
+    if annotations:
+        grown(pod["metadata"], "annotations").update(annotations)
+    grown(pod, "spec")["nodeName"] = binding["target"]["name"]
+    status = grown(pod, "status")
+    others = [c for c in entries(status, "conditions") if c.get("type") != "PodScheduled"]
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    status["conditions"] = [*others, scheduled]
+    return pod
 
 
 def _not_running(name: str) -> Refused:

@@ -1,7 +1,6 @@
 """Reviews: questions that are answered at once and never stored."""
 
 from datetime import datetime
-from typing import Any
 
 from leeward.api.meta import Manifest, format_time
 from leeward.apiserver.access.access import Access
@@ -9,12 +8,12 @@ from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 
 
-def answer(kind: Kind, manifest: Manifest, user: User, now: datetime, access: Access, namespace: str) -> Manifest:
+def answer(kind: Kind, manifest: Manifest, user: User, now: datetime, access: Access) -> Manifest:
     """The review with its status. Raises: Refused."""
     if kind.kind == "SelfSubjectReview":
-        status: dict[str, Any] = {"userInfo": user.info()}
-        metadata = {"creationTimestamp": format_time(now)}
+        about: Manifest = {"metadata": {"creationTimestamp": format_time(now)}, "status": {"userInfo": user.info()}}
     else:
-        status, metadata = access.review(kind.kind, manifest, user, namespace), {}
-    spec = {"spec": manifest["spec"]} if "spec" in manifest else {}
-    return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, **spec, "status": status}
+        about = {**manifest, "status": access.review(kind.kind, manifest, user)}
+    if kind.kind == "SelfSubjectRulesReview":
+        about |= {"metadata": {}, "spec": {}}
+    return {"kind": kind.kind, "apiVersion": kind.api_version, **about}

@@ -8,10 +8,6 @@ from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver import refusals
 from leeward.apiserver.access.authorization import Attributes, Gate
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.registry.decoding import (
-    check_type,
-    parse_body,
-)
 from leeward.apiserver.registry.duplicates import duplicate_yaml_fields
 from leeward.apiserver.registry.managing import applied
 from leeward.apiserver.registry.objects import metadata_of
@@ -26,8 +22,8 @@ from leeward.apiserver.verbs.bodies import (
     check_name,
     check_namespace,
     check_uid,
-    fit_body,
     fit_patched,
+    read_body,
 )
 from leeward.apiserver.verbs.call import Call
 from leeward.client.transport import Response
@@ -45,26 +41,19 @@ class WriteVerbs:
     async def create(self, call: Call) -> Response:
         kind, target = call.kind, call.target
         options = write_options(call.query, "CreateOptions")
-        manifest = parse_body(kind, call.request.body, call.content_type)
-        check_type(kind, manifest)
-        decoded = fit_body(call, manifest, options.field_validation)
-        check_namespace(target, decoded.manifest)
+        manifest = read_body(call, options.field_validation)
+        check_namespace(target, manifest)
         if kind.terminating:
             name = metadata_of(manifest).get("name", "")
             why = "create not allowed while custom resource definition is terminating"
             raise refusals.forbidden(kind.group, kind.plural, name, why)
-        written = await self.writer.create(
-            kind, target.namespace, decoded.manifest, call.user, options.dry_run, call.manager
-        )
+        written = await self.writer.create(kind, target.namespace, manifest, call.user, options.dry_run, call.manager)
         return await call.shown(written, 201)
 
     async def update(self, call: Call) -> Response:
         kind, target = call.kind, call.target
         options = write_options(call.query, "UpdateOptions")
-        manifest = parse_body(kind, call.request.body, call.content_type)
-        check_type(kind, manifest)
-        decoded = fit_body(call, manifest, options.field_validation)
-        wanted = decoded.manifest
+        wanted = read_body(call, options.field_validation)
         check_name(target, wanted)
         if not target.subresource and self.writer.store.head(kind.key(target.namespace, target.name)) is None:
             written = await self._create_by_update(call, wanted, options.dry_run)
@@ -154,10 +143,8 @@ class WriteVerbs:
         return await self._change(call, lambda current: scaled(kind, current, apply(current)), options.dry_run)
 
     def _replaced_scale(self, call: Call, options: WriteOptions) -> Callable[[Manifest], Manifest]:
-        wanted = parse_body(SCALE_KIND, call.request.body, call.content_type)
-        check_type(SCALE_KIND, wanted)
-        decoded = fit_body(call, wanted, options.field_validation, SCALE_KIND)
-        check_name(call.target, decoded.manifest)
+        wanted = read_body(call, options.field_validation, SCALE_KIND)
+        check_name(call.target, wanted)
 
         def apply(current: Manifest) -> Manifest:
             check_uid(call.kind, call.target.name, wanted, current["metadata"]["uid"])

@@ -1,5 +1,6 @@
 """The reviews of `authorization.k8s.io`: questions about what somebody may do."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from leeward.api import codec
@@ -9,57 +10,63 @@ from leeward.apiserver.access.authorization.attributes import Attributes
 from leeward.apiserver.access.authorization.rbac import Rbac
 from leeward.apiserver.access.authorization.rules import Rule
 from leeward.apiserver.handler import User
-from leeward.apiserver.refusals import Refused, bad_request, invalid
+from leeward.apiserver.refusals import bad_request, invalid
 from leeward.apiserver.values import section, texts
 
 KINDS = ("SubjectAccessReview", "LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview")
 _RESOURCE, _PATH = "spec.resourceAttributes", "spec.nonResourceAttributes"
 
 
-def review(rbac: Rbac, kind: str, manifest: Manifest, user: User, namespace: str = "") -> dict[str, Any]:
-    """The status of the answer to a review of one of `KINDS`; `namespace` is that of the path. Raises: Refused."""
+def review(rbac: Rbac, kind: str, manifest: Manifest, user: User) -> dict[str, Any]:
+    """The status of the answer to a review of one of `KINDS`. Raises: Refused."""
     spec = section(manifest, "spec")
     if kind == "SelfSubjectRulesReview":
         return _rules(rbac, spec, user)
-    asked = _asked(spec)
-    if kind == "LocalSubjectAccessReview":
-        _check_local(asked, namespace)
+    problems = list(_problems(kind, manifest))
+    if problems:
+        raise invalid("authorization.k8s.io", "", "", problems)
     if kind != "SelfSubjectAccessReview":
-        user = _subject(spec)
-    decision = rbac.decide(user, asked)
+        user = User(spec.get("user", ""), tuple(texts(spec, "groups")), spec.get("uid", ""))
+    decision = rbac.decide(user, _asked(spec))
     return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
 
 
-def _asked(spec: Manifest) -> Attributes:
+def _problems(kind: str, manifest: Manifest) -> Iterator[Problem]:
+    spec, is_local = section(manifest, "spec"), kind == "LocalSubjectAccessReview"
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is None and path is None:
-        raise _wrong(_RESOURCE, None, "exactly one of nonResourceAttributes or resourceAttributes must be specified")
+        said = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        yield Problem.invalid(_RESOURCE, None, said)
     if resource is not None and path is not None:
-        shown = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
-        raise _wrong(_PATH, shown, "cannot be specified in combination with resourceAttributes")
-    if resource is None:
-        return Attributes(section(spec, "nonResourceAttributes").get("verb", ""), path=_path(spec))
+        yield Problem.invalid(_PATH, _shown(path), "cannot be specified in combination with resourceAttributes")
+    if kind != "SelfSubjectAccessReview" and not (spec.get("user") or spec.get("groups")):
+        yield Problem.invalid("spec.user", "", "at least one of user or group must be specified")
+    metadata = section(manifest, "metadata")
+    if any(value for field, value in metadata.items() if not (is_local and field == "namespace")):
+        yield Problem.invalid("metadata", metadata, f"must be empty{' except for namespace' if is_local else ''}")
+    if is_local:
+        yield from _local_problems(resource, path, metadata.get("namespace", ""))
+
+
+def _local_problems(resource: Manifest | None, path: Manifest | None, namespace: str) -> Iterator[Problem]:
+    asked = (resource or {}).get("namespace", "")
+    if resource is not None and asked != namespace:
+        yield Problem.invalid(f"{_RESOURCE}.namespace", asked, "must match metadata.namespace")
+    if path is not None:
+        yield Problem.invalid(_PATH, _shown(path), "disallowed on this kind of request")
+
+
+def _shown(path: Manifest) -> dict[str, str]:
+    return {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
+
+
+def _asked(spec: Manifest) -> Attributes:
+    path = spec.get("nonResourceAttributes")
+    if path is not None:
+        return Attributes(path.get("verb", ""), path=path.get("path", "") or "/")
+    resource = section(spec, "resourceAttributes")
     fields = ("verb", "group", "resource", "subresource", "namespace", "name")
     return Attributes(*(resource.get(key, "") for key in fields))
-
-
-def _path(spec: Manifest) -> str:
-    return section(spec, "nonResourceAttributes").get("path", "") or "/"
-
-
-def _subject(spec: Manifest) -> User:
-    name, groups = spec.get("user", ""), texts(spec, "groups")
-    if not name and not groups:
-        problem = Problem.required("spec.user", "at least one of user or group must be specified")
-        raise invalid("authorization.k8s.io", "", "", [problem])
-    return User(name, tuple(groups), spec.get("uid", ""))
-
-
-def _check_local(asked: Attributes, namespace: str) -> None:
-    if asked.path:
-        raise _wrong(_PATH, {"Path": asked.path, "Verb": asked.verb}, "disallowed on this kind of request")
-    if asked.namespace != namespace:
-        raise _wrong(f"{_RESOURCE}.namespace", asked.namespace, f"must match metadata.namespace: {namespace}")
 
 
 def _rules(rbac: Rbac, spec: Manifest, user: User) -> dict[str, Any]:
@@ -76,7 +83,3 @@ def _rules(rbac: Rbac, spec: Manifest, user: User) -> dict[str, Any]:
 
 def _wire(rule: Rule) -> Any:
     return codec.to_wire(rule)
-
-
-def _wrong(field: str, value: object, said: str) -> Refused:
-    return invalid("authorization.k8s.io", "", "", [Problem.invalid(field, value, said)])

@@ -40,13 +40,17 @@ class TokenRequests:
 
     def answer(self, namespace: str, name: str, manifest: Manifest, dry_run: bool) -> Manifest:
         """The request with its token, which a dry run leaves empty. Raises: Refused."""
+        asked_for = section(manifest, "metadata").get("name")
+        if asked_for and asked_for != name:
+            problem = Problem.invalid("metadata.name", asked_for, "must match the service account name if specified")
+            raise refusals.invalid("authentication.k8s.io", KIND, name, [problem])
         record = self._store.get(f"//serviceaccounts/{namespace}/{name}")
         if record is None:
             raise refusals.not_found("", "serviceaccounts", name)
         asked = section(manifest, "spec")
         seconds = _checked_seconds(asked.get("expirationSeconds"))
         audiences = tuple(texts(asked, "audiences")) or AUDIENCES
-        now = self._clock.now()
+        now, bound = self._clock.now(), asked.get("boundObjectRef")
         account = Reference(name, uid_of(record))
         claims = Claims(
             audiences,
@@ -56,29 +60,26 @@ class TokenRequests:
             self._randomness.uid(),
             int(now.timestamp()),
             f"system:serviceaccount:{namespace}:{name}",
-            self._scope(namespace, account, section(asked, "boundObjectRef")),
+            Kubernetes(namespace, account) if bound is None else self._scope(namespace, account, bound),
         )
         metadata = {
+            **section(manifest, "metadata"),
             "name": name,
             "namespace": namespace,
             "uid": self._randomness.uid(),
             "creationTimestamp": format_time(now),
         }
-        bound = asked.get("boundObjectRef")
         spec: dict[str, Any] = {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound}
         ends = format_time(now + timedelta(seconds=seconds))
         status = {"token": "" if dry_run else self._tokens.issue(claims), "expirationTimestamp": ends}
         return {"kind": KIND, "apiVersion": API_VERSION, "metadata": metadata, "spec": spec, "status": status}
 
     def _scope(self, namespace: str, account: Reference, bound: Manifest) -> Kubernetes:
-        if not bound:
-            return Kubernetes(namespace, account)
         kind, name = bound.get("kind", ""), bound.get("name", "")
+        group, _, version = bound.get("apiVersion", "").rpartition("/")
         plural = _BOUND.get(kind)
-        if plural is None or bound.get("apiVersion", "v1") != "v1":
-            raise refusals.bad_request(
-                f"cannot bind token to object of type {bound.get('apiVersion', '')}, Kind={kind}"
-            )
+        if plural is None or group:
+            raise refusals.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
         record = self._store.get(f"//{plural}/{namespace}/{name}")
         if record is None:
             raise refusals.not_found("", plural, name)
@@ -97,17 +98,15 @@ class TokenRequests:
         return Kubernetes(namespace, account, pod=reference)
 
 
-def _checked_seconds(value: object) -> int:
+def _checked_seconds(value: int | None) -> int:
     if value is None:
         return DEFAULT_SECONDS
     said = ""
-    if not isinstance(value, int):
-        said = "must be an integer"
-    elif value < SHORTEST_SECONDS:
+    if value < SHORTEST_SECONDS:
         said = "may not specify a duration less than 10 minutes"
     elif value > LONGEST_SECONDS:
         said = "may not specify a duration larger than 2^32 seconds"
-    if said or not isinstance(value, int):
+    if said:
         problem = Problem.invalid("spec.expirationSeconds", value, said)
         raise refusals.invalid("authentication.k8s.io", KIND, "", [problem])
     return value
