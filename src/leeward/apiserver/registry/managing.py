@@ -10,9 +10,10 @@ from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Status, StatusCause, StatusDetails
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.patch.apply import updating
+from leeward.apiserver.kinds.metadata import MAX_ANNOTATION_BYTES
+from leeward.apiserver.patch.apply import last_applied, updating
 from leeward.apiserver.patch.apply.checking import misfits, render_misfits
-from leeward.apiserver.patch.apply.fieldset import Path, in_order, show_path
+from leeward.apiserver.patch.apply.fieldset import EMPTY, Path, in_order, show_path
 from leeward.apiserver.patch.apply.managers import APPLY, UPDATE, Managed, Manager, is_reset, read_managed
 from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.registry.versions import KindVersions
@@ -53,15 +54,27 @@ def applied(
 ) -> Manifest:
     """The object after an apply, with its new owners. Raises: Refused."""
     _check(kind, config)
-    managed = Managed()
-    if live is not None:
-        managed = _stored(live["metadata"].get(_FIELD)) or _adopted(kind, live, time)
     manager = Manager(name, APPLY, kind.api_version, subresource)
     ignored = _ignored(kind, subresource)
+
+    def apply(*, force: bool) -> tuple[Manifest, Managed]:
+        managed = Managed()
+        if live is not None:
+            managed = _stored(live["metadata"].get(_FIELD)) or _adopted(kind, live, time)
+        versions = KindVersions(kind)
+        return updating.apply(versions, live or {}, config, managed, manager, time, ignored, force=force), managed
+
+    is_kubectl = name == last_applied.MANAGER and not subresource
     try:
-        merged = updating.apply(KindVersions(kind), live or {}, config, managed, manager, time, ignored, force=force)
+        merged, managed = apply(force=force)
     except updating.Conflicts as conflicts:
-        raise _refusal(conflicts) from None
+        allowed = last_applied.said_last(kind.structure, live or {}) if is_kubectl else EMPTY
+        others = conflicts.beyond(allowed)
+        if others.found:
+            raise _refusal(others) from None
+        merged, managed = apply(force=True)
+    if is_kubectl:
+        merged = last_applied.say(merged, config, MAX_ANNOTATION_BYTES)
     metadata: dict[str, Any] = {**merged["metadata"], _FIELD: managed.render()}
     return {**merged, "metadata": metadata}
 

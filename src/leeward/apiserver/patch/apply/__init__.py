@@ -6,6 +6,7 @@
     managers.py    `metadata.managedFields`, read and written
     versions.py    the versions that owners own fields of, and how two states differ in each
     forgetting.py  what goes because nobody says it any more
+    last_applied.py  what kubectl applied before it did so on the server
     updating.py    the two operations: an update takes what it changed, an apply takes what it says
 
 Pure. Never stores anything, and never looks at a clock: the instant of a write comes in as text.

@@ -39,6 +39,11 @@ class Conflicts(Exception):
         super().__init__(f"{len(found)} managers are in conflict")
         self.found = found
 
+    def beyond(self, allowed: FieldSet) -> "Conflicts":
+        """Those that are left when some fields may be taken."""
+        left = [(manager, [path for path in paths if path not in allowed]) for manager, paths in self.found]
+        return Conflicts([(manager, paths) for manager, paths in left if paths])
+
 
 def nothing_ignored(path: Path) -> bool:
     del path
