@@ -7,11 +7,26 @@ from typing import cast
 
 import pytest
 
+from leeward.api.meta import Manifest
 from leeward.apiserver.handler import StreamResponse
 from leeward.apiserver.inprocess import ADMIN
 from leeward.apiserver.registry.sharing import SharedPieces, View
 from leeward.client.transport import Request
 from tests.api_world import CONFIG_MAPS, PODS, TABLE, ApiWorld, config_map, pod, tell
+
+
+def _template() -> Manifest:
+    return {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+
+
+def job(name: str) -> Manifest:
+    template = _template()
+    template["spec"]["restartPolicy"] = "Never"
+    return {"metadata": {"name": name}, "spec": {"template": template}}
+
+
+def replica_set(name: str) -> Manifest:
+    return {"metadata": {"name": name}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": _template()}}
 
 
 async def _make(world: ApiWorld, *names: str) -> None:
@@ -104,6 +119,41 @@ def test_pods_are_selected_by_node_and_phase():
         await world.create(PODS, pod("b", nodeName="node2"))
         assert (await world.get(PODS, fieldSelector="spec.nodeName=node1")).names == ["a"]
         assert (await world.get(PODS, fieldSelector="status.phase=Running")).names == []
+
+    tell(story)
+
+
+EVENT = {"metadata": {"name": "e", "namespace": "default"}, "involvedObject": {"namespace": "default"}}
+SELECTED = [
+    (PODS, pod("a"), {"spec.host=", "status.podIPs=", "spec.hostNetwork=false"}, {"spec.hostNetwork=true"}),
+    ("/api/v1/nodes", {"metadata": {"name": "n"}}, {"spec.unschedulable=false"}, {"spec.unschedulable="}),
+    (
+        "/api/v1/nodes",
+        {"metadata": {"name": "n"}, "spec": {"unschedulable": True}},
+        {"spec.unschedulable=true"},
+        {"spec.unschedulable=True"},
+    ),
+    (
+        "/api/v1/namespaces/default/events",
+        {**EVENT, "source": {"component": "c"}},
+        {"source=c", "reportingComponent="},
+        {"source="},
+    ),
+    ("/apis/batch/v1/namespaces/default/jobs", job("j"), {"status.successful=0"}, {"status.successful="}),
+    ("/apis/apps/v1/namespaces/default/replicasets", replica_set("r"), {"status.replicas=0"}, {"status.replicas="}),
+]
+
+
+@pytest.mark.parametrize(("path", "made", "found", "missed"), SELECTED)
+def test_what_is_not_said_is_selected_by_the_empty_value_of_its_type(
+    path: str, made: Manifest, found: set[str], missed: set[str]
+) -> None:
+    async def story(world: ApiWorld) -> None:
+        answer = await world.create(path, made)
+        assert answer.code == 201, answer.body
+        for selector in found | missed:
+            names = (await world.get(path, fieldSelector=selector)).names
+            assert names == ([answer.name] if selector in found else []), selector
 
     tell(story)
 

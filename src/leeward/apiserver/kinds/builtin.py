@@ -1,7 +1,5 @@
 """The table of built-in kinds."""
 
-from collections.abc import Callable, Mapping
-
 from leeward.api.meta import ReadOnlyManifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
 from leeward.apiserver.kinds import (
@@ -23,6 +21,7 @@ from leeward.apiserver.kinds import (
     pods,
     policy_parts,
     printing,
+    selectable,
     service_rules,
     validating_policies,
     workload_rules,
@@ -31,22 +30,13 @@ from leeward.apiserver.kinds import (
 from leeward.apiserver.kinds import webhook_configurations as webhooks
 from leeward.apiserver.kinds.addresses import ADDRESSES
 from leeward.apiserver.kinds.api_services import API_SERVICES
-from leeward.apiserver.kinds.columns import CREATED_AT, at
+from leeward.apiserver.kinds.columns import CREATED_AT
 from leeward.apiserver.kinds.infrastructure import INFRASTRUCTURE
 from leeward.apiserver.kinds.kind import Kind, Scale, content_changed, families, spec_changed
 from leeward.apiserver.kinds.names import dns_label, path_segment
+from leeward.apiserver.kinds.selectable import fields as _fields
 from leeward.apiserver.kinds.views import FirstAutoscaler, NewEvent
 from leeward.apiserver.values import section
-
-Fields = Mapping[str, Callable[[ReadOnlyManifest], str]]
-
-
-def _fields(*paths: str) -> Fields:
-    return {path: _reader(path) for path in paths}
-
-
-def _reader(path: str) -> Callable[[ReadOnlyManifest], str]:
-    return lambda manifest: str(at(manifest, path, ""))
 
 
 def workload_changed(old: ReadOnlyManifest, new: ReadOnlyManifest) -> bool:
@@ -57,13 +47,6 @@ def workload_changed(old: ReadOnlyManifest, new: ReadOnlyManifest) -> bool:
 
 _ALL = ("all",)
 _EXT = ("api-extensions",)
-_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-_EVENT_FIELDS = (*(f"involvedObject.{part}" for part in _REFERENCE), "reason", "type", "reportingComponent", "source")
-_NEW_EVENT_FIELDS = {
-    **{f"regarding.{part}": _reader(f"involvedObject.{part}") for part in _REFERENCE},
-    "reportingController": _reader("reportingComponent"),
-    **_fields("reason", "type"),
-}
 _REPLICAS = Scale()
 _OF_TEMPLATE = pod_warnings.template_warnings("spec.template")
 
@@ -79,8 +62,7 @@ CORE = (
                        "resize"),
          default=pods.default_pod, complete=pods.complete_pod, validate=pods.validate_pod, generation=spec_changed,
          returns_deleted=True,
-         fields=_fields("spec.nodeName", "status.phase", "spec.restartPolicy", "spec.schedulerName",
-                        "spec.serviceAccountName", "status.podIP", "status.nominatedNodeName"),
+         fields=selectable.POD,
          warnings=pod_warnings.pod_warnings),
     Kind("", "v1", "Binding", "bindings", ephemeral=True),
     Kind("", "v1", "Service", "services", True, ("svc",), _ALL, columns=printing.SERVICES, status=True,
@@ -93,9 +75,9 @@ CORE = (
     Kind("", "v1", "Secret", "secrets", True, columns=printing.SECRETS,
          default=configuration.default_secret, validate=configuration.validate_secret, fields=_fields("type")),
     Kind("", "v1", "Node", "nodes", False, ("no",), columns=printing.NODES, status=True, creates_status=True,
-         default=basics.default_node, validate=cluster_rules.validate_node, fields=_fields("spec.unschedulable")),
+         default=basics.default_node, validate=cluster_rules.validate_node, fields=selectable.NODE),
     Kind("", "v1", "Event", "events", True, ("ev",), columns=printing.EVENTS,
-         validate=events.validate_event, name_rule=path_segment, fields=_fields(*_EVENT_FIELDS),
+         validate=events.validate_event, name_rule=path_segment, fields=selectable.EVENT,
          creates_on_update=True),
     Kind("", "v1", "ServiceAccount", "serviceaccounts", True, ("sa",), columns=printing.SERVICE_ACCOUNTS,
          subresources=("token",), returns_deleted=True),
@@ -110,7 +92,7 @@ CORE = (
     Kind("", "v1", "ReplicationController", "replicationcontrollers", True, ("rc",), _ALL,
          columns=printing.REPLICA_SETS, status=True, scale=_REPLICAS,
          default=workloads.default_replication_controller, validate=workload_rules.validate_replication_controller,
-         generation=spec_changed, fields=_fields("status.replicas"), orphans=True,
+         generation=spec_changed, fields=selectable.REPLICAS, orphans=True,
          warnings=_OF_TEMPLATE),
     Kind("", "v1", "ResourceQuota", "resourcequotas", True, ("quota",), columns=administrative.QUOTAS, status=True,
          default=others.default_with_status, validate=amount_rules.validate_quota, returns_deleted=True),
@@ -130,7 +112,7 @@ APPS = (
          warnings=_OF_TEMPLATE),
     Kind("apps", "v1", "ReplicaSet", "replicasets", True, ("rs",), _ALL, columns=printing.REPLICA_SETS, status=True,
          scale=_REPLICAS, default=workloads.default_replica_set,
-         validate=workload_rules.validate_replica_set, generation=spec_changed, fields=_fields("status.replicas"),
+         validate=workload_rules.validate_replica_set, generation=spec_changed, fields=selectable.REPLICAS,
          warnings=_OF_TEMPLATE),
     Kind("apps", "v1", "StatefulSet", "statefulsets", True, ("sts",), _ALL, columns=printing.STATEFUL_SETS, status=True,
          scale=_REPLICAS, default=workloads.default_stateful_set,
@@ -146,7 +128,7 @@ APPS = (
 BATCH = (
     Kind("batch", "v1", "Job", "jobs", True, (), _ALL, columns=printing.JOBS, status=True,
          default=workloads.default_job, validate=job_rules.validate_job, generation=spec_changed,
-         fields=_fields("status.successful"), orphans=True, orphans_warning=job_rules.ORPHANS,
+         fields=selectable.JOB, orphans=True, orphans_warning=job_rules.ORPHANS,
          warnings=_OF_TEMPLATE),
     Kind("batch", "v1", "CronJob", "cronjobs", True, ("cj",), _ALL, columns=printing.CRON_JOBS, status=True,
          default=workloads.default_cron_job, validate=job_rules.validate_cron_job,
@@ -214,7 +196,7 @@ OTHERS = (
          default=autoscaler_rules.default_first_autoscaler, validate=autoscaler_rules.validate_autoscaler),
     Kind("events.k8s.io", "v1", "Event", "events", True, ("ev",), storage_group="", view=NewEvent(),
          columns=printing.NEW_EVENTS, validate=events.validate_new_event, name_rule=path_segment,
-         fields=_NEW_EVENT_FIELDS, problems_group="", creates_on_update=True),
+         fields=selectable.NEW_EVENT, problems_group="", creates_on_update=True),
     Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", True, ("pdb",), columns=printing.BUDGETS,
          status=True, default=others.default_disruption_budget,
          validate=disruption_rules.validate_disruption_budget, generation=spec_changed, unconditional_update=False),
