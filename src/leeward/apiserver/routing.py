@@ -51,7 +51,7 @@ Route = Target | GroupPath | Unknown
 
 
 def route(catalog: Catalog, path: str) -> Route:
-    parts = [part for part in path.split("/") if part]
+    parts = [] if path.startswith("//") else path.strip("/").split("/")
     if parts[:1] == ["api"]:
         return _route_group(catalog, "", parts[1:], path)
     if parts == ["apis"]:

@@ -1,6 +1,7 @@
 """The verbs on built-in kinds: what a client may rely on."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -14,15 +15,20 @@ from leeward.client.transport import Request
 from leeward.loop.virtual import run_virtual
 from tests.api_world import (
     CONFIG_MAPS,
+    DEFINITIONS,
     DEPLOYMENTS,
+    MERGE,
     PODS,
     TABLE,
+    WIDGETS,
     ApiWorld,
     api_world,
     config_map,
     deployment,
     pod,
     tell,
+    widget,
+    widgets,
 )
 
 JSON_PATCH = "application/json-patch+json"
@@ -135,6 +141,47 @@ def test_three_kinds_of_patches_are_understood(content_type: str, patch: object)
     async def story(world: ApiWorld) -> None:
         await world.create(CONFIG_MAPS, config_map("a", a="1", b="2"))
         assert (await world.patch(f"{CONFIG_MAPS}/a", patch, content_type)).body["data"] == {"b": "2", "c": "3"}
+
+    tell(story)
+
+
+TYPES: list[tuple[str, str, Any, int]] = [
+    (CONFIG_MAPS, STRATEGIC, {"kind": "Secret", "apiVersion": "v2"}, 200),
+    (CONFIG_MAPS, STRATEGIC, {"kind": 1}, 422),
+    (CONFIG_MAPS, MERGE, {"kind": None, "apiVersion": None}, 200),
+    (CONFIG_MAPS, MERGE, {"kind": "Secret"}, 422),
+    (CONFIG_MAPS, JSON_PATCH, [{"op": "remove", "path": "/kind"}], 200),
+    (CONFIG_MAPS, JSON_PATCH, [{"op": "replace", "path": "", "value": "x"}], 422),
+    (CONFIG_MAPS, JSON_PATCH, [{"op": "add", "path": "", "value": None}], 422),
+    (WIDGETS, MERGE, {"kind": None}, 422),
+    (WIDGETS, MERGE, {"kind": 1}, 422),
+]
+
+
+@pytest.mark.parametrize(("path", "content_type", "patch", "code"), TYPES)
+def test_a_patch_need_not_say_what_it_makes_but_of_a_custom_object(
+    path: str, content_type: str, patch: Any, code: int
+) -> None:
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEFINITIONS, widgets())
+        await asyncio.sleep(1)
+        made = await world.create(path, config_map("a") if path == CONFIG_MAPS else widget("a", size=1))
+        assert made.code == 201
+        answer = await world.patch(f"{path}/a", patch, content_type)
+        assert answer.code == code, answer.body
+        assert (await world.get(f"{path}/a")).body["kind"] == made.body["kind"]
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [(".", "may not be '.'"), ("..", "may not be '..'"), ("a%b", "may not contain '%'")]
+)
+def test_a_name_that_no_path_can_carry_is_refused(name: str, why: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        for method in ("GET", "DELETE", "PATCH"):
+            answer = await world.call(method, f"{CONFIG_MAPS}/{name}", {}, content_type=MERGE)
+            assert (answer.code, answer.body["message"]) == (400, f'Name parameter invalid: "{name}": {why}')
 
     tell(story)
 
@@ -338,6 +385,8 @@ def test_a_selector_is_immutable():
         ("/nowhere", 404),
         (f"{CONFIG_MAPS}/a/status", 404),
         ("/api/v1/configmaps/a", 404),
+        ("/api/v1//namespaces/default/configmaps", 404),
+        ("//api/v1/namespaces/default/configmaps", 404),
     ],
 )
 def test_unknown_paths_are_not_found(path: str, code: int):

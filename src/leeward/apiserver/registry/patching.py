@@ -34,6 +34,7 @@ _GO_MAP = "map[string]interface {}"
 
 _OPERATION = "jsonPatchOp"
 _TEXTS = ("op", "path", "from")
+_TYPE = ("apiVersion", "kind")
 
 Apply = Callable[[Manifest], Manifest]
 
@@ -66,14 +67,15 @@ def parse_patch(kind: Kind, body: bytes, content_type: str, field_validation: st
     if media_type not in (JSON_PATCH, MERGE_PATCH, *strategic_patch):
         raise unsupported_media_type((JSON_PATCH, MERGE_PATCH, APPLY_PATCH) if kind.custom else ())
     if media_type == JSON_PATCH:
-        return _json_patch(body, field_validation)
+        return _json_patch(kind, body, field_validation)
     repeated = () if field_validation == "Ignore" else duplicate_fields(body)
     remarks = tuple(f'duplicate field "{path}"' for path in repeated)
     if media_type == MERGE_PATCH:
         fields = _fields(_decode(body, "error decoding patch: "), "error decoding patch: ")
         if fields is None:
             raise bad_request("Invalid JSON Patch")
-        return Patch(lambda target: cast(Manifest, merge.apply(target, fields)), remarks, shares=True)
+        merged: Apply = lambda target: _typed(kind, target, cast(Manifest, merge.apply(target, fields)))  # noqa: E731
+        return Patch(merged, remarks, shares=True)
     changes = _fields(_decode(body, ""), "") or {}
     return Patch(lambda target: _strategically_patched(kind, target, changes), remarks, strategic.go_text(changes))
 
@@ -111,7 +113,7 @@ def unfit_patch(why: str, shown: str = "the patched object") -> Refused:
     return invalid("", "", "", [Problem("patch", "FieldValueInvalid", f"Invalid value: {quoted(shown)}: {why}")])
 
 
-def _json_patch(body: bytes, field_validation: str) -> Patch:
+def _json_patch(kind: Kind, body: bytes, field_validation: str) -> Patch:
     where = "" if field_validation == "Ignore" else "error decoding patch: "
     operations = _operations(
         _decode(body, where), where, "jsonpatch.Patch" if not where else f"[]handlers.{_OPERATION}"
@@ -120,7 +122,7 @@ def _json_patch(body: bytes, field_validation: str) -> Patch:
     if len(operations) > jsonpatch.MAX_OPERATIONS:
         said = f"The allowed maximum operations in a JSON patch is {jsonpatch.MAX_OPERATIONS}, got {len(operations)}"
         raise too_large(f"Request entity too large: {said}")
-    return Patch(lambda target: _json_patched(target, operations), remarks)
+    return Patch(lambda target: _json_patched(kind, target, operations), remarks)
 
 
 def _remarks(body: bytes, operations: list[Any]) -> Iterator[str]:
@@ -166,17 +168,31 @@ def _check_operation(operation: Any, where: str) -> None:
             raise bad_request(f"{where}json: cannot unmarshal {json_name(value)} into {into}")
 
 
-def _json_patched(target: Manifest, operations: list[Any]) -> Manifest:
+def _json_patched(kind: Kind, target: Manifest, operations: list[Any]) -> Manifest:
     try:
-        return jsonpatch.apply(target, operations)
+        patched: Any = jsonpatch.apply(target, operations)
     except ValueError:
         raise rejected_patch() from None
+    if not isinstance(patched, dict):
+        raise rejected_patch()
+    return _typed(kind, target, cast(Manifest, patched))
 
 
 def _strategically_patched(kind: Kind, target: Manifest, changes: dict[str, Any]) -> Manifest:
     try:
-        return strategic.apply(target, changes, kind.api_version, kind.kind)
+        patched = strategic.apply(target, changes, kind.api_version, kind.kind)
     except strategic.Unmergeable as error:
         raise plain_error(str(error)) from error
     except ValueError as error:
         raise bad_request(str(error)) from error
+    said = {name: value for name, value in patched.items() if name in _TYPE and not isinstance(value, str | None)}
+    return {**patched, **{name: target[name] for name in _TYPE}, **said}
+
+
+def _typed(kind: Kind, target: Manifest, patched: Manifest) -> Manifest:
+    """A text that does not say what it is, is read as what it was, but of a custom kind. Raises: Refused."""
+    if not kind.custom:
+        return {**patched, **{name: target[name] for name in _TYPE if patched.get(name) is None}}
+    if not isinstance(patched.get("kind"), str):
+        raise unfit_patch(f"Object 'Kind' is missing in '{codec.canonical(patched).decode()}'")
+    return patched

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
-from leeward.api.status import Status, StatusDetails
+from leeward.api.status import Status, StatusDetails, quoted
 from leeward.apiserver import refusals
 from leeward.apiserver.access.access import Access
 from leeward.apiserver.admission import AdmissionReview
@@ -16,6 +16,7 @@ from leeward.apiserver.forms.negotiation import negotiate
 from leeward.apiserver.forms.presenting import Presenter
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.kinds.names import path_segment
 from leeward.apiserver.registry.deleting import Deleter, delete_options
 from leeward.apiserver.registry.objects import decode_stored
 from leeward.apiserver.registry.open_watches import OpenWatches
@@ -72,6 +73,8 @@ class Verbs:
 
     async def _dispatch(self, call: Call) -> Answer:
         target, method = call.target, call.request.method
+        if target.name and method != "PUT":
+            _check_segment(target.name)
         if target.kind.ephemeral:
             return await self._review(call)
         if target.kind.derived:
@@ -259,6 +262,13 @@ def _narrowed(selector: str, name: str) -> str:
     if selector and only not in selector.replace("==", "=").split(","):
         raise refusals.bad_request("fieldSelector metadata.name doesn't match requested name")
     return selector or only
+
+
+def _check_segment(name: str) -> None:
+    """There are no objects whose names a path cannot carry. Raises: Refused."""
+    found = path_segment(name)
+    if found:
+        raise refusals.bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(found)}")
 
 
 def _nowhere(kind: Kind) -> Response:
