@@ -132,6 +132,16 @@ def test_an_eviction_deletes_as_its_options_say() -> None:
     tell(story)
 
 
+def test_a_pod_is_looked_into_by_certain_methods_only() -> None:
+    async def story(world: ApiWorld) -> None:
+        await world.create(PODS, pod("p"))
+        for action, methods in (("log", ("POST", "PUT")), ("exec", ("PUT", "DELETE")), ("attach", ("PATCH",))):
+            for method in methods:
+                assert (await world.call(method, f"{PODS}/p/{action}", {})).code == 405
+
+    tell(story)
+
+
 def test_a_token_is_asked_for_in_the_name_of_its_account() -> None:
     async def story(world: ApiWorld) -> None:
         await world.create(ACCOUNTS, {"metadata": {"name": "robot"}})

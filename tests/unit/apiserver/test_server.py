@@ -67,6 +67,49 @@ def test_the_same_name_twice_is_a_conflict():
     tell(story)
 
 
+def test_a_new_object_has_to_be_right_before_its_name_is_looked_for() -> None:
+    services = "/api/v1/namespaces/default/services"
+
+    def service(name: str, address: str) -> Manifest:
+        return {"metadata": {"name": name}, "spec": {"clusterIP": address, "ports": [{"port": 80}]}}
+
+    async def story(world: ApiWorld) -> None:
+        for _ in range(2):
+            assert (await world.create(CONFIG_MAPS, {"metadata": {"name": "a", "labels": {"a": "/"}}})).code == 422
+            await world.create(CONFIG_MAPS, config_map("a"))
+        for name, address, code in (
+            ("a", "10.96.0.20", 201),
+            ("a", "10.96.0.20", 422),
+            ("a", "10.96.0.21", 409),
+            ("b", "10.96.0.21", 201),
+        ):
+            assert (await world.create(services, service(name, address))).code == code, (name, address)
+
+    tell(story)
+
+
+def test_a_body_of_null_is_an_object_that_says_nothing() -> None:
+    async def story(world: ApiWorld) -> None:
+        answer = await world.create(CONFIG_MAPS, b"null")
+        assert (answer.code, "metadata.name: Required value" in answer.body["message"]) == (422, True)
+
+    tell(story)
+
+
+def test_a_namespace_that_ends_does_not_change_its_mind_and_takes_nothing_that_has_no_name_yet() -> None:
+    async def story(world: ApiWorld) -> None:
+        await world.create("/api/v1/namespaces", {"metadata": {"name": "n"}})
+        held = {"metadata": {"name": "c", "finalizers": ["example.com/wait"]}}
+        assert (await world.create("/api/v1/namespaces/n/configmaps", held)).code == 201
+        await world.delete("/api/v1/namespaces/n")
+        ending = (await world.delete("/api/v1/namespaces/n", propagationPolicy="Foreground")).body
+        assert "finalizers" not in ending["metadata"]
+        refused = await world.create("/api/v1/namespaces/n/configmaps", {})
+        assert refused.body["message"].startswith('configmaps "Unknown" is forbidden: unable to create new content')
+
+    tell(story)
+
+
 def test_an_update_of_an_old_version_is_refused_and_one_without_a_version_is_not():
     async def story(world: ApiWorld) -> None:
         first = await world.create(CONFIG_MAPS, config_map("a", k="1"))

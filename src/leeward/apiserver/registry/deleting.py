@@ -186,13 +186,16 @@ class Deleter:
         now = self.writer.clock.now()
         finalizers = _finalizers(kind, old, options.propagation)
         if kind.prefix == _NAMESPACES:
-            return _marked_namespace(lifecycle.stamp_deleted(old, now, 0, finalizers))
+            return _marked_namespace(old, lifecycle.stamp_deleted(old, now, 0, finalizers))
         if kind.prefix == "/apiextensions.k8s.io/customresourcedefinitions/":
             return _marked_definition(old, lifecycle.stamp_deleted(old, now, 0, finalizers), now)
         return lifecycle.stamp_deleted(old, now, _grace(kind, old, options.grace_seconds), finalizers)
 
 
-def _marked_namespace(marked: Manifest) -> Manifest:
+def _marked_namespace(old: Manifest, marked: Manifest) -> Manifest:
+    """One that ends already stays as it is until it is empty."""
+    if "deletionTimestamp" in old["metadata"] and section(old, "spec").get("finalizers"):
+        return old
     marked["metadata"].pop("deletionGracePeriodSeconds", None)
     return {**marked, "status": {**section(marked, "status"), "phase": "Terminating"}}
 

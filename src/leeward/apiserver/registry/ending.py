@@ -31,7 +31,7 @@ def check_namespace(store: Store, kind: Kind, namespace: str, manifest: Manifest
         raise refusals.not_found("", "namespaces", namespace)
     if _is_ending(record):
         metadata = metadata_of(manifest)
-        raise _terminating(kind, namespace, metadata.get("name") or metadata.get("generateName", ""))
+        raise _terminating(kind, namespace, metadata.get("name") or metadata.get("generateName") or "Unknown")
 
 
 def already_there(kind: Kind, name: str, there: Record | None) -> refusals.Refused:

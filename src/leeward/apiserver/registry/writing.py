@@ -1,6 +1,6 @@
 """Create and update: the way of an object into the store.
 
-    create:  stamp ▸ default ▸ admit ▸ hook ▸ check ▸ approve ▸ put
+    create:  stamp ▸ default ▸ admit ▸ hook ▸ check ▸ approve ▸ put, if the name is free
     change:  read the head ▸ let the caller change it ▸ default ▸ stamp ▸ admit ▸ ... ▸ approve ▸ put, or nothing
 
 Only where webhooks are asked, for admission or for another version, something is waited for between reading the head
@@ -83,13 +83,14 @@ class Writer:
         manifest = await self.admission.admit(review)
         name = metadata_of(manifest).get("name", "")
         key = kind.key(namespace if kind.namespaced else "", name)
-        if (there := self.store.head(key)) is not None:
-            raise already_there(kind, name, there)
         self._prepare(kind, manifest, None, dry_run)
         await self._approve(review.about(manifest))
         try:
+            if self.store.head(key) is not None:
+                raise Raced
             return await self._put(kind, key, None, manifest, None, dry_run)
         except Raced:
+            self.hook_of(kind).not_written(manifest, None)
             raise already_there(kind, name, self.store.head(key)) from None
 
     async def change(

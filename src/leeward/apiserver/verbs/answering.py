@@ -73,7 +73,7 @@ class Verbs:
 
     async def _dispatch(self, call: Call) -> Answer:
         target, method = call.target, call.request.method
-        if target.name and method != "PUT":
+        if target.name and method in ("GET", "PATCH", "DELETE"):
             _check_segment(target.name)
         if target.kind.ephemeral:
             return await self._review(call)

@@ -43,7 +43,16 @@ _DEEDS = {
     "eviction": Kind("policy", "v1", "Eviction", "evictions", accepts=("policy/v1beta1",)),
 }
 PODS = next(kind for kind in BUILT_IN if kind.kind == "Pod")
-ACTIONS = ("log", *_DEEDS, *_OPTIONS)
+_METHODS = {
+    "log": ("GET",),
+    "binding": ("POST",),
+    "eviction": ("POST",),
+    "attach": ("GET", "POST"),
+    "exec": ("GET", "POST"),
+    "portforward": ("GET", "POST"),
+    "proxy": ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"),
+}
+ACTIONS = tuple(_METHODS)
 _STORAGE = (
     "StorageError: invalid object, Code: 4, Key: /registry/pods/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: {}"
 )
@@ -59,6 +68,8 @@ class PodActions:
 
     async def answer(self, call: Call) -> Response:
         action = call.target.subresource
+        if call.request.method not in _METHODS[action]:
+            raise refusals.method_not_allowed()
         if action in _DEEDS:
             return await self._do(call, action)
         if action in _OPTIONS:
@@ -76,8 +87,6 @@ class PodActions:
         return _done()
 
     async def _do(self, call: Call, action: str) -> Response:
-        if call.request.method != "POST":
-            raise refusals.method_not_allowed()
         options = write_options(call.query, "CreateOptions")
         kind = _DEEDS[action]
         sent = read_body(call, options.field_validation, kind)
