@@ -17,12 +17,14 @@ from leeward.apiserver.kinds import (
     mutating_policies,
     network_rules,
     others,
+    pod_templates,
     pod_warnings,
     pods,
     policy_parts,
     printing,
     selectable,
     service_rules,
+    signing_rules,
     validating_policies,
     workload_rules,
     workloads,
@@ -101,7 +103,8 @@ CORE = (
     Kind("", "v1", "ComponentStatus", "componentstatuses", False, ("cs",), columns=administrative.COMPONENTS,
          derived=True, deprecation="v1 ComponentStatus is deprecated in v1.19+"),
     Kind("", "v1", "PodTemplate", "podtemplates", True, columns=administrative.POD_TEMPLATES,
-         default=basics.default_pod_template_object, returns_deleted=True),
+         default=basics.default_pod_template_object, validate=pod_templates.validate_pod_template,
+         returns_deleted=True),
 )  # fmt: skip
 
 APPS = (
@@ -122,7 +125,8 @@ APPS = (
          default=workloads.default_daemon_set, validate=workload_rules.validate_daemon_set,
          generation=spec_changed,
          warnings=_OF_TEMPLATE),
-    Kind("apps", "v1", "ControllerRevision", "controllerrevisions", True, columns=administrative.REVISIONS),
+    Kind("apps", "v1", "ControllerRevision", "controllerrevisions", True, columns=administrative.REVISIONS,
+         validate=workload_rules.validate_controller_revision),
 )  # fmt: skip
 
 BATCH = (
@@ -210,7 +214,8 @@ OTHERS = (
          validate=cluster_rules.validate_priority_class, generation=content_changed),
     Kind("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", False, ("csr",),
          columns=administrative.SIGNING_REQUESTS, status=True, subresources=("approval",),
-         default=others.default_with_status, fields=_fields("spec.signerName")),
+         default=others.default_with_status, validate=signing_rules.validate_signing_request,
+         fields=_fields("spec.signerName")),
     Kind("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", False, ephemeral=True),
     Kind("authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", False, ephemeral=True),
     Kind("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False, ephemeral=True),

@@ -5,7 +5,8 @@ from typing import Any
 
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
-from leeward.apiserver.kinds.names import dns_label
+from leeward.apiserver.kinds.metadata import too_long
+from leeward.apiserver.kinds.names import dns_label, dns_subdomain
 from leeward.apiserver.kinds.pod_rules.texts import named, one_of, within
 from leeward.apiserver.values import entries, grown, section
 
@@ -17,6 +18,7 @@ _DRIVER_DEFAULTS = {
     "seLinuxMount": False,
     "storageCapacity": False,
 }
+_MAX_DRIVER_BYTES = 63
 _LIMITED_DEFAULTS = {"nominalConcurrencyShares": 30, "lendablePercent": 0}
 _QUEUE_DEFAULTS = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
 
@@ -34,6 +36,44 @@ def default_driver(manifest: Manifest) -> None:
     for name, value in _DRIVER_DEFAULTS.items():
         spec.setdefault(name, value)
     spec.setdefault("volumeLifecycleModes", ["Persistent"])
+
+
+def validate_attachment(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    spec = section(manifest, "spec")
+    driver, source = spec.get("attacher", ""), section(spec, "source")
+    problems = [Problem.required("spec.attacher")] if not driver else []
+    problems += _source_problems(source, "spec.source")
+    problems += named(dns_subdomain, spec.get("nodeName", ""), "spec.nodeName")
+    problems += _driver_problems(driver, "spec.attacher")
+    volume = source.get("persistentVolumeName")
+    if volume is not None:
+        problems += named(dns_subdomain, volume, "spec.source.persistentVolumeName")
+    if old is not None and spec != section(old, "spec"):
+        problems.append(Problem.invalid("spec", spec, "field is immutable"))
+    return problems
+
+
+def _source_problems(source: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """A volume that there is, or one that is written out, which only storage drivers have."""
+    volume, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
+    said = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    if volume is None and inline is None:
+        yield Problem.required(path, said)
+    elif volume is not None and inline is not None:
+        yield Problem.forbidden(path, said)
+    elif volume == "":
+        yield Problem.required(f"{path}.persistentVolumeName", "must specify non empty persistentVolumeName")
+    elif inline is not None and "csi" not in inline:
+        yield Problem.required(f"{path}.inlineVolumeSpec.csi", "has to be specified in the context of inline volumes")
+
+
+def _driver_problems(driver: str, path: str) -> Iterator[Problem]:
+    if not driver:
+        yield Problem.required(path)
+    if len(driver) > _MAX_DRIVER_BYTES:
+        yield too_long(path, _MAX_DRIVER_BYTES)
+    if driver:
+        yield from (Problem.invalid(path, driver, said) for said in dns_subdomain(driver.lower()))
 
 
 def default_flow_schema(manifest: Manifest) -> None:

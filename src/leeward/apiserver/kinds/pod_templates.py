@@ -3,11 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from leeward.api.meta import Manifest
 from leeward.api.status import Problem
 from leeward.apiserver.kinds.label_selectors import label_problems
 from leeward.apiserver.kinds.metadata import annotation_problems
 from leeward.apiserver.kinds.pod_rules import validate_pod_spec
 from leeward.apiserver.values import entries, section
+
+
+def validate_pod_template(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    """Of a template that is an object itself."""
+    del old
+    return list(template_problems(section(manifest, "template"), "template"))
 
 
 def template_problems(

@@ -89,14 +89,25 @@ def validate_deployment_status(manifest: Manifest, old: Manifest | None) -> list
 def validate_replication_controller(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     del old
     spec = section(manifest, "spec")
-    template = section(spec, "template")
-    labels, selector = section(section(template, "metadata"), "labels"), section(spec, "selector")
+    template, selector = spec.get("template"), section(spec, "selector")
     problems = list(_counts(spec, ("replicas", "minReadySeconds")))
     if not selector:
         problems.append(Problem.required("spec.selector"))
-    elif not selector.items() <= labels.items():
+    if template is None:
+        return [*problems, Problem.required("spec.template")]
+    labels = section(section(template, "metadata"), "labels")
+    if selector and not selector.items() <= labels.items():
         problems.append(_mismatch(labels))
     return [*problems, *template_problems(template, "spec.template"), *_restart_problems(template, "spec.template")]
+
+
+def validate_controller_revision(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+    data = manifest.get("data")
+    missing = [Problem.required("data", "data is mandatory")] if data is None else []
+    problems = [*missing, *not_negative(manifest.get("revision", 0), "revision")]
+    if old is not None and data != old.get("data"):
+        problems.append(Problem.invalid("data", data, "field is immutable"))
+    return problems
 
 
 def _selected_template(spec: Mapping[str, Any], kind: str) -> Iterator[Problem]:
@@ -104,7 +115,8 @@ def _selected_template(spec: Mapping[str, Any], kind: str) -> Iterator[Problem]:
     template, selector = section(spec, "template"), spec.get("selector")
     labels = section(section(template, "metadata"), "labels")
     if selector is None:
-        yield Problem.required("spec.selector")
+        if kind != "daemonset":
+            yield Problem.required("spec.selector")
         yield _mismatch(labels)
     else:
         faults = list(selector_problems(selector, "spec.selector"))

@@ -45,9 +45,10 @@ def default_replica_set(manifest: Manifest) -> None:
 
 def default_replication_controller(manifest: Manifest) -> None:
     spec = _spec(manifest)
-    _default_template(spec)
     spec.setdefault("replicas", 1)
-    labels = spec["template"]["metadata"].get("labels")
+    if "template" in spec:
+        _default_template(spec)
+    labels = section(section(section(spec, "template"), "metadata"), "labels")
     if labels and not spec.get("selector"):
         spec["selector"] = dict(labels)
     labelled_as_its_pods(manifest)
@@ -128,7 +129,10 @@ def _default_job_spec(spec: dict[str, Any]) -> None:
 
 def labelled_as_its_pods(manifest: Manifest) -> None:
     """Where it has no labels of its own."""
-    metadata, labels = manifest["metadata"], section(manifest["spec"]["template"]["metadata"], "labels")
+    metadata, labels = (
+        manifest["metadata"],
+        section(section(section(manifest["spec"], "template"), "metadata"), "labels"),
+    )
     if labels and not metadata.get("labels"):
         metadata["labels"] = dict(labels)
 
