@@ -148,6 +148,26 @@ def test_two_who_apply_share_an_object_and_each_takes_its_own_away():
     tell(story)
 
 
+def _scale(spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": spec}
+
+
+def test_an_applied_scale_has_to_fit_and_says_nothing_of_replicas_that_it_does_not_name():
+    async def story(world: ApiWorld) -> None:
+        await world.create(DEPLOYMENTS, deployment("web", 3))
+        path = f"{DEPLOYMENTS}/web/scale"
+        for spec, said in (
+            ([1], ".spec: expected map, got []interface {}"),
+            ({"replicas": [None]}, ".spec.replicas: expected numeric (int or float), got []interface {}"),
+        ):
+            refused = await _apply(world, path, _scale(spec), "m")
+            assert (refused.code, refused.body["message"].endswith(said)) == (500, True), refused.body
+        silent = await _apply(world, path, _scale({}), "m", force="true")
+        assert (silent.code, silent.body["spec"]) == (200, {"replicas": 3})
+
+    tell(story)
+
+
 def test_a_conflict_names_all_owners_and_force_takes_the_fields():
     async def story(world: ApiWorld) -> None:
         await _apply(world, A_MAP, config_map("a", x="1", y="1"), "m1")

@@ -88,6 +88,15 @@ def test_a_new_object_has_to_be_right_before_its_name_is_looked_for() -> None:
     tell(story)
 
 
+def test_a_dry_run_that_is_not_said_in_full_deletes_nothing() -> None:
+    async def story(world: ApiWorld) -> None:
+        await world.create(CONFIG_MAPS, config_map("a"))
+        assert (await world.delete(f"{CONFIG_MAPS}/a", dryRun="")).code == 422
+        assert (await world.get(f"{CONFIG_MAPS}/a")).code == 200
+
+    tell(story)
+
+
 def test_a_body_of_null_is_an_object_that_says_nothing() -> None:
     async def story(world: ApiWorld) -> None:
         answer = await world.create(CONFIG_MAPS, b"null")

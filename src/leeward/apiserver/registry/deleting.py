@@ -119,7 +119,7 @@ def _of_query(query: dict[str, str]) -> _Body:
         grace_period_seconds=parse_integer(grace) if grace else None,
         propagation_policy=query.get("propagationPolicy") or None,
         orphan_dependents={"true": True, "false": False}.get(query.get("orphanDependents", "")),
-        dry_run=[query["dryRun"]] if query.get("dryRun") else None,
+        dry_run=[query["dryRun"]] if "dryRun" in query else None,
     )
 
 

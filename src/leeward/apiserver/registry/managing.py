@@ -53,7 +53,7 @@ def applied(
     kind: Kind, live: Manifest | None, config: ReadOnlyManifest, name: str, subresource: str, time: str, force: bool
 ) -> Manifest:
     """The object after an apply, with its new owners. Raises: Refused."""
-    _check(kind, config)
+    check_fits(kind, config)
     manager = Manager(name, APPLY, kind.api_version, subresource)
     ignored = _ignored(kind, subresource)
 
@@ -125,7 +125,8 @@ def _spec_and_labels(path: Path) -> bool:
     return path[0] == "f:spec" or path[:2] == ("f:metadata", "f:labels")
 
 
-def _check(kind: Kind, config: ReadOnlyManifest) -> None:
+def check_fits(kind: Kind, config: ReadOnlyManifest) -> None:
+    """Raises: Refused for a configuration that its kind has no place for."""
     found = misfits(kind.structure, config)
     if found:
         metadata = config["metadata"]

@@ -47,15 +47,22 @@ def scaled(kind: Kind, manifest: Manifest, scale: ReadOnlyManifest) -> Manifest:
     for part in parents:
         target = cast(Manifest, target.setdefault(part, {}))
     target[last] = replicas
-    asked = section(scale, "metadata")
-    manifest["metadata"] |= {key: asked[key] for key in ("uid", "resourceVersion") if asked.get(key)}
-    return manifest
+    return _expecting(manifest, scale)
 
 
 def applied_scale(kind: Kind, name: str, config: ReadOnlyManifest) -> Manifest:
-    """What an applied Scale says about the object itself. Raises: Refused."""
+    """What an applied Scale says about the object itself: of replicas only if it names them. Raises: Refused."""
     manifest: Manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
+    if section(config, "spec").get("replicas") is None:
+        return _expecting(manifest, config)
     return scaled(kind, manifest, config)
+
+
+def _expecting(manifest: Manifest, scale: ReadOnlyManifest) -> Manifest:
+    """With the uid and resourceVersion that the object has to have."""
+    asked = section(scale, "metadata")
+    manifest["metadata"] |= {key: asked[key] for key in ("uid", "resourceVersion") if asked.get(key)}
+    return manifest
 
 
 def _paths(kind: Kind) -> Scale:

@@ -9,7 +9,7 @@ from leeward.apiserver import refusals
 from leeward.apiserver.access.authorization import Attributes, Gate
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.duplicates import duplicate_yaml_fields
-from leeward.apiserver.registry.managing import applied
+from leeward.apiserver.registry.managing import applied, check_fits
 from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.registry.options import WriteOptions, write_options
 from leeward.apiserver.registry.patching import is_apply, parse_applied, parse_patch
@@ -171,7 +171,9 @@ def _is_apply(call: Call) -> bool:
 def _parse_applied(call: Call) -> Manifest:
     kind, name, body = call.kind, call.target.name, call.request.body
     if call.target.subresource == "scale":
-        return applied_scale(kind, name, parse_applied(SCALE, body, name))
+        config = parse_applied(SCALE, body, name)
+        check_fits(SCALE_KIND, config)
+        return applied_scale(kind, name, config)
     return parse_applied((kind.group, kind.version, kind.kind), body, name)
 
 
