@@ -119,7 +119,8 @@ def test_a_cluster_scoped_template_fails_over_too() -> None:
             "clusterAffinity": {"clusterNames": ["member1", "member2"]},
             "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
         }
-        await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "viewer"}, "rules": []})
+        rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
+        await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "viewer"}, "rules": rules})
         spec = {"resourceSelectors": [selector], "placement": placement}
         await world.client.create(CLUSTER_POLICIES, {"metadata": {"name": "viewer"}, "spec": spec})
         await world.sleep(30)
@@ -133,7 +134,7 @@ def test_a_cluster_scoped_template_fails_over_too() -> None:
         (second,) = (target.name for target in (await found()).spec.clusters)
         assert second != first
         assert (await found()).spec.graceful_eviction_tasks == (), "its replacement is there"
-        assert (await world.member(second).client.get(CLUSTER_ROLES, "viewer"))["rules"] == []
+        assert (await world.member(second).client.get(CLUSTER_ROLES, "viewer"))["rules"] == rules
 
     play(story)
 

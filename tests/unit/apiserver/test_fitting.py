@@ -65,7 +65,7 @@ def test_an_exact_instant_is_on_a_day_that_there_is():
 def test_null_is_nothing_in_a_list_and_absent_elsewhere():
     manifest: dict[str, Any] = {"spec": {"nodeName": None, "containers": [None, {"args": [None]}]}}
     assert fit(_structure("", "Pod"), manifest) == []
-    assert manifest == {"spec": {"containers": [{}, {"args": [""]}]}}
+    assert manifest == {"spec": {"containers": [{"resources": {}}, {"args": [""]}]}}
 
 
 @pytest.mark.parametrize(
