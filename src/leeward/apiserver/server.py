@@ -44,7 +44,7 @@ class ApiServer:
         self._discovery = discovery.Discovery(catalog)
         self._access = access
         self._writer = writer
-        self._verbs = Verbs(writer, Deleter(writer), writer.clock, access, watches)
+        self._verbs = Verbs(writer, Deleter(writer), access, watches)
         self._connects = Connects({})
 
     @property

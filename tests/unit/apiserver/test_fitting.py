@@ -11,8 +11,9 @@ from leeward.apiserver.forms.yaml import dump_yaml, load_yaml
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.structures import structure_of_kind
 from leeward.apiserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
-from leeward.apiserver.registry.fitting import Misfit, fit
+from leeward.apiserver.registry.fitting import fit
 from leeward.apiserver.registry.labels import parse_labels
+from leeward.apiserver.registry.misfits import Misfit
 from leeward.apiserver.structure import Structure, complete
 
 

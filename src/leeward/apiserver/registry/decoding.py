@@ -25,7 +25,8 @@ from leeward.apiserver.refusals import (
     refused_with_warnings,
     unsupported_media_type,
 )
-from leeward.apiserver.registry.fitting import Misfit, fit
+from leeward.apiserver.registry.fitting import fit
+from leeward.apiserver.registry.misfits import Misfit
 from leeward.apiserver.structure import complete
 from leeward.apiserver.values import section
 

@@ -25,7 +25,8 @@ from leeward.apiserver.protobuf import MEDIA_TYPE as PROTOBUF
 from leeward.apiserver.protobuf import parse_protobuf
 from leeward.apiserver.registry import lifecycle
 from leeward.apiserver.registry.decoding import check_media_type
-from leeward.apiserver.registry.fitting import Misfit, fit
+from leeward.apiserver.registry.fitting import fit
+from leeward.apiserver.registry.misfits import Misfit
 from leeward.apiserver.registry.options import parse_integer
 from leeward.apiserver.registry.showing import read_object
 from leeward.apiserver.registry.writing import MAX_RACES, Writer, Written

@@ -6,6 +6,7 @@ from msgspec import Struct, structs
 
 from leeward.api import codec
 from leeward.api.meta import ReadOnlyManifest
+from leeward.apiserver import refusals
 from leeward.apiserver.forms.presenting import Presenter
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
@@ -16,6 +17,8 @@ from leeward.apiserver.registry.showing import show_one
 from leeward.apiserver.registry.writing import Written
 from leeward.apiserver.routing import Target
 from leeward.client.transport import Request, Response
+
+_UNSUPPORTED = {"DELETE": "delete", "POST": "create"}
 
 
 class Call(Struct, frozen=True):
@@ -41,6 +44,13 @@ class Call(Struct, frozen=True):
     @property
     def content_type(self) -> str:
         return self.request.headers.get("content-type", "")
+
+    def not_allowed(self) -> refusals.Refused:
+        """The refusal of the method; custom kinds name the verb, if it is one."""
+        kind = self.kind
+        if kind.custom:
+            return refusals.verb_not_supported(kind.group, kind.plural, _UNSUPPORTED.get(self.request.method, ""))
+        return refusals.method_not_allowed()
 
     async def shown(self, written: Written, code: int = 200) -> Response:
         if written.record is not None and not written.deleted:
