@@ -24,6 +24,8 @@ class User:
 
 
 ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
+REJECTED = User("")
+"""Who shows a credential that nobody vouches for. Refused whatever is asked, and told of as any other."""
 ADMIN_GROUP = "system:masters"
 
 

@@ -19,7 +19,7 @@ from msgspec import structs
 from leeward.api.status import Status
 from leeward.apiserver.access.authentication import Authenticator, BadCredential
 from leeward.apiserver.fairness import RETRY_AFTER_SECONDS, too_many
-from leeward.apiserver.handler import ANONYMOUS, Handler, StreamResponse, User, WayBack
+from leeward.apiserver.handler import ANONYMOUS, REJECTED, Handler, StreamResponse, User, WayBack
 from leeward.apiserver.incoming import TooLarge, WithoutWhatWasSent, read_body, read_head
 from leeward.apiserver.outgoing import render, write
 from leeward.apiserver.refusals import status_response
@@ -108,15 +108,16 @@ class HttpFront:
         user = ANONYMOUS
         try:
             head = read_head(incoming)
-            user = self._authenticator.authenticate(head, _peer_certificate(incoming))
-            async with read_body(incoming, user, self._bodies) as body:
-                answer = await self._answer(structs.replace(head, body=body), user)
+            user = self._user(head, incoming)
+            if user == REJECTED:
+                answer = await self._answer(head, user)
+            else:
+                async with read_body(incoming, user, self._bodies) as body:
+                    answer = await self._answer(structs.replace(head, body=body), user)
         except TooLarge as error:
             answer = _refusal(413, "RequestEntityTooLarge", str(error))
         except NoRoom:
             answer = too_many(RETRY_AFTER_SECONDS)
-        except BadCredential:
-            answer = _refusal(401, "Unauthorized", "Unauthorized")
         except TimeoutError:
             answer = _refusal(504, "Timeout", "the request was not completed in time")
         except ConnectionError:
@@ -135,6 +136,12 @@ class HttpFront:
         if len(answer.body) <= SMALL_BYTES:
             return await render(incoming, answer)
         return await self._send(incoming, answer, user)
+
+    def _user(self, head: Request, incoming: web.BaseRequest) -> User:
+        try:
+            return self._authenticator.authenticate(head, _peer_certificate(incoming))
+        except BadCredential:
+            return REJECTED
 
     async def _answer(self, request: Request, user: User) -> Response | StreamResponse:
         async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):

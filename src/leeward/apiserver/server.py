@@ -17,7 +17,7 @@ from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.discovery import groups as discovery
 from leeward.apiserver.discovery.openapi import OpenApi
 from leeward.apiserver.forms.presenting import with_warnings
-from leeward.apiserver.handler import StreamResponse, User
+from leeward.apiserver.handler import REJECTED, StreamResponse, User
 from leeward.apiserver.health import Health
 from leeward.apiserver.limits import check_body, check_timeout
 from leeward.apiserver.registry.deleting import Deleter
@@ -88,6 +88,8 @@ class ApiServer:
     async def _answer(self, request: Request, user: User) -> Response | StreamResponse:
         if not is_watch(request):
             check_timeout(request.query)
+        if user == REJECTED:
+            raise refusals.unauthorized()
         user = self._access.gate.admit(request, user)
         if (found := self._connects.find(request, user)) is not None:
             connect, asked = found

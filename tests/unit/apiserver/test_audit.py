@@ -8,7 +8,7 @@ import pytest
 
 from leeward.api import codec
 from leeward.apiserver.audit import Audit, AuditFile
-from leeward.apiserver.handler import User
+from leeward.apiserver.handler import REJECTED, User
 from leeward.client.transport import Request, Response
 from leeward.loop.clock import VirtualClock
 from leeward.loop.randomness import Randomness
@@ -70,6 +70,18 @@ def test_a_request_whose_client_goes_away_is_told_of() -> None:
         }
 
     run_virtual(story())
+
+
+def test_a_wrong_credential_is_refused_and_told():
+    async def story(world: ApiWorld) -> None:
+        lines: list[bytes] = []
+        audit = Audit(world.server, lines.append, VirtualClock(), Randomness(1))
+        answers = [await audit.handle(Request("GET", path), REJECTED) for path in (CONFIG_MAPS, "/version", "/nowhere")]
+        assert [answer.code for answer in answers] == [401, 401, 401]
+        told = [codec.decode_manifest(line) for line in lines]
+        assert [(event.get("user"), event["responseStatus"]["code"]) for event in told] == [({}, 401), ({}, 401)]
+
+    tell(story)
 
 
 def test_the_file_is_for_its_owner_and_begins_anew_when_it_is_full(tmp_path: Path) -> None:

@@ -121,11 +121,10 @@ def test_a_bearer_token_says_who_asks() -> None:
     serve(story, token="secret")
 
 
-def test_a_wrong_token_is_answered_with_a_401_status() -> None:
+def test_who_shows_a_wrong_token_is_nobody_and_is_not_listened_to() -> None:
     async def story(transport: HttpTransport) -> None:
-        code, status = await ask(transport)
-        assert code == 401
-        assert (status["kind"], status["reason"], status["code"]) == ("Status", "Unauthorized", 401)
+        _, seen = await ask(transport, body=b"x" * 100)
+        assert (seen["user"], seen["body"]) == ([""], "")
 
     serve(story, token="wrong")
 
