@@ -29,6 +29,8 @@ class Structure:
     keys: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
     """Fields of a struct that are always written, with the empty value of their type."""
+    kept: tuple[str, ...] = ()
+    """Further fields of a struct that stay when they are empty; where nothing was ever said, they are written so."""
     silent: frozenset[str] = frozenset()
     """Fields of a struct whose empty value says no more than their absence, so that it is not kept."""
     default: Any = None
@@ -90,6 +92,14 @@ def empty(structure: Structure) -> Any:
     if structure.form == "struct":
         return {name: empty(structure.fields[name]) for name in structure.always}
     return _EMPTY.get(structure.type)
+
+
+def blank(structure: Structure) -> Any:
+    """An object that nobody ever said anything of, as it is written."""
+    if structure.form != "struct":
+        return _EMPTY.get(structure.type)
+    unsaid = {name: _EMPTY.get(structure.fields[name].type) for name in structure.kept}
+    return unsaid | {name: blank(structure.fields[name]) for name in structure.always}
 
 
 def element_name(structure: Structure, item: Any) -> str:

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.apiserver.handler import StreamResponse
 from leeward.apiserver.inprocess import ADMIN
@@ -234,6 +235,33 @@ def test_initial_events_end_with_a_bookmark():
         frames = await world.watch(CONFIG_MAPS, 2, **query)
         assert [kind for kind, _ in frames] == ["ADDED", "BOOKMARK"]
         assert frames[1][1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+    tell(story)
+
+
+def test_a_bookmark_is_an_object_that_says_nothing_but_a_revision():
+    async def bookmark(world: ApiWorld, path: str, accept: str) -> Manifest:
+        query = {"watch": "true", "resourceVersion": "1", "allowWatchBookmarks": "true", "timeoutSeconds": "5"}
+        async with world.transport.stream(Request("GET", path, query, {"accept": accept})) as lines:
+            frames = [codec.decode_manifest(line) async for line in lines]
+        return frames[-1]["object"]
+
+    async def story(world: ApiWorld) -> None:
+        path = "/apis/apps/v1/namespaces/default/deployments"
+        plain = await bookmark(world, path, "application/json")
+        assert plain == {
+            "kind": "Deployment",
+            "apiVersion": "apps/v1",
+            "metadata": {"resourceVersion": str(world.store.revision)},
+            "spec": {
+                "selector": None,
+                "strategy": {},
+                "template": {"metadata": {}, "spec": {"containers": None}},
+            },
+            "status": {},
+        }
+        partial = await bookmark(world, path, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+        assert (partial["kind"], partial["metadata"]) == ("PartialObjectMetadata", plain["metadata"])
 
     tell(story)
 

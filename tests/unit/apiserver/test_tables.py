@@ -8,6 +8,8 @@ import pytest
 from leeward.api.meta import Manifest
 from leeward.apiserver.forms.table import columns_of, render_row
 from leeward.apiserver.kinds.builtin import BUILT_IN
+from leeward.apiserver.kinds.kind import Kind
+from leeward.apiserver.structure import blank
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 THEN = "2026-01-01T00:00:00Z"
@@ -70,3 +72,9 @@ def _row(name: str, manifest: Manifest) -> dict[str, Any]:
     row = render_row(kind, {"metadata": {}, **manifest}, NOW, "", "v1")
     names = (column.name for column in columns_of(kind))
     return {**row, "cells": dict(zip(names, row["cells"], strict=True))}
+
+
+@pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: f"{kind.api_version}/{kind.kind}")
+def test_an_object_that_says_nothing_has_a_row(kind: Kind):
+    manifest = {"kind": kind.kind, "apiVersion": kind.api_version, **blank(kind.structure)}
+    assert len(render_row(kind, manifest, NOW, "None", "v1")["cells"]) == len(columns_of(kind))

@@ -41,13 +41,13 @@ def _descriptions() -> Mapping[str, str]:
 
 
 def at(manifest: ReadOnlyManifest, path: str, default: Any = None) -> Any:
-    """The value under a dotted path; `default` where something on the way is missing."""
+    """The value under a dotted path; `default` where it is null, or something on the way is missing."""
     value: Any = manifest
     for part in path.split("."):
         if not isinstance(value, Mapping) or part not in value:
             return default
         value = cast(Mapping[str, Any], value)[part]
-    return value
+    return default if value is None else value
 
 
 def field(path: str, default: Any = NONE) -> Cell:

@@ -57,7 +57,8 @@ def structure_of(name: str) -> Structure | None:
     structure.always = tuple(field for field, always, _ in fields if always)
     for field, _, written in fields:
         structure.fields[field] = _parse(written, _DEFAULTS.get((name, field)))
-    said = {*structure.always, *_kept().get(name, ())}
+    structure.kept = tuple(_kept().get(name, ()))
+    said = {*structure.always, *structure.kept}
     structure.silent = frozenset(field for field in empties_of(name) - said if _can_be_empty(structure, field))
     return structure
 

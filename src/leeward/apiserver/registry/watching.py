@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from leeward.api import codec
+from leeward.api.meta import Manifest
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.objects import restamped
@@ -24,6 +25,7 @@ from leeward.apiserver.registry.selection import Selection
 from leeward.apiserver.registry.sharing import SharedPieces, View
 from leeward.apiserver.registry.showing import show
 from leeward.apiserver.store import BREATH_BYTES, Compacted, Record, Store, Watcher
+from leeward.apiserver.structure import blank
 from leeward.loop.clock import Clock
 
 BOOKMARK_SECONDS = 60.0
@@ -146,7 +148,7 @@ class _Watch:
         return piece
 
     def _bookmark(self, *, initial: bool = False) -> bytes:
-        return _bookmark(self.request.kind, self.watcher.progress, initial=initial)
+        return _bookmark(self.request, self.watcher.progress, initial=initial)
 
 
 async def _events_of(request: WatchRequest, records: Sequence[Record]) -> bytes:
@@ -178,11 +180,15 @@ def _last_seen(record: Record, value_of: Callable[[Record], bytes]) -> bytes:
     return restamped(value_of(record.previous), record.revision)
 
 
-def _bookmark(kind: Kind, revision: int, *, initial: bool = False) -> bytes:
+def _bookmark(request: WatchRequest, revision: int, *, initial: bool = False) -> bytes:
+    """An object that says nothing but a revision, in the form of the others."""
+    kind = request.kind
     metadata: dict[str, object] = {"resourceVersion": str(revision)}
     if initial:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-    return frame("BOOKMARK", codec.encode({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}))
+    unsaid: Manifest = {} if kind.custom else blank(kind.structure)
+    bookmark = {"kind": kind.kind, "apiVersion": kind.api_version, **unsaid, "metadata": metadata}
+    return frame("BOOKMARK", request.render(codec.encode(bookmark)))
 
 
 def _error(refusal: refusals.Refused) -> bytes:
