@@ -1,6 +1,6 @@
-"""Typed looks into plain JSON values."""
+"""Typed looks into plain JSON values, and whether a text is one."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from leeward.api.meta import Manifest
@@ -29,3 +29,16 @@ def grown(value: Manifest, key: str) -> dict[str, Any]:
 def is_set(query: Mapping[str, str], name: str) -> bool:
     """Whether a parameter of a request says yes: it is there, and neither 0 nor false."""
     return name in query and query[name].lower() not in ("0", "false")
+
+
+def holds(read: Callable[[str], Any]) -> Callable[[str], bool]:
+    """Whether a text can be read: `read` raises ValueError for one that cannot."""
+
+    def check(text: str) -> bool:
+        try:
+            read(text)
+        except ValueError:
+            return False
+        return True
+
+    return check

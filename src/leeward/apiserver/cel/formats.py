@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable, Mapping
 
 from leeward.api.meta import parse_time
-from leeward.apiserver.cel.function import Function, Typed, holds
+from leeward.apiserver.cel.function import Function, Typed
 from leeward.apiserver.cel.network import read_url
 from leeward.apiserver.kinds import names
+from leeward.apiserver.values import holds
 
 
 def _validate(value: Typed, text: str) -> list[str]:

@@ -30,16 +30,3 @@ def of(read: Callable[[Typed], T], answer: Callable[[T], object]) -> Callable[[T
 def of_both(read: Callable[[Typed], T], answer: Callable[[T, T], object]) -> Callable[[Typed, Typed], object]:
     """The same of two of them."""
     return lambda one, other: answer(read(one), read(other))
-
-
-def holds(read: Callable[[str], Any]) -> Callable[[str], bool]:
-    """Whether a text can be read."""
-
-    def check(text: str) -> bool:
-        try:
-            read(text)
-        except ValueError:
-            return False
-        return True
-
-    return check

@@ -4,7 +4,8 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from leeward.apiserver.cel.function import Function, Typed, holds, of
+from leeward.apiserver.cel.function import Function, Typed, of
+from leeward.apiserver.values import holds
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network = ipaddress.IPv4Interface | ipaddress.IPv6Interface

@@ -6,8 +6,9 @@ from typing import Any
 
 from leeward.api.codec import canonical
 from leeward.api.quantity import parse_quantity
-from leeward.apiserver.cel.function import Function, Typed, holds, of, of_both
+from leeward.apiserver.cel.function import Function, Typed, of, of_both
 from leeward.apiserver.cel.semantic_versions import order_of, read_version
+from leeward.apiserver.values import holds
 
 _LONGEST_INTEGER = 19
 """Decimal digits."""

@@ -7,22 +7,12 @@ from collections.abc import Callable, Mapping
 from datetime import date
 
 from leeward.api.meta import parse_time
+from leeward.apiserver.values import holds
 
 
 def has_format(text: str, name: str) -> bool:
     check = _FORMATS.get(name.replace("-", ""))
     return check is None or check(text)
-
-
-def _read_by(read: Callable[[str], object]) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        try:
-            read(text)
-        except ValueError:
-            return False
-        return True
-
-    return check
 
 
 def _matching(pattern: str) -> Callable[[str], bool]:
@@ -54,12 +44,12 @@ def _day(text: str) -> object:
 
 
 _FORMATS: Mapping[str, Callable[[str], bool]] = {
-    "byte": _read_by(lambda text: b64decode(text, validate=True)),
-    "cidr": _read_by(_network),
-    "date": _read_by(_day),
-    "datetime": _read_by(parse_time),
-    "ipv4": _read_by(ipaddress.IPv4Address),
-    "ipv6": _read_by(_address_6),
+    "byte": holds(lambda text: b64decode(text, validate=True)),
+    "cidr": holds(_network),
+    "date": holds(_day),
+    "datetime": holds(parse_time),
+    "ipv4": holds(ipaddress.IPv4Address),
+    "ipv6": holds(_address_6),
     "mac": _matching(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}|[0-9a-f]{2}(-[0-9a-f]{2}){5}|[0-9a-f]{4}(\.[0-9a-f]{4}){2}"),
     "uuid": _uuid(),
     "uuid3": _uuid(third="3"),
