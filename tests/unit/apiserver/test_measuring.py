@@ -1,7 +1,8 @@
 """The metrics of an API server, under the names that kube-apiserver gives them."""
 
+from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from prometheus_client import CollectorRegistry
 
@@ -85,7 +86,7 @@ def test_a_watch_counts_as_long_as_it_is_open():
         first, second = [await ask(handler, "GET", CONFIG_MAPS, watch="true") for _ in range(2)]
         assert isinstance(first, StreamResponse)
         assert is_open() == 2
-        await first.lines.aclose()  # type: ignore[attr-defined]
+        await cast(AsyncGenerator[bytes, None], first.lines).aclose()
         assert is_open() == 1
         del second
         assert is_open() == 0

@@ -4,26 +4,25 @@ Kubernetes: pkg/apis/admissionregistration; the same rules. Differs: what an exp
 evaluated.
 """
 
-from leeward.api.meta import Manifest
 from leeward.api.rules.node import Node, Problems
 from leeward.api.status import Problem
 from leeward.apiserver.cel.objects import with_maps
-from leeward.apiserver.kinds.policy_parts import VARIABLES, binding_problems, choice_problems, policy_problems
+from leeward.apiserver.kinds.policy_parts import (
+    VARIABLES,
+    binding_problems,
+    choice_problems,
+    policy_problems,
+    validating_spec,
+)
 from leeward.apiserver.kinds.webhook_configurations import expression_problems
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "UPDATE")
 _FIELDS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
 
 
-def validate_policy(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
-    return list(_policy_problems(Node("spec", manifest.get("spec"))))
-
-
-def validate_binding(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
-    spec = Node("spec", manifest.get("spec"))
-    return [*binding_problems(spec), *_operation_problems(spec["matchResources"])]
+def _binding_problems(spec: Node) -> Problems:
+    yield from binding_problems(spec)
+    yield from _operation_problems(spec["matchResources"])
 
 
 def _policy_problems(spec: Node) -> Problems:
@@ -62,3 +61,6 @@ def _mutation_problems(mutation: Node) -> Problems:
         if mutation[field].is_set:
             expression = mutation[field]["expression"]
             yield from expression_problems(Node(expression.path, with_maps(expression.text)), VARIABLES)
+
+
+validate_policy, validate_binding = validating_spec(_policy_problems), validating_spec(_binding_problems)

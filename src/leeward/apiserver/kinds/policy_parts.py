@@ -4,10 +4,13 @@ Kubernetes: pkg/apis/admissionregistration; the same rules.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from leeward.api.meta import Manifest
 from leeward.api.rules.node import Node, Problems
+from leeward.api.status import Problem
+from leeward.apiserver.kinds.kind import Validate
 from leeward.apiserver.kinds.webhook_configurations import condition_problems, expression_problems, rule_problems
 from leeward.apiserver.values import entries, grown
 
@@ -36,6 +39,16 @@ def _default_match(match: dict[str, Any]) -> None:
     for field in ("resourceRules", "excludeResourceRules"):
         for rule in entries(match, field):
             rule.setdefault("scope", "*")
+
+
+def validating_spec(problems_of: Callable[[Node], Problems]) -> Validate:
+    """The `validate` of a kind whose rules are all about its spec."""
+
+    def validate(manifest: Manifest, old: Manifest | None) -> list[Problem]:
+        del old
+        return list(problems_of(Node("spec", manifest.get("spec"))))
+
+    return validate
 
 
 def policy_problems(spec: Node) -> Problems:

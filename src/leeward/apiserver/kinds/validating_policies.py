@@ -4,26 +4,24 @@ Kubernetes: pkg/apis/admissionregistration; the same rules. Differs: expressions
 checked against the schemas of the matched kinds: `status.typeChecking` stays empty.
 """
 
-from leeward.api.meta import Manifest
 from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
 from leeward.apiserver.kinds.names import qualified_name
-from leeward.apiserver.kinds.policy_parts import VARIABLES, binding_problems, choice_problems, policy_problems
+from leeward.apiserver.kinds.policy_parts import (
+    VARIABLES,
+    binding_problems,
+    choice_problems,
+    policy_problems,
+    validating_spec,
+)
 from leeward.apiserver.kinds.webhook_configurations import expression_problems
 
 REASONS = ("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge")
 ACTIONS = ("Audit", "Deny", "Warn")
 
 
-def validate_policy(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
-    return list(_policy_problems(Node("spec", manifest.get("spec"))))
-
-
-def validate_binding(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
-    spec = Node("spec", manifest.get("spec"))
-    return [*binding_problems(spec), *_action_problems(spec["validationActions"])]
+def _binding_problems(spec: Node) -> Problems:
+    yield from binding_problems(spec)
+    yield from _action_problems(spec["validationActions"])
 
 
 def _policy_problems(spec: Node) -> Problems:
@@ -66,3 +64,6 @@ def _action_problems(actions: Node) -> Problems:
         yield actions.duplicate("every action may be there once")
     if {"Deny", "Warn"} <= set(map(str, actions.list)):
         yield actions.invalid("must not contain both Deny and Warn (repeating the same validation failure information)")
+
+
+validate_policy, validate_binding = validating_spec(_policy_problems), validating_spec(_binding_problems)

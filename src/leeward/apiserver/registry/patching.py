@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -74,10 +75,13 @@ def parse_patch(kind: Kind, body: bytes, content_type: str, field_validation: st
         fields = _fields(_decode(body, "error decoding patch: "), "error decoding patch: ")
         if fields is None:
             raise bad_request("Invalid JSON Patch")
-        merged: Apply = lambda target: _typed(kind, target, cast(Manifest, merge.apply(target, fields)))  # noqa: E731
-        return Patch(merged, remarks, shares=True)
+        return Patch(partial(_merged, kind, fields), remarks, shares=True)
     changes = _fields(_decode(body, ""), "") or {}
     return Patch(lambda target: _strategically_patched(kind, target, changes), remarks, strategic.go_text(changes))
+
+
+def _merged(kind: Kind, fields: Manifest, target: Manifest) -> Manifest:
+    return _typed(kind, target, cast(Manifest, merge.apply(target, fields)))
 
 
 def is_apply(content_type: str) -> bool:
