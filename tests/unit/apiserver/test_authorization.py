@@ -174,6 +174,26 @@ def test_an_apply_that_creates_needs_the_right_to_create() -> None:
     tell(story)
 
 
+def test_an_update_that_creates_needs_the_right_to_create() -> None:
+    async def story(world: ApiWorld) -> None:
+        await grant(world, rule("update", "services"))
+        path = "/api/v1/namespaces/default/services"
+        service = {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}
+
+        async def update() -> Answer:
+            return await world.call("PUT", f"{path}/a", service, user=ALICE)
+
+        refused = await update()
+        assert (refused.code, "cannot create resource" in refused.body["message"]) == (403, True)
+        await world.create(path, service)
+        assert (await update()).code == 200
+        await world.delete(f"{path}/a")
+        await grant(world, rule("create", "services"), name="creator")
+        assert (await update()).code == 201
+
+    tell(story)
+
+
 def test_a_right_ends_with_its_binding_at_once() -> None:
     async def story(world: ApiWorld) -> None:
         await grant(world, rule("list", "configmaps"))

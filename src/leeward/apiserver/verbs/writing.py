@@ -62,10 +62,17 @@ class WriteVerbs:
         written = await self._change(call, _replaced_by(kind, wanted), options.dry_run)
         return await call.shown(written)
 
+    def _check_may_create(self, call: Call) -> None:
+        """Of who asked for something else, and would create."""
+        kind, target = call.kind, call.target
+        self.gate.check(call.user, Attributes("create", kind.group, kind.plural, "", target.namespace, target.name))
+
     async def _create_by_update(self, call: Call, wanted: Manifest, dry_run: bool) -> Written:
+        """For who may create."""
         kind, target = call.kind, call.target
         if not kind.creates_on_update:
             raise refusals.not_found(kind.group, kind.plural, target.name)
+        self._check_may_create(call)
         check_uid(kind, target.name, wanted, "")
         wanted["metadata"].pop("resourceVersion", None)
         return await self.writer.create(kind, target.namespace, wanted, call.user, dry_run, call.manager)
@@ -92,7 +99,7 @@ class WriteVerbs:
         if target.subresource or self.writer.store.head(kind.key(target.namespace, target.name)) is not None:
             return await call.shown(await self._apply_existing(call))
         options = write_options(call.query, "PatchOptions", apply=True)
-        self.gate.check(call.user, Attributes("create", kind.group, kind.plural, "", target.namespace, target.name))
+        self._check_may_create(call)
         manifest = self._applied(call, options)(None)
         manifest["metadata"].pop("resourceVersion", None)
         written = await self.writer.create(kind, target.namespace, manifest, call.user, options.dry_run)
