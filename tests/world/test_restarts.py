@@ -5,7 +5,7 @@ import pytest
 from leeward.api.meta import find_condition
 from leeward.api.names import FAILING_CONDITION
 from leeward.sim.world import Mode, World
-from tests.world.stories import apply, by_weight, deployment, play, policy, tasks, without_room
+from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks, with_room, without_room
 
 TWO: dict[str, Mode] = {"member1": "Push", "member3": "Pull"}
 WEB = "web-deployment"
@@ -99,8 +99,10 @@ def test_l6_a_restart_neither_forgets_nor_restarts_an_eviction_that_is_open() ->
             await world.sleep(150)
             await restart(world)
             assert tasks(world, WEB) == ["member1"]
-        await world.until(lambda: tasks(world, WEB) == [])
+        await world.until(lambda: held(world, WEB) == "ReplacementMissing")
         assert 600 <= world.seconds - opened <= 605, "its grace period is what it was"
+        await with_room(world, "member3")
+        await world.until(lambda: tasks(world, WEB) == [], 30)
 
     play(story, TWO)
 

@@ -70,6 +70,9 @@ FAILBACK_AFTER_ANNOTATION = "leeward.dev/failback-after"
 """Likewise: how long a returned cluster must have been healthy, as in `10m` (ours)."""
 FAILBACK_PACE_ANNOTATION = "leeward.dev/failback-pace"
 """Likewise: the replicas of one step, as a number or as a share of all: `2`, `25%` (ours)."""
+EVICT_SHARED_ANNOTATION = "leeward.dev/evict-shared-resources"
+"""On a policy, and from there on its bindings: `true` lets taints evict CustomResourceDefinitions, Namespaces,
+PersistentVolumes and PersistentVolumeClaims, with everything that others keep in them (ours)."""
 HOME_ANNOTATION = "leeward.dev/home"
 """On a binding that an outage has driven from its clusters: where it was before, as JSON (ours)."""
 

@@ -1,7 +1,8 @@
 """The work status controller of one member: what the member says of the applied objects, written into their Works.
 
 The condition `leeward.dev/Reflected` says which generation of the Work the statuses belong to: health that was
-reported before the Work's present contents were applied is no health (Holds: S1).
+reported before the Work's present contents were applied is no health. It is dated by the last change of the ready
+replicas, so that a copy which is only restarting is not taken for one that serves nothing (Holds: S1).
 
 Karmada: pkg/controllers/status/work_status_controller.go; drift is mended by the execution controller, which follows
 the same objects.
@@ -17,6 +18,7 @@ from leeward.api.names import REFLECTED_CONDITION, WORK_GENERATION_ANNOTATION
 from leeward.api.resource import Resource
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
 from leeward.client import NotFound
+from leeward.core.failover.evidence import served_counts
 from leeward.core.interpreter import health_of, reflect_status
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
@@ -100,7 +102,8 @@ class WorkStatusController:
         )
 
         def change(status: WorkStatus) -> WorkStatus:
-            before = remove_condition(status.conditions, REFLECTED_CONDITION) if anew else status.conditions
+            is_news = anew or served_counts(statuses) != served_counts(status.manifest_statuses)
+            before = remove_condition(status.conditions, REFLECTED_CONDITION) if is_news else status.conditions
             return msgspec.structs.replace(
                 status, manifest_statuses=statuses, conditions=set_condition(before, reflected, now)
             )

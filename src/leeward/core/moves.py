@@ -1,6 +1,7 @@
-"""The ways in which a binding moves, each as one decision: it is placed, leaves lost clusters, or leaves failed copies.
+"""The ways in which a binding moves, each as one decision: it is placed, leaves lost clusters, leaves failed copies,
+or goes on from clusters that do not take it.
 
-Whether one of them is due is asked in `core.placement`. Holds: S1, S2, S3, S11, C2.
+Whether one of them is due is asked in `core.placement`. Holds: S1, S2, S3, S11, S12, C2.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +11,7 @@ from datetime import datetime
 import msgspec
 
 from leeward.api.cluster import Cluster
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.decision import Decision, PlacementSettings, may_schedule
 from leeward.core.failover.application import (
     StateNotPreserved,
@@ -20,15 +21,18 @@ from leeward.core.failover.application import (
     task_of,
 )
 from leeward.core.failover.eviction import Eviction, last_resort_at, purge_mode, replicas_in
-from leeward.core.failover.holding import held_for_lost_state, held_for_place
-from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further, leave_term
+from leeward.core.failover.holding import held_for_lost_state, held_for_place, held_without_gain, is_automatic
+from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task
 from leeward.core.failover.places import (
     find_part,
     find_place,
     is_leaving,
+    is_spread,
     place_anew,
 )
+from leeward.core.failover.stalled import StalledTarget
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
+from leeward.core.scheduling.affinity import common_term
 
 
 def place(
@@ -65,8 +69,13 @@ def evict(
     fleet: Mapping[str, Cluster],
     now: datetime,
     settings: PlacementSettings,
+    tried: Collection[str] = (),
 ) -> Decision:
-    """Takes the copies away from `due` together with giving them another place; without one they stay (S11)."""
+    """Takes the copies away from `due` together with giving them another place; without one they stay (S11), and so
+    do those of an automatic eviction that gets no new place for them (S12).
+
+    Clusters that were `tried` in vain are asked only where no other takes them.
+    """
     mode = purge_mode(spec.failover, settings.purge_mode)
     try:
         tasks = [eviction_task(binding, eviction, mode, now) for eviction in due]
@@ -75,10 +84,18 @@ def evict(
     left = _left(spec, tasks, settings)
     resort_at = now if mode == "Directly" else last_resort_at(due, now)
     last_resort = resort_at <= now
-    result = _refusal(spec, settings) or find_place(binding, left, fleet, now, last_resort=last_resort)
+    result = _refusal(spec, settings)
+    if result is None and tried:
+        result = find_place(binding, left, fleet, now, tried, last_resort=last_resort)
+    if result is None or (tried and isinstance(result, Unplaceable) and not _refusal(spec, settings)):
+        result = find_place(binding, left, fleet, now, last_resort=last_resort)
+    is_asked_for = mode == "Directly" or not settings.keep_without_place
     if isinstance(result, Placed):
+        kept = () if is_asked_for else _without_gain(binding, spec, due, result, fleet)
+        if kept:
+            return _evict_with_gain(binding, spec, due, kept, tasks, result, fleet, now, settings)
         return _moved(left, result, tasks, due, settings)
-    if mode == "Directly" or not settings.keep_without_place:
+    if is_asked_for:
         return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
     held = held_for_place(spec, due, result.message)
     leaving = {eviction.cluster for eviction in due}
@@ -91,6 +108,55 @@ def evict(
     tasks = [task for task in tasks if task.from_cluster in moving]
     decision = _moved(_left(spec, tasks, settings, part.staying), part.result, tasks, moved, settings)
     return replace(decision, held=held_for_place(spec, due, result.message, part.staying), wake_at=wake_at)
+
+
+def _without_gain(
+    binding: Binding, spec: ResourceBindingSpec, due: Sequence[Eviction], result: Placed, fleet: Mapping[str, Cluster]
+) -> tuple[Eviction, ...]:
+    """The automatic evictions for which `result` has no new place: as many as are more than its new clusters.
+
+    None of them where what stays and what is new would be no placement together (S2).
+    """
+    if spec.is_divided:
+        return ()
+    automatic = [eviction for eviction in due if is_automatic(eviction, fleet[eviction.cluster])]
+    present = {target.name for target in spec.clusters}
+    gained = sum(target.name not in present for target in result.clusters)
+    kept = tuple(automatic[gained:])
+    if not gained or not kept:
+        return kept
+    together = _together(spec, result, kept)
+    is_one_term = common_term(binding, (target.name for target in together), fleet) is not None
+    return kept if is_one_term and is_spread(msgspec.structs.replace(spec, clusters=together), fleet) else ()
+
+
+def _together(spec: ResourceBindingSpec, result: Placed, kept: Sequence[Eviction]) -> tuple[TargetCluster, ...]:
+    """The result, and what stays in the clusters of `kept`."""
+    names = {eviction.cluster for eviction in kept}
+    staying = (target for target in spec.clusters if target.name in names)
+    return tuple(sorted((*result.clusters, *staying), key=lambda target: target.name))
+
+
+def _evict_with_gain(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    due: Sequence[Eviction],
+    kept: Sequence[Eviction],
+    tasks: Sequence[GracefulEvictionTask],
+    result: Placed,
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    settings: PlacementSettings,
+) -> Decision:
+    """Evicts what gets a new place, or what a person wants to go; the others of `due` are `kept` (S12)."""
+    held = held_without_gain(kept)
+    gaining = [eviction for eviction in due if eviction not in kept]
+    if not gaining:
+        return replace(place(binding, spec, fleet, now, settings), held=held)
+    leaving = {eviction.cluster for eviction in gaining}
+    tasks = [task for task in tasks if task.from_cluster in leaving]
+    both = replace(result, clusters=_together(spec, result, kept))
+    return replace(_moved(_left(spec, tasks, settings), both, tasks, gaining, settings), held=held)
 
 
 def _moved(
@@ -147,6 +213,32 @@ def fail_over(
         decision = place(binding, spec, fleet, now, settings, watched.record.left)
         return replace(decision, held=held_failure(watched, result.message))
     return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=evicted)
+
+
+def move_on(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    stalled: Sequence[StalledTarget],
+    tried: Collection[str],
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    settings: PlacementSettings,
+) -> Decision | None:
+    """Takes what does not become healthy in `stalled` targets to clusters that were not `tried`; what serves there
+    stays until it is healthy elsewhere. None where no other cluster takes it."""
+    if not may_schedule(spec, settings):
+        return None
+    tasks = [stalled_task(target.cluster, now) for target in stalled]
+    left = _left(spec, tasks, settings, {target.cluster: target.staying for target in stalled if target.staying})
+    avoided = {*tried, *(target.cluster for target in stalled)}
+    result = find_place(binding, left, fleet, now, avoided)
+    present = {target.name for target in spec.clusters}
+    if isinstance(result, Unplaceable):
+        return None
+    if not spec.is_divided and all(target.name in present for target in result.clusters):
+        return None
+    evicted = [Eviction(target.cluster, why=target.why) for target in stalled]
+    return _moved(left, result, tasks, evicted, settings)
 
 
 def _with_spec(binding: Binding, spec: ResourceBindingSpec) -> Binding:

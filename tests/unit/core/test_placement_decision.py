@@ -137,9 +137,8 @@ def test_s1_an_empty_result_is_never_all_healthy() -> None:
     assert len(decision.eviction_tasks) == 1
 
 
-def test_a_task_ends_by_time_out_once_a_full_replacement_was_placed() -> None:
-    assert len(_decide(MOVED, {}, 600).eviction_tasks) == 1
-    assert _decide(MOVED, {}, 601).eviction_tasks == ()
+def test_s1_time_alone_ends_nothing_where_the_old_copy_cannot_be_seen() -> None:
+    assert len(_decide(MOVED, {}, 10_000).eviction_tasks) == 1
 
 
 @pytest.mark.parametrize(("suppress", "open_tasks"), [(True, 1), (False, 0)])
@@ -254,3 +253,30 @@ def test_l3_a_cluster_that_is_held_down_takes_its_eviction_back_when_the_replace
     for seconds, withdrawn in ((500, ()), (601, ("member1",))):
         decision = decide_placement(MOVED, around, opened + timedelta(seconds=seconds), SETTINGS)
         assert decision.withdrawn == withdrawn
+
+
+WITHDRAWABLE = works({"member1": 1, "member2": 0})
+
+
+@pytest.mark.parametrize(
+    "authority",
+    [{"suspension": BindingSuspension(scheduling=True)}, {"scheduler_name": "another"}],
+    ids=["suspended", "another scheduler's"],
+)
+def test_who_must_not_place_does_not_withdraw_an_eviction_either(authority: dict[str, object]) -> None:
+    back = fleet(cluster("member1"), cluster("member2"))
+    ours = decide_placement(MOVED, Surroundings(back, WITHDRAWABLE), at(60), SETTINGS)
+    assert (ours.withdrawn, replicas(ours)) == (("member1",), {"member1": 1, "member2": 2})
+    spec = msgspec.structs.replace(MOVED.spec, **authority)
+    theirs = msgspec.structs.replace(MOVED, spec=spec)
+    decision = decide_placement(theirs, Surroundings(back, WITHDRAWABLE), at(60), SETTINGS)
+    assert (decision.withdrawn, decision.clusters) == ((), MOVED.spec.clusters)
+    assert decision.eviction_tasks == MOVED.spec.graceful_eviction_tasks
+    assert decision.foreign, "nothing is said of its scheduling"
+
+
+def test_s4_nothing_is_withdrawn_and_no_task_ends_while_the_brake_is_engaged() -> None:
+    back = fleet(cluster("member1"), cluster("member2"))
+    for copies in (WITHDRAWABLE, works({"member2": 3})):
+        decision = decide_placement(MOVED, Surroundings(back, copies, brake=True), at(10_000), SETTINGS)
+        assert (decision.clusters, decision.eviction_tasks) == (MOVED.spec.clusters, MOVED.spec.graceful_eviction_tasks)

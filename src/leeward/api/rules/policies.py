@@ -6,6 +6,7 @@ Karmada: pkg/util/validation, pkg/webhook/propagationpolicy.
 from collections import Counter
 
 from leeward.api.failback import FailbackFault, parse_failback
+from leeward.api.names import EVICT_SHARED_ANNOTATION
 from leeward.api.rules.node import Node, Problems
 from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
@@ -54,6 +55,9 @@ def _option_problems(annotations: Node) -> Problems:
         yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
             error.fault
         )
+    evicts = annotations.mapping.get(EVICT_SHARED_ANNOTATION)
+    if evicts not in (None, "true", "false"):
+        yield Node(f"{annotations.path}[{EVICT_SHARED_ANNOTATION}]", evicts).invalid("must be true or false")
 
 
 def _failover_problems(spec: Node) -> Problems:

@@ -4,8 +4,8 @@ Clusters that need one: the targets, those of the bindings that depend on this o
 being left but not `Directly`: there the copy stays as it is until its replacement is healthy (Holds: S1).
 
 Karmada: pkg/controllers/binding/common.go (`ensureWork`); same, except that Karmada leaves the Works of clusters being
-left untouched, and here they follow the template; and that `preserveResourcesOnDeletion` is for a deleted template,
-as its field says, so that what is evicted is removed when its cluster is back, and does not run twice.
+left untouched, and here they follow the template; and that a workload which is evicted is removed when its cluster is
+back, also with `preserveResourcesOnDeletion`, so that it does not run twice.
 """
 
 from collections.abc import Callable, Mapping
@@ -183,8 +183,8 @@ def _is_suspended(spec: ResourceBindingSpec, cluster: str) -> bool:
 
 
 def _is_preserved(spec: ResourceBindingSpec, cluster: str) -> bool:
-    """What a deleted template leaves behind; a copy that is evicted from its cluster leaves nothing there."""
-    return bool(spec.preserve_resources_on_deletion) and cluster not in evicted_from(spec)
+    """What a deleted template leaves behind; and what an eviction does, unless it has replicas that would run twice."""
+    return bool(spec.preserve_resources_on_deletion) and not (spec.is_workload and cluster in evicted_from(spec))
 
 
 def evicted_from(spec: ResourceBindingSpec) -> frozenset[str]:

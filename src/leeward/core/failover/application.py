@@ -123,6 +123,15 @@ def watch(
     return Watch(record, failed, min(instants, default=None))
 
 
+def remember(
+    spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...], record: FailureRecord, now: datetime
+) -> Watch:
+    """The record without application failover: where the release went in vain, until all copies have long been well."""
+    targets = {target.name for target in spec.clusters}
+    record, round_ends = _end_round(msgspec.structs.replace(record, since={}), targets, items, now, timedelta())
+    return Watch(record, wake_at=round_ends)
+
+
 def toleration_seconds(spec: ResourceBindingSpec) -> float:
     """How long a copy may be unhealthy before it has failed."""
     application = application_failover(spec)

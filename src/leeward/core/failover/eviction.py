@@ -60,14 +60,15 @@ def decide_stay(taints: Sequence[Taint], tolerations: Sequence[Toleration], now:
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """A cluster that the binding leaves now, and what makes it leave: taints, or that the copy there has failed."""
+    """A cluster that the binding leaves now, and what makes it leave: taints, or `why` in words, for people."""
 
     cluster: str
     taints: tuple[Taint, ...] = ()
+    why: str = "where the copy has failed"
 
     @property
     def cause(self) -> str:
-        return f"which has the taint {', '.join(map(str, self.taints))}" if self.taints else "where the copy has failed"
+        return f"which has the taint {', '.join(map(str, self.taints))}" if self.taints else self.why
 
 
 def due_evictions(

@@ -1,18 +1,25 @@
-"""*Seen healthy*: the only health that a deletion may rest on.
+"""Evidence about a copy: two predicates for two questions, neither of which is the other's opposite.
+
+*Seen healthy* (`is_seen_healthy`) is the only health that may be relied upon, as that of a replacement:
 
     the cluster is Ready now
     the Work that renders the binding's present generation is applied there, and
     its status was read from objects that carry it, after the cluster last became Ready
     it says Healthy, and of workloads that enough replicas are ready
 
-Everything else is unknown, which is not healthy. The chain of generations that ties these together is told in
-`docs/decisions/0003-health-is-tied-to-generations.md`.
+*Known to serve* (`known_to_serve`) is what may be let go: how many replicas are ready there, by evidence that is as
+fresh, and since when that number stands. Everything else is unknown: nobody relies on it, and nothing is taken away
+on it. The chain of generations that ties these together is told in
+`docs/decisions/0003-health-is-tied-to-generations.md`, the second predicate in
+`docs/decisions/0019-two-predicates-for-health.md`.
 
 Karmada asks only that the scheduler has observed the generation, so that a stale `Healthy` ends its tasks early
 (BEHAVIOUR 8.11); that is not copied.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, cast
 
 import msgspec
@@ -37,6 +44,39 @@ def is_seen_healthy(work: Work | None, cluster: Cluster | None, replicas: int) -
         return False
     statuses = work.status.manifest_statuses
     return bool(statuses) and all(s.health == "Healthy" and _has_ready(s, replicas) for s in statuses)
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A number of ready replicas that the member is known to run, and the instant since which it has not changed."""
+
+    ready: int
+    since: datetime
+
+
+def known_to_serve(work: Work | None, cluster: Cluster | None) -> Serving | None:
+    """What a copy serves now, by fresh evidence; None where that is not known. Holds: S1.
+
+    A manifest whose kind does not count replicas serves 1, unless it is reported Unhealthy.
+    """
+    if work is None or cluster is None or not is_fresh(work, cluster):
+        return None
+    ready, reflected = cluster.ready, _reflected(work)
+    instants = [c.last_transition_time for c in (ready, reflected) if c is not None and c.last_transition_time]
+    if not instants or not work.status.manifest_statuses:
+        return None
+    return Serving(min(map(_served, work.status.manifest_statuses)), max(instants))
+
+
+def reported_ready(work: Work | None) -> int:
+    """The ready replicas that were reported last, however long ago: a bound for what must not be taken away."""
+    statuses = work.status.manifest_statuses if work is not None else ()
+    return max(map(_served, statuses), default=0)
+
+
+def served_counts(statuses: Sequence[ManifestStatus]) -> tuple[int, ...]:
+    """What each manifest serves; a change of it is a change of what a copy is worth."""
+    return tuple(map(_served, statuses))
 
 
 def seen_ready(work: Work | None, cluster: Cluster | None) -> int:
@@ -95,6 +135,12 @@ def _ready_replicas(status: ManifestStatus) -> int:
     fields = cast(Mapping[str, Any], status.status or {})
     counts = (fields.get(name) for name in _READY_FIELDS.get(status.identifier.kind, ()))
     return sum(count for count in counts if isinstance(count, int))
+
+
+def _served(status: ManifestStatus) -> int:
+    if status.identifier.kind in _READY_FIELDS:
+        return _ready_replicas(status)
+    return 0 if status.health == "Unhealthy" else 1
 
 
 def _with_status(work: Work, **changes: Any) -> Work:

@@ -25,15 +25,13 @@ from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.evidence import is_current, is_seen_healthy
 from leeward.core.failover.flapping import is_held_down, parse_flapping
 from leeward.core.failover.home import Home, goal_of
-from leeward.core.failover.leaving import leave
+from leeward.core.failover.leaving import LEEWARD, leave
+from leeward.core.failover.places import is_spread
 from leeward.core.scheduling.assignment import mode_of
-from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Request
-from leeward.core.scheduling.selection import ignores_constraints
 from leeward.core.scheduling.steps import DEFAULT_PROFILE, filter_clusters, room_of
 
 FAILBACK = "Failback"
-PRODUCER = "Leeward"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def decide_failback(
     moves = _divided(spec, goal, back, fleet, options) if spec.is_divided else _copied(spec, goal, back)
     for move in moves:
         after = _moved(spec, move, now)
-        if _is_spread(after, fleet):
+        if is_spread(after, fleet):
             return Failback(home, after, move.returning, later)
     return Failback(home, wake_at=later)
 
@@ -125,7 +123,7 @@ def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBin
     held = {target.name: target.replicas for target in spec.clusters}
     staying = {n: held[n] - count for n, count in move.leaving.items() if spec.is_divided and held[n] > count}
     tasks = [
-        GracefulEvictionTask(name, FAILBACK, PRODUCER, "Gracefully", creation_timestamp=wire_time(now))
+        GracefulEvictionTask(name, FAILBACK, LEEWARD, "Gracefully", creation_timestamp=wire_time(now))
         for name in sorted(move.leaving)
     ]
     left = leave(spec, tasks, staying)
@@ -161,20 +159,6 @@ def _room(spec: ResourceBindingSpec, cluster: Cluster) -> int:
     request = Request(spec)
     mode = mode_of(request.placement.replica_scheduling)
     return room_of(request, DEFAULT_PROFILE)(cluster) if mode in ("DynamicWeight", "Aggregated") else spec.replicas
-
-
-def _is_spread(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> bool:
-    """Whether the targets satisfy the spread constraints."""
-    request = Request(spec)
-    if ignores_constraints(request.placement.replica_scheduling):
-        return True
-    targets = [fleet[target.name] for target in spec.clusters if target.name in fleet]
-    constraints = request.placement.spread_constraints
-    counts = [(each, len(targets)) for each in constraints if each.spread_by_field == "cluster"]
-    for grouping in groupings(constraints):
-        groups = {value for cluster in targets for value in grouping.values(cluster) if value}
-        counts.append((grouping.constraint, len(groups)))
-    return all(each.min_groups <= count and (not each.max_groups or count <= each.max_groups) for each, count in counts)
 
 
 def _all_healthy(binding: Binding, fleet: Mapping[str, Cluster], works: Mapping[str, Work]) -> bool:

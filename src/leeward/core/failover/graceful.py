@@ -1,9 +1,11 @@
 """When is an eviction finished? Each open task is kept until it is safe to let go of the old copy.
 
-A task ends when every present target is seen healthy; or, past its grace period, when replacements that cover it
-were at least placed, and the old copy is not what is seen healthy meanwhile. `suppressDeletion` holds a task (true)
-or ends it (false), whatever else is the case. An empty result is never "all healthy" (BEHAVIOUR 8.1); but where
-replicas are shared out and none are asked for any more, nothing is missed, and the task ends at once.
+A task ends when every present target is seen healthy. Time alone ends nothing: past its grace period a task ends only
+where the old copy is *known to serve no more than what replaces it* (`evidence.known_to_serve`), for a whole grace
+period, so that a Pod that restarts is not taken for a copy that serves nothing. What cannot be seen stays, and while
+the brake is engaged everything stays. `suppressDeletion` holds a task (true) or ends it (false), whatever else is the
+case. An empty result is never "all healthy" (BEHAVIOUR 8.1); but where replicas are shared out and none are asked for
+any more, nothing is missed, and the task ends at once.
 
 A copy that was purged Directly and is gone holds no place free: where nothing replaces it the task ends, so that its
 cluster can take the application in again when it is back.
@@ -20,15 +22,18 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import wire_time
-from leeward.api.work import Binding, GracefulEvictionTask, Work
-from leeward.core.failover.evidence import is_current, is_seen_healthy
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
+from leeward.core.failover.eviction import replicas_in
+from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
+
+_INSTANT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Tasks that go on, clusters whose task has ended, and when the next grace period ends.
+    """Tasks that go on, clusters whose task has ended, and when to look again.
 
-    `overdue` are the clusters whose task would have ended by time, had their replacement been placed.
+    `overdue` are the clusters whose task is past its grace period and goes on.
     """
 
     kept: tuple[GracefulEvictionTask, ...]
@@ -37,58 +42,119 @@ class Assessment:
     wake_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """What is known of the copies of a binding: the old ones, and those that replace them."""
+
+    binding: Binding
+    clusters: Mapping[str, Cluster]
+    works: Mapping[str, Work]
+
+    @property
+    def spec(self) -> ResourceBindingSpec:
+        return self.binding.spec
+
+    def is_covered(self, task: GracefulEvictionTask) -> bool:
+        """Whether what replaces the old copy is seen healthy: not that part of it which stays for want of a place,
+        unless that part is all that is asked for by now."""
+        others = tuple(target for target in self.spec.clusters if target.name != task.from_cluster)
+        targets = others or (self.spec.clusters if self.spec.is_divided else ())
+        return (
+            bool(targets)
+            and is_current(self.binding)
+            and all(is_seen_healthy(self.works.get(t.name), self.clusters.get(t.name), t.replicas) for t in targets)
+        )
+
+    def is_gone(self, task: GracefulEvictionTask) -> bool:
+        """Whether there is nothing left to take away: it was purged, or its cluster has left the fleet."""
+        if task.from_cluster in self.works:
+            return False
+        return task.purge_mode == "Directly" or task.from_cluster not in self.clusters
+
+    def served_by_old(self, task: GracefulEvictionTask) -> Serving | None:
+        """What would be lost with the part of the old copy that leaves; None where that is not known."""
+        if task.purge_mode == "Directly":
+            return None
+        name = task.from_cluster
+        serving = known_to_serve(self.works.get(name), self.clusters.get(name))
+        staying = replicas_in(self.spec, name) if self.spec.is_divided else 0
+        return None if serving is None else Serving(max(0, serving.ready - staying), serving.since)
+
+    def served_by_replacement(self) -> int:
+        """The ready replicas that the old copies can be let go for; at least so many, by what is known.
+
+        Divided: what is not ready yet counts as missing of what replaces them. Duplicated: the worst of the targets.
+        """
+        spec = self.spec
+        ready = {t.name: seen_ready(self.works.get(t.name), self.clusters.get(t.name)) for t in spec.clusters}
+        if not spec.is_divided:
+            return min(ready.values(), default=0)
+        missing = sum(target.replicas - min(target.replicas, ready[target.name]) for target in spec.clusters)
+        return max(0, sum(task.replicas or 0 for task in spec.graceful_eviction_tasks) - missing)
+
+
 def assess_tasks(
     binding: Binding,
     clusters: Mapping[str, Cluster],
     works: Mapping[str, Work],
     now: datetime,
     grace_seconds: float,
+    *,
     exact: bool = False,
+    brake: bool = False,
 ) -> Assessment:
-    """Judges the open tasks of `binding`; `works` are its Works by cluster. Holds: S1."""
-    replaced = exact or is_replaced(binding)
+    """Judges the open tasks of `binding`; `works` are its Works by cluster. Holds: S1, S4."""
+    copies = _Copies(binding, clusters, works)
+    spare = copies.served_by_replacement()
     kept: list[GracefulEvictionTask] = []
     finished: list[str] = []
     overdue: list[str] = []
-    ends: list[datetime] = []
+    instants: list[datetime] = []
     for task in binding.spec.graceful_eviction_tasks:
+        end = _grace_end(task, now, grace_seconds)
         if task.creation_timestamp is None:
             kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
-            if task.suppress_deletion is None:
-                ends.append(wire_time(now) + timedelta(seconds=_grace(task, grace_seconds), microseconds=1))
+            instants += [end + _INSTANT] if task.suppress_deletion is None else []
             continue
-        end = task.creation_timestamp + timedelta(seconds=_grace(task, grace_seconds))
-        old_copy = works.get(task.from_cluster), clusters.get(task.from_cluster)
-        healthy = _all_reported_healthy(binding) if exact else replaced and _is_covered(binding, task, clusters, works)
-        may_end_late = exact or (replaced and _may_end_late(task, *old_copy))
-        in_vain = not replaced and task.purge_mode == "Directly" and task.from_cluster not in works
-        if _is_finished(task, healthy=healthy or in_vain, is_late=now > end and may_end_late):
+        if exact:
+            may_end_at = now if _all_reported_healthy(binding) else end + _INSTANT
+        else:
+            may_end_at, taken = _may_end_at(copies, task, now, end, spare, brake=brake)
+            spare -= taken if may_end_at is not None and may_end_at <= now else 0
+        if _is_finished(task, may_end_at, now):
             finished.append(task.from_cluster)
             continue
         kept.append(task)
         if task.suppress_deletion is None:
             if now > end:
                 overdue.append(task.from_cluster)
-            else:
-                ends.append(end + timedelta(microseconds=1))
-    return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(ends, default=None))
+            instants += [at for at in (end + _INSTANT, may_end_at) if at is not None and at > now]
+    return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None))
 
 
-def _is_covered(
-    binding: Binding, task: GracefulEvictionTask, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
-) -> bool:
-    """Whether what replaces the old copy is seen healthy: not that part of it which stays for want of a place, unless
-    that part is all that is asked for by now."""
-    spec = binding.spec
-    if spec.asks_for_none:
-        return task.purge_mode != "Directly" or task.from_cluster not in works
-    others = tuple(target for target in spec.clusters if target.name != task.from_cluster)
-    targets = others or (spec.clusters if spec.is_divided else ())
-    return (
-        bool(targets)
-        and is_current(binding)
-        and all(is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in targets)
-    )
+def _may_end_at(
+    copies: _Copies, task: GracefulEvictionTask, now: datetime, end: datetime, spare: int, *, brake: bool
+) -> tuple[datetime | None, int]:
+    """From when on the task may end, by what is known now (None: by nothing that is known), and how many ready
+    replicas of the replacement then stand for this copy and for no other."""
+    if copies.spec.asks_for_none:
+        waits = task.purge_mode == "Directly" and task.from_cluster in copies.works
+        return (None if waits else now), 0
+    if brake:
+        return None, 0
+    replaced = is_replaced(copies.binding)
+    if not replaced:
+        in_vain = task.purge_mode == "Directly" and task.from_cluster not in copies.works
+        return (now if in_vain else None), 0
+    if copies.is_covered(task):
+        return now, 0
+    if copies.is_gone(task):
+        return end + _INSTANT, 0
+    serving = copies.served_by_old(task)
+    if serving is None or serving.ready > spare:
+        return None, 0
+    grace = end - (task.creation_timestamp or now)
+    return max(end, serving.since + grace) + _INSTANT, serving.ready if copies.spec.is_divided else 0
 
 
 def is_replaced(binding: Binding) -> bool:
@@ -101,20 +167,19 @@ def is_replaced(binding: Binding) -> bool:
     )
 
 
-def _grace(task: GracefulEvictionTask, default_seconds: float) -> float:
+def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
+    """Seconds."""
     return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds
 
 
-def _may_end_late(task: GracefulEvictionTask, work: Work | None, cluster: Cluster | None) -> bool:
-    """Time ends no task whose old copy is the one that is seen healthy, nor one that waits for the old copy to go."""
-    waits = task.purge_mode == "Directly" and work is not None
-    return not waits and not is_seen_healthy(work, cluster, task.replicas or 0)
+def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float) -> datetime:
+    return (task.creation_timestamp or wire_time(now)) + timedelta(seconds=grace_of(task, grace_seconds))
 
 
-def _is_finished(task: GracefulEvictionTask, *, healthy: bool, is_late: bool) -> bool:
+def _is_finished(task: GracefulEvictionTask, may_end_at: datetime | None, now: datetime) -> bool:
     if task.suppress_deletion is not None:
         return not task.suppress_deletion
-    return healthy or is_late
+    return may_end_at is not None and may_end_at <= now
 
 
 def _all_reported_healthy(binding: Binding) -> bool:

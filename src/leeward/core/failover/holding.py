@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
-from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, NOT_READY_TAINT, SYSTEM_NAMESPACE, UNREACHABLE_TAINT
+from leeward.api.names import (
+    BRAKE_NAME,
+    EVICT_SHARED_ANNOTATION,
+    EVICTION_HELD_CONDITION,
+    NOT_READY_TAINT,
+    SYSTEM_NAMESPACE,
+    UNREACHABLE_TAINT,
+)
 from leeward.api.work import ResourceBindingSpec, Work
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import Eviction, replicas_in
@@ -17,14 +24,21 @@ MOST_LOOKS_DEAD = (
     "`leeward brake release` overrules it"
 )
 WAITING_FOR_TURN = "WaitingForTurn"
+NOTHING_TO_GAIN = "NothingToGain"
+SHARED_RESOURCE = "SharedResource"
 
 
 def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
-    """Whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and not someone's will."""
+    """Whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and no person's wish."""
     policies = policy_taints(cluster)
-    return looks_dead(cluster) and all(
+    return all(
         taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) or key_of(taint) in policies for taint in eviction.taints
     )
+
+
+def is_braked(eviction: Eviction, cluster: Cluster) -> bool:
+    """Whether an engaged brake holds the eviction: it is automatic, and the cluster looks dead."""
+    return looks_dead(cluster) and is_automatic(eviction, cluster)
 
 
 def held_for_place(
@@ -35,6 +49,24 @@ def held_for_place(
     kept = [eviction for eviction in due if eviction.cluster in counts]
     number = f"{sum(counts.values())} replicas stay, " if spec.is_divided else ""
     return _held("NoPlaceToGo", f"{number}not evicted from {_list(kept)}, because there is no place to go: {reason}")
+
+
+def held_without_gain(kept: Sequence[Eviction]) -> Condition:
+    """S12: it would be deleted there, and nothing new would run anywhere for it."""
+    return _held(
+        NOTHING_TO_GAIN,
+        f"kept in {_list(kept)}: no cluster that does not have it yet would take it, so leaving gains nothing, "
+        "and nothing has to be made anew when the cluster is back",
+    )
+
+
+def held_for_others(spec: ResourceBindingSpec, kept: Sequence[Eviction]) -> Condition:
+    """What others live in is never taken away because of a taint."""
+    return _held(
+        SHARED_RESOURCE,
+        f"kept in {_list(kept)}: what others keep in a {spec.resource.kind} would be deleted with it; "
+        f"annotate the policy with {EVICT_SHARED_ANNOTATION}=true to evict it all the same",
+    )
 
 
 def held_turn(waiting: Sequence[Eviction], reasons: Mapping[str, str]) -> Condition | None:

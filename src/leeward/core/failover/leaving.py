@@ -19,6 +19,10 @@ from leeward.core.failover.state import preserved_state
 TAINT_MANAGER = "TaintManager"
 TAINT_UNTOLERATED = "TaintUntolerated"
 AFFINITY_TERM_LEFT = "AffinityTermLeft"
+REPLACEMENT_FAILED = "ReplacementFailed"
+"""A cluster took the place of another, and what was moved to it never became healthy there."""
+LEEWARD = "Leeward"
+"""The producer of tasks that Karmada has no producer for."""
 NOTHING: Mapping[str, int] = {}
 
 
@@ -37,6 +41,17 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
         creation_timestamp=wire_time(now),
         preserved_label_state=state,
         clusters_before_failover=tuple(target.name for target in spec.clusters) if state else (),
+    )
+
+
+def stalled_task(cluster: str, now: datetime) -> GracefulEvictionTask:
+    """How a copy leaves a cluster in which it never became healthy: when what replaces it there is."""
+    return GracefulEvictionTask(
+        from_cluster=cluster,
+        reason=REPLACEMENT_FAILED,
+        producer=LEEWARD,
+        purge_mode="Gracefully",
+        creation_timestamp=wire_time(now),
     )
 
 

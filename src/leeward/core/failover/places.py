@@ -24,6 +24,9 @@ from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.flapping import is_held_down
 from leeward.core.scheduling import Fleet, Placed, Unplaceable, schedule
+from leeward.core.scheduling.groups import groupings
+from leeward.core.scheduling.model import Request
+from leeward.core.scheduling.selection import ignores_constraints
 from leeward.core.toleration import untolerated_taint
 
 
@@ -214,6 +217,20 @@ def _without_frozen(
         replicas=max(0, spec.replicas - held) if spec.is_divided else spec.replicas,
         placement=msgspec.structs.replace(placement, spread_constraints=constraints),
     )
+
+
+def is_spread(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> bool:
+    """Whether the targets satisfy the spread constraints."""
+    request = Request(spec)
+    if ignores_constraints(request.placement.replica_scheduling):
+        return True
+    targets = [fleet[target.name] for target in spec.clusters if target.name in fleet]
+    constraints = request.placement.spread_constraints
+    counts = [(each, len(targets)) for each in constraints if each.spread_by_field == "cluster"]
+    for grouping in groupings(constraints):
+        groups = {value for cluster in targets for value in grouping.values(cluster) if value}
+        counts.append((grouping.constraint, len(groups)))
+    return all(each.min_groups <= count and (not each.max_groups or count <= each.max_groups) for each, count in counts)
 
 
 def has_died(cluster: Cluster | None) -> bool:

@@ -22,14 +22,14 @@ from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.eviction import decide_stay, replicas_in
 from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
 from leeward.core.failover.failback import FAILBACK
-from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, TAINT_UNTOLERATED
+from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
 from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.scheduling.affinity import affinity_names, common_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
 from leeward.core.scheduling.steps import filter_clusters
 
-WITHDRAWN = (TAINT_UNTOLERATED, AFFINITY_TERM_LEFT, APPLICATION_FAILURE, FAILBACK)
+WITHDRAWN = (TAINT_UNTOLERATED, AFFINITY_TERM_LEFT, APPLICATION_FAILURE, REPLACEMENT_FAILED, FAILBACK)
 """The reasons of tasks that may be withdrawn; what someone else evicts is evicted."""
 
 

@@ -1,0 +1,97 @@
+"""Replacements that take nothing: clusters that are Ready, and where a moved copy never becomes healthy.
+
+A cluster whose disk is full, or whose admission or quota refuses what comes, answers every probe and would swallow an
+application for ever beside a third cluster that is well. During a failover a target has as long as the grace period of
+its eviction to become healthy; then the part of it that does not serve goes to the next cluster (`core.moves.move_on`).
+Where it went in vain is remembered in the binding's failure record (`core.failover.application`), so that each
+cluster is tried once for a release, and nothing goes round in circles (C1). Without a next place it stays.
+
+Holds: S1 (what serves there stays until its replacement is seen healthy), L2. Karmada has no such thing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
+from leeward.core.failover.application import APPLICATION_FAILURE
+from leeward.core.failover.evidence import is_seen_healthy, known_to_serve, reported_ready
+from leeward.core.failover.graceful import grace_of
+from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
+
+MOVING = (TAINT_UNTOLERATED, APPLICATION_FAILURE, AFFINITY_TERM_LEFT, REPLACEMENT_FAILED)
+"""The reasons of tasks whose copies this control plane replaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class StalledTarget:
+    """A target that has not taken what was moved to it; `staying` of its replicas serve, as far as was reported."""
+
+    cluster: str
+    staying: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StalledTargets:
+    """Those of one binding, and when the next may have to be counted among them."""
+
+    targets: tuple[StalledTarget, ...] = ()
+    wake_at: datetime | None = None
+
+
+def find_stalled(
+    binding: Binding,
+    clusters: Mapping[str, Cluster],
+    works: Mapping[str, Work],
+    now: datetime,
+    grace_seconds: float,
+) -> StalledTargets:
+    """Judges the targets of a binding that is in the middle of a failover; `works` are its Works by cluster."""
+    tasks = [task for task in binding.spec.graceful_eviction_tasks if _is_moving(task)]
+    began = max((task.creation_timestamp for task in tasks if task.creation_timestamp), default=None)
+    if began is None:
+        return StalledTargets()
+    bound = timedelta(seconds=max(grace_of(task, grace_seconds) for task in tasks))
+    found: list[StalledTarget] = []
+    later: list[datetime] = []
+    for target in binding.spec.clusters:
+        judged = _judge(binding, target, clusters.get(target.name), works.get(target.name))
+        if judged is None:
+            continue
+        stalled, since = judged
+        stalled_at = max(began, since or began) + bound
+        if now > stalled_at:
+            found.append(stalled)
+        else:
+            later.append(stalled_at + timedelta(microseconds=1))
+    return StalledTargets(tuple(found), min(later, default=None))
+
+
+def _is_moving(task: GracefulEvictionTask) -> bool:
+    return task.reason in MOVING and task.suppress_deletion is None and task.purge_mode != "Never"
+
+
+def _judge(
+    binding: Binding, target: TargetCluster, cluster: Cluster | None, work: Work | None
+) -> tuple[StalledTarget, datetime | None] | None:
+    """What is missing in the target and since when; None where nothing is, or where it cannot be said."""
+    if cluster is None or not cluster.is_ready or work is None or is_seen_healthy(work, cluster, target.replicas):
+        return None
+    staying = min(target.replicas, reported_ready(work)) if binding.spec.is_divided else 0
+    if binding.spec.is_divided and staying == target.replicas:
+        return None
+    serving = known_to_serve(work, cluster)
+    if serving is not None:
+        why = f"{serving.ready} of {target.replicas} replicas became ready" if target.replicas else "it is not healthy"
+        return StalledTarget(target.name, staying, f"of what was moved there {why}"), serving.since
+    applied = work.applied
+    if applied is not None and applied.status == "False":
+        since = max((at for at in (applied.last_transition_time, _ready_since(cluster)) if at), default=None)
+        return StalledTarget(target.name, staying, f"which does not take it: {applied.message}"), since
+    return StalledTarget(target.name, staying, "which has not taken it"), _ready_since(cluster)
+
+
+def _ready_since(cluster: Cluster) -> datetime | None:
+    return cluster.ready.last_transition_time if cluster.ready else None

@@ -1,0 +1,130 @@
+"""A cluster that is Ready and takes nothing does not swallow what is moved to it, while another one is well."""
+
+import pytest
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import EVENTS
+from leeward.client import Request, Response
+from leeward.sim.world import Mode, World
+from tests.world.stories import (
+    DEPLOYMENTS,
+    apply,
+    by_weight,
+    deployment,
+    held,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+    with_room,
+    without_room,
+)
+from tests.world.test_detection import answers, status
+
+THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
+WEB = "web-deployment"
+ONE_COPY: Manifest = {
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+    "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+}
+AGGREGATED: Manifest = {
+    "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+}
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+def refusing(request: Request) -> Response | None:
+    """Every write of a Deployment, as a full disk or a quota does."""
+    is_write = request.method in WRITES and "/deployments" in request.path
+    return status(500, "InternalError") if is_write else None
+
+
+async def evictions(world: World) -> list[str]:
+    """What events say of clusters that were left."""
+    events = (await world.client.list(EVENTS, "default")).items
+    return sorted({event.message for event in events if event.reason == "EvictWorkloadFromClusterSucceed"})
+
+
+async def moved(world: World, placement: Manifest, taken_by_nobody: str) -> tuple[str, str, str]:
+    """The old cluster, the one that swallows what is moved to it, and the third, once the first has been left."""
+    await apply(world.client, deployment("web", 3), policy("web", placement))
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(30)
+    (old,) = world.assigned(WEB)
+    others = [name for name in THREE if name != old]
+    for name in others:
+        if taken_by_nobody == "refuses writes":
+            answers(world.member(name).place, refusing)
+        else:
+            await without_room(world, name)
+    await world.member(old).stop()
+    await world.until(lambda: old not in world.assigned(WEB), 900)
+    (swallowing,) = world.assigned(WEB)
+    (third,) = [name for name in others if name != swallowing]
+    return old, swallowing, third
+
+
+async def mend(world: World, name: str) -> None:
+    answers(world.member(name).place, lambda _: None)
+    await with_room(world, name)
+
+
+@pytest.mark.parametrize(
+    ("placement", "why"),
+    [(ONE_COPY, "refuses writes"), (ONE_COPY, "has no room"), (AGGREGATED, "refuses writes")],
+    ids=["one copy, writes are refused", "one copy, there is no room", "divided, writes are refused"],
+)
+def test_l2_the_next_cluster_is_tried_where_the_first_takes_nothing(placement: Manifest, why: str) -> None:
+    async def story(world: World) -> None:
+        old, swallowing, third = await moved(world, placement, why)
+        left = world.seconds
+        await mend(world, third)
+        await world.until(lambda: third in world.assigned(WEB), 700)
+        assert 600 <= world.seconds - left <= 660
+        await world.sleep(60)
+        assert await ready_replicas(world, third, "web") == 3
+        assert any(f"Evicting from cluster {swallowing}, " in message for message in await evictions(world))
+        await mend(world, swallowing)
+        await world.member(old).start()
+        await world.until(lambda: world.is_ready(old), 120)
+        await world.sleep(600)
+        assert (list(world.assigned(WEB)), tasks(world, WEB), held(world, WEB)) == ([third], [], "")
+        for name in (old, swallowing):
+            assert await ready_replicas(world, name, "web") == -1, "nothing is left behind"
+
+    play(story, THREE)
+
+
+def test_c1_what_becomes_healthy_nowhere_is_tried_once_in_each_cluster() -> None:
+    async def story(world: World) -> None:
+        await moved(world, ONE_COPY, "has no room")
+        await world.sleep(4 * 3600)
+        assert len(await evictions(world)) <= 2
+        assert held(world, WEB) == "ReplacementMissing"
+        before = world.binding(WEB)
+        await world.sleep(3600)
+        assert world.binding(WEB) == before, "and then nothing moves"
+
+    play(story, THREE)
+
+
+def test_s1_what_serves_of_a_replacement_stays_where_it_is() -> None:
+    async def story(world: World) -> None:
+        share = by_weight({"member1": 1, "member2": 1, "member3": 1})
+        await apply(world.client, deployment("web", 6), policy("web", share))
+        await world.until(lambda: sum(world.assigned(WEB).values()) == 6, 60)
+        await world.sleep(30)
+        uid = (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"]
+        await without_room(world, "member2")
+        await world.member("member1").stop()
+        await world.until(lambda: "member1" not in world.assigned(WEB), 900)
+        assert world.assigned(WEB) == {"member2": 3, "member3": 3}
+        await world.until(lambda: world.assigned(WEB) == {"member2": 2, "member3": 4}, 700)
+        for _ in range(60):
+            await world.sleep(1)
+            assert await ready_replicas(world, "member2", "web") == 2
+        assert await ready_replicas(world, "member3", "web") == 4
+        assert (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"] == uid
+        await world.until(lambda: tasks(world, WEB) == [], 60)
+
+    play(story, THREE)
