@@ -62,6 +62,12 @@ def delete_nginx(fleet: Fleet) -> None:
         fleet.eventually(lambda member=member: cleaned_up(fleet, member), f"nothing is left in {member}")
 
 
+def told_last(fleet: Fleet, member: str) -> str:
+    """The state that is the last in the events of `kubectl describe`."""
+    told = fleet.kubectl("describe", "cluster", member).splitlines()
+    return [line[line.index("Ready is now") :].split(":")[0] for line in told if "Ready is now" in line][-1]
+
+
 @pytest.mark.parametrize(
     ("victim", "die", "revive", "ready", "taints"),
     [
@@ -79,6 +85,7 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
     divided_over(fleet, victim, "member2")
     fleet.leeward("member", die, victim)
     fleet.eventually(lambda: fleet.ready(victim) == ready, f"{victim} is {ready}")
+    fleet.eventually(lambda: told_last(fleet, victim) == f"Ready is now {ready[0]}", "describe tells that last")
     fleet.eventually(lambda: fleet.taints(victim) == taints, f"{victim} has {taints}")
     fleet.eventually(lambda: moved_to(fleet, "member2"), "member2 has 3 and the task is gone")
     if ready[1] != "ClusterNotReady":
@@ -89,6 +96,7 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
 
     fleet.leeward("member", revive, victim)
     fleet.eventually(lambda: fleet.ready(victim)[0] == "True" and not fleet.taints(victim), f"{victim} is back")
+    fleet.eventually(lambda: told_last(fleet, victim) == "Ready is now True", "describe tells that last")
     fleet.eventually(lambda: cleaned_up(fleet, victim), "what was left behind is cleaned up")
     assert fleet.assigned("nginx-deployment") == {"member2": 3}
     delete_nginx(fleet)

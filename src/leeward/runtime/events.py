@@ -1,19 +1,21 @@
 """Kubernetes events: the story that `kubectl describe` tells.
 
-Equal events of one object are counted up instead of written again, and the count is written once in a while: what is
-new comes first, and where much happens at once counting waits. Recording never waits and never fails its caller: the
-buffer is bounded, and what does not fit is dropped with a line in the log.
+A change of state is a new event, with its own time: whatever differs from what the component told of the object last.
+Only repetition of the last folds: it is counted up in the server once in a while, and where much happens at once
+counting waits.
+
+A source that goes to and fro writes within a budget (`Budget`): past it, what it tells is folded into its last event of
+the same reason, which gets the new message and time. Recording never waits and never fails its caller: the buffer is
+bounded, and what does not fit is dropped with a line in the log.
 """
 
 import asyncio
 import logging
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heappop, heappush
 from itertools import count
-
-import msgspec
 
 from leeward.api.core import Event, EventSource, ObjectReference
 from leeward.api.meta import ObjectMeta, format_time, wire_time
@@ -26,7 +28,13 @@ from leeward.runtime.crowd import Crowd
 log = logging.getLogger(__name__)
 
 BUFFER = 10_000
+MAX_MESSAGE = 1_024
 REMEMBERED = 4_096
+"""So many sources of events are remembered: a component and an object of which it tells."""
+BURST, REFILL_SECONDS = 50, 60.0
+"""A source may write so many new events at once, and one more in this time."""
+CHANGE_SECONDS = 10.0
+"""Past its budget, what a source tells is written at most once in this time for each reason."""
 NORMAL, WARNING = "Normal", "Warning"
 COUNT_SECONDS = {NORMAL: 300.0, WARNING: 10.0}
 """What happens again and again is counted up in the server at most once in this time."""
@@ -47,16 +55,52 @@ class Note:
 
 @dataclass(slots=True)
 class _Written:
-    """An event as the server has it, until when it is not counted up, and how often it has happened since."""
+    """An event as the server has it, until when it is not counted up, and how often it has happened since.
+
+    `due` is when the server is told of that.
+    """
 
     note: Note
-
     name: str
     namespace: str
     count: int
     rests_until: float
     again: int = 0
+    due: float | None = None
     last_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Budget:
+    """New events that a source may write now: `BURST` of them, and one more every `REFILL_SECONDS`."""
+
+    left: float
+    since: float
+
+    def take(self, now: float) -> bool:
+        self.left = min(float(BURST), self.left + (now - self.since) / REFILL_SECONDS)
+        self.since = now
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+
+@dataclass(slots=True)
+class _Source:
+    """What one component has told of one object: its last event, and the last of each reason."""
+
+    budget: Budget
+    last: _Written | None = None
+    by_reason: dict[str, _Written] = field(default_factory=dict[str, _Written])
+
+
+Subject = tuple[str, str, str, str, str, str]
+
+
+def _subject(note: Note) -> Subject:
+    about = note.about
+    return note.component, about.api_version, about.kind, about.namespace, about.name, about.uid
 
 
 class EventRecorder:
@@ -67,7 +111,7 @@ class EventRecorder:
         self._clock = clock
         self._randomness = randomness
         self._notes: asyncio.Queue[tuple[Note, datetime]] = asyncio.Queue(BUFFER)
-        self._written: OrderedDict[Note, _Written] = OrderedDict()
+        self._sources: OrderedDict[Subject, _Source] = OrderedDict()
         self._counting: list[tuple[float, int, _Written]] = []
         self._order = count()
         self._crowd = Crowd(CROWD, CROWD_SECONDS)
@@ -104,37 +148,52 @@ class EventRecorder:
 
     async def _tell(self, note: Note, at: datetime) -> None:
         now = self._clock.monotonic()
-        key = replace(note, about=msgspec.structs.replace(note.about, resource_version=""))
-        self._crowd.add(key, now)
-        known = self._written.get(key)
-        if known is None:
-            await self._remember(key, note, at)
-            return
-        self._written.move_to_end(key)
+        self._crowd.add((_subject(note), note.reason, note.message), now)
+        source = self._source(note, now)
+        known = source.last
+        if known is not None and _says(known.note) == _says(note):
+            due = now + COUNT_SECONDS[note.type] if self._crowd.is_there(now) else known.rests_until
+            self._fold(known, note, at, due)
+        elif source.budget.take(now) or note.reason not in source.by_reason:
+            await self._write(source, note, at)
+        else:
+            known = source.last = source.by_reason[note.reason]
+            self._fold(known, note, at, max(now, known.rests_until - COUNT_SECONDS[note.type] + CHANGE_SECONDS))
+
+    def _source(self, note: Note, now: float) -> _Source:
+        source = self._sources.setdefault(_subject(note), _Source(Budget(BURST, now)))
+        self._sources.move_to_end(_subject(note))
+        if len(self._sources) > REMEMBERED:
+            self._sources.popitem(last=False)
+        return source
+
+    def _fold(self, known: _Written, note: Note, at: datetime, due: float) -> None:
+        """Counts `note` into an event that is there; when `due` has come, the server is told."""
+        known.note = note
         known.last_at = at
         known.again += 1
-        if known.again == 1:
-            due = now + COUNT_SECONDS[note.type] if self._crowd.is_there(now) else known.rests_until
+        if known.due is None or due < known.due:
+            known.due = due
             heappush(self._counting, (due, next(self._order), known))
 
     async def _count_up(self) -> None:
-        _, _, written = heappop(self._counting)
-        key, times, last_at = written.note, written.count + written.again, written.last_at or self._clock.now()
-        written.count, written.again = times, 0
-        patch = {"count": times, "lastTimestamp": format_time(last_at)}
+        due, _, written = heappop(self._counting)
+        if written.due != due:
+            return
+        note, times, last_at = written.note, written.count + written.again, written.last_at or self._clock.now()
+        written.count, written.again, written.due = times, 0, None
+        patch = {"count": times, "lastTimestamp": format_time(last_at), "message": note.message[:MAX_MESSAGE]}
         try:
             await self._client.patch(EVENTS, written.name, patch, written.namespace)
         except NotFound:
-            await self._remember(key, key, last_at)
-            return
-        written.rests_until = self._clock.monotonic() + COUNT_SECONDS[key.type]
+            written.name, written.namespace = await self._create(note, last_at)
+            written.count = 1
+        written.rests_until = self._clock.monotonic() + COUNT_SECONDS[note.type]
 
-    async def _remember(self, key: Note, note: Note, at: datetime) -> None:
+    async def _write(self, source: _Source, note: Note, at: datetime) -> None:
         name, namespace = await self._create(note, at)
         rests_until = self._clock.monotonic() + COUNT_SECONDS[note.type]
-        self._written[key] = _Written(key, name, namespace, 1, rests_until)
-        if len(self._written) > REMEMBERED:
-            self._written.popitem(last=False)
+        source.last = source.by_reason[note.reason] = _Written(note, name, namespace, 1, rests_until)
 
     async def _create(self, note: Note, at: datetime) -> tuple[str, str]:
         """Returns its name and namespace."""
@@ -145,7 +204,7 @@ class EventRecorder:
             involved_object=note.about,
             type=note.type,
             reason=note.reason,
-            message=note.message[:1024],
+            message=note.message[:MAX_MESSAGE],
             source=EventSource(component=note.component),
             reporting_component=note.component,
             first_timestamp=wire_time(at),
@@ -161,3 +220,7 @@ def _title(recorded: tuple[Note, datetime] | None) -> str:
         return ""
     note, _ = recorded
     return f" {note.reason} of {note.about.kind} {note.about.name}"
+
+
+def _says(note: Note) -> tuple[str, str, str]:
+    return note.type, note.reason, note.message
