@@ -84,6 +84,14 @@ EVICTION_HELD_CONDITION = "leeward.dev/EvictionHeld"
 FAILING_CONDITION = "leeward.dev/Failing"
 """On a Cluster, as long as what is seen of it is not yet what `Ready` says: True while it fails already, False while it
 answers again (ours)."""
+CLUSTER_OUTAGE_CONDITION = "leeward.dev/ClusterOutage"
+"""On a binding: True while a cluster that it is assigned to is not Ready, or has no node that is ready; with what will
+become of the copy there (ours)."""
+LAST_SEEN_CONDITION = "leeward.dev/LastSeen"
+"""On a Cluster that is not Ready: False, since the first look that did not find it well (ours)."""
+NOT_SEEN_SINCE = "leeward.dev/notSeenSince"
+"""In the `status` of an aggregated item: since when nothing is known of its cluster; all else in the item is older than
+that (ours)."""
 DOUBTFUL_CONDITION = "leeward.dev/DoubtfulResources"
 """On a Cluster: True while its member reports absurd numbers, which were cut down, with the numbers (ours)."""
 REFLECTED_CONDITION = "leeward.dev/Reflected"

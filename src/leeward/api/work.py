@@ -151,7 +151,10 @@ class ResourceBindingSpec(Object, frozen=True):
 
 
 class AggregatedStatusItem(Object, frozen=True):
-    """What one cluster reports of the template; `status` is as the member gave it."""
+    """What one cluster reports of the template.
+
+    `status` is as the member gave it; while the cluster is not seen there is a mark of ours in it (`NOT_SEEN_SINCE`).
+    """
 
     cluster_name: str
     status: RawObject = None

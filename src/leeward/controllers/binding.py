@@ -21,6 +21,7 @@ from leeward.controllers.binding_events import BindingEvents
 from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover.evidence import trusted
+from leeward.core.failover.outage import marked, marks_in
 from leeward.core.interpreter import aggregate_status, replicas_of
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of, version_of
@@ -172,7 +173,8 @@ class BindingController:
 
         def report(status: ResourceBindingStatus) -> ResourceBindingStatus:
             conditions = set_condition(status.conditions, applied, now)
-            return msgspec.structs.replace(status, aggregated_status=items, conditions=conditions)
+            kept = marked(items, marks_in(status.aggregated_status))
+            return msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
 
         def report_to_template(status: Manifest) -> Manifest:
             return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)

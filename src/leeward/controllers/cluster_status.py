@@ -25,6 +25,7 @@ from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldEr
 from leeward.client.errors import NoCredential, Untrusted
 from leeward.core.failover.doubt import doubt_of, remembered, with_doubt
 from leeward.core.failover.health import HealthMemory, Sight, Thresholds, decide_ready, ready_condition
+from leeward.core.failover.outage import with_last_seen
 from leeward.core.summary import Summary, summarize
 from leeward.runtime.discovery import Offer
 from leeward.runtime.metrics import Amount, AmountKind
@@ -195,6 +196,7 @@ class ClusterStatusController:
     ) -> ClusterStatus:
         now = self._plane.clock.now()
         conditions = set_condition(with_doubt(status.conditions, doubt, now), ready, now)
+        conditions = with_last_seen(status.conditions, conditions, now)
         if facts is None:
             return msgspec.structs.replace(status, conditions=conditions)
         enablements = status.api_enablements if facts.offer is None else facts.offer.enablements

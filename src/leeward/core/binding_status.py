@@ -1,4 +1,4 @@
-"""What a binding says of a decision: the conditions `Scheduled` and EvictionHeld, and what the scheduler has observed.
+"""What a binding says of a decision: the conditions `Scheduled`, EvictionHeld and ClusterOutage, and what was observed.
 
 Each part is written only by who decides it: what another process places or holds back is left as it is.
 """
@@ -11,6 +11,7 @@ from leeward.api.meta import remove_condition, set_condition, wire_time
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.core.decision import Decision
+from leeward.core.failover.outage import with_report
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
 
 
@@ -28,6 +29,8 @@ def status_after(
     else:
         conditions = remove_condition(status.conditions, EVICTION_HELD_CONDITION)
     status = msgspec.structs.replace(status, conditions=conditions)
+    if decision.outage is not None:
+        status = with_report(status, decision.outage, now)
     return status if decision.foreign else _scheduling_status(status, binding, decision, now)
 
 

@@ -8,6 +8,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.eviction import Eviction
+from leeward.core.failover.outage import OutageReport
 from leeward.core.scheduling import Placed, Unplaceable
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -66,6 +67,7 @@ class Decision:
     `returning` are the replicas that a failback brings back, by cluster.
     `foreign`: another scheduler places this binding, or scheduling is suspended; what it says of that is not ours.
     `foreign_held`: another process evicts, and keeps the condition EvictionHeld.
+    `outage` is what is to be said of clusters that are lost (`core.outlook`); None: what is said already stands.
     `annotations` are the changes of the binding's annotations, None for one that goes.
     """
 
@@ -82,6 +84,7 @@ class Decision:
     foreign_held: bool = False
     annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     wake_at: datetime | None = None
+    outage: OutageReport | None = None
 
 
 def may_schedule(spec: ResourceBindingSpec, settings: PlacementSettings) -> bool:

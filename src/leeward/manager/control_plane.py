@@ -17,6 +17,7 @@ from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.failover.flapping import HoldDownSettings
 from leeward.core.failover.liveness import Patience
+from leeward.core.outlook import TaintExpectation
 from leeward.core.placement import PlacementSettings
 from leeward.manager.choice import HALVES, MEMBER_SIDE, SCHEDULER
 from leeward.manager.member_side import MemberSide
@@ -130,6 +131,7 @@ def _scheduler_settings(settings: ManagerSettings, placement: PlacementSettings)
     return SchedulerSettings(
         placement,
         settings.eviction.per_second,
+        TaintExpectation(settings.timing.failover_eviction_timeout, settings.failover, settings.safety.could_not_look),
         enabled("WorkloadAffinity"),
         enabled("MultiplePodTemplatesScheduling"),
         settings.estimators,

@@ -81,6 +81,7 @@ class Statuses(Generic[T]):
         self._supervisor = supervisor
         self._batches: dict[Key, _Batch[T]] = {}
         self._crowd = Crowd(crowd, CROWD_SECONDS)
+        self._crowd_until = 0.0
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     def post(self, obj: T, writer: str, said: Said[T], *, within: float) -> None:
@@ -89,7 +90,8 @@ class Statuses(Generic[T]):
         An object that is gone, or replaced by another, has no status to write any more.
         """
         now = asyncio.get_running_loop().time()
-        key, due = key_of(obj), now + (within if self._crowd.is_there(now) else min(within, NEWS_SECONDS))
+        is_crowd = now < self._crowd_until or self._crowd.is_there(now)
+        key, due = key_of(obj), now + (within if is_crowd else min(within, NEWS_SECONDS))
         batch = self._batches.get(key)
         if batch is None or batch.uid != uid_of(obj):
             if not _patch(obj, (said.change,)):
@@ -101,6 +103,10 @@ class Statuses(Generic[T]):
         if due < batch.due:
             batch.due = due
             batch.sooner.set()
+
+    def expect_crowd(self) -> None:
+        """Has the next ones count as a crowd: who decides about many at once knows it before the first is written."""
+        self._crowd_until = asyncio.get_running_loop().time() + CROWD_SECONDS
 
     def expected(self, obj: T) -> T:
         """`obj`, of a type of ours, with the status that it has when what was said of it is written."""
@@ -166,6 +172,11 @@ class StatusWriters:
         self._informers = informers
         self._supervisor = supervisor
         self._writers: dict[tuple[str, str, str], Statuses[Any]] = {}
+
+    def expect_crowd(self) -> None:
+        """So many objects are about to change that it is a crowd, of whatever kind."""
+        for writer in self._writers.values():
+            writer.expect_crowd()
 
     def of(self, resource: Resource[T], namespace: str = "") -> Statuses[T]:
         """For a kind in all namespaces, or in one."""

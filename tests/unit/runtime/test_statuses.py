@@ -126,6 +126,18 @@ def test_where_there_is_no_crowd_nothing_waits_longer_than_news() -> None:
     play(story, crowd=CROWD)
 
 
+def test_a_crowd_that_is_expected_is_one_before_the_first_is_written() -> None:
+    async def story(desk: Desk) -> None:
+        desk.statuses.expect_crowd()
+        desk.post("status", "Progressing", within=PROGRESS_SECONDS)
+        await asyncio.sleep(PROGRESS_SECONDS - 0.1)
+        assert desk.transport.writes == 0
+        await asyncio.sleep(0.2)
+        assert desk.transport.writes == 1
+
+    play(story, crowd=CROWD)
+
+
 def test_progress_that_nothing_comes_of_is_written_in_the_end() -> None:
     async def story(desk: Desk) -> None:
         desk.post("execution", "Applied", within=PROGRESS_SECONDS)

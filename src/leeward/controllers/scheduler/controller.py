@@ -6,7 +6,6 @@ from functools import partial
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.deciding import Deciding, SchedulerSettings
-from leeward.controllers.scheduler.departures import Departures
 from leeward.controllers.scheduler.telling import Telling
 from leeward.controllers.scheduler.waking import Waking
 from leeward.controllers.scheduler.writing import Writing
@@ -29,7 +28,7 @@ class Scheduler:
         self._deciding = Deciding(plane, self._bindings, settings, brake)
         placement = settings.placement
         recorder = plane.recorder(placement.scheduler_name if placement.place else TAINT_MANAGER)
-        self._telling = Telling(self._bindings, recorder, Departures(plane, recorder), plane.metrics)
+        self._telling = Telling(plane, self._bindings, recorder)
         name = "scheduler" if placement.place else TAINT_MANAGER
         self._writing = Writing(plane, self._bindings, name)
         self._controller = plane.controller(name, self.reconcile, workers=STROKE, rank=self._deciding.rank)

@@ -5,7 +5,7 @@ estimators are asked first (`runtime/estimators.py`). Writes nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from leeward.api.cluster import Cluster
@@ -15,6 +15,7 @@ from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.leaving import TAINT_UNTOLERATED
+from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.pace import Pace
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
 from leeward.core.scheduling import Fleet, plan
@@ -27,6 +28,7 @@ from leeward.runtime.brake import BrakeView
 from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.identity import Key
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.statuses import CROWD
 from leeward.runtime.strokes import Strokes
 
 
@@ -41,6 +43,7 @@ class SchedulerSettings:
     placement: PlacementSettings = field(default_factory=PlacementSettings)
     evictions_per_second: float | None = None
     """--resource-eviction-rate; None is without a limit."""
+    expectation: TaintExpectation = field(default_factory=TaintExpectation)
     workload_affinity: bool = False
     multiple_pod_templates: bool = False
     estimators: tuple[Estimator, ...] = ()
@@ -52,6 +55,7 @@ class Deciding:
         self._plane = plane
         self._bindings = bindings
         self._settings = settings.placement
+        self._expectation = settings.expectation
         self._brake = brake
         self._groups = WorkloadGroups() if settings.workload_affinity else None
         self._estimates = Estimates()
@@ -161,8 +165,29 @@ class Deciding:
         for key, binding in bindings.items():
             self._pace.observe(key, _left_by(binding))
         plans = plan(self._fleet, bindings, decide)
+        if sum(bool(decision.evicted) for decision in plans.values()) >= CROWD:
+            self._plane.statuses.expect_crowd()
         self._decided()
-        return {key: (bindings[key], decision) for key, decision in plans.items()}
+        told = self._with_outages(bindings, plans, brake, now) if self._settings.tells_held else plans
+        return {key: (bindings[key], decision) for key, decision in told.items()}
+
+    def _with_outages(
+        self, bindings: Mapping[BindingKey, Binding], plans: Mapping[BindingKey, Decision], brake: bool, now: datetime
+    ) -> Mapping[BindingKey, Decision]:
+        """The decisions with what is to be said of clusters that are lost, on a fleet that is tainted as it will be."""
+        expected = {c.name: expected_taints(c, now, self._expectation) for c in self._fleet.values() if not c.is_ready}
+        now_so = [self._fleet[name] for name, cluster in expected.items() if cluster is not self._fleet[name]]
+        told: dict[BindingKey, Decision] = {}
+        try:
+            for cluster in now_so:
+                self._fleet.put(expected[cluster.name])
+            for key, decision in plans.items():
+                around = Surroundings(self._fleet, self._bindings.works_by_cluster(key), brake)
+                told[key] = replace(decision, outage=foresee(bindings[key], decision, around, now, self._settings))
+        finally:
+            for cluster in now_so:
+                self._fleet.put(cluster)
+        return told
 
     def _see_in_group(self, key: BindingKey, old: Binding | None, new: Binding | None) -> Iterable[BindingKey]:
         """Those of a group that wait are decided again when another of it has moved."""

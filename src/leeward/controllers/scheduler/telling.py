@@ -1,6 +1,7 @@
 """Tells what a decision has changed, and what it could not: events on the binding and on its template, and metrics.
 
-One event tells of an eviction and of its result; that it is over is told apart (`departures.py`). An event that would
+One event tells of an eviction and of its result; in a mass failover only on the template, for the binding says it by
+its tasks. That it is over is told apart (`departures.py`), and so are outages (`outage_events.py`). An event that would
 say the same again is not recorded: the condition that stands says it.
 """
 
@@ -8,35 +9,48 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, TargetCluster
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.departures import EVICTED, Departures
+from leeward.controllers.scheduler.outage_events import OutageEvents
+from leeward.controllers.scheduler.sums import CROWD, CROWD_SECONDS
 from leeward.core.decision import Decision
 from leeward.core.scheduling import Placed, Unplaceable
+from leeward.runtime.crowd import Crowd
 from leeward.runtime.events import NORMAL, WARNING
 from leeward.runtime.identity import reference_of, template_of
-from leeward.runtime.metrics import EVICTION_QUEUE, Metrics
-from leeward.runtime.plane import Recorder
+from leeward.runtime.metrics import EVICTION_QUEUE
+from leeward.runtime.plane import ControlPlane, Recorder
 
 RECONCILE = "ReconcileSchedule"
 NOT_EVICTED = "EvictWorkloadFromClusterFailed"
 
 
 class Telling:
-    def __init__(self, bindings: Bindings, recorder: Recorder, departures: Departures, metrics: Metrics) -> None:
+    def __init__(self, plane: ControlPlane, bindings: Bindings, recorder: Recorder) -> None:
         self._bindings = bindings
         self._recorder = recorder
-        self._departures = departures
-        self._metrics = metrics
+        self._departures = Departures(plane, recorder)
+        self._outages = OutageEvents(plane, recorder)
+        self._metrics = plane.metrics
+        self._clock = plane.clock
+        self._evictions = Crowd(CROWD, CROWD_SECONDS)
 
     def tell(self, key: BindingKey, before: Binding, after: Binding, decision: Decision) -> None:
         template = template_of(after)
         abouts = (reference_of(self._bindings.resource(key), after), template)
+        now = self._clock.monotonic()
+        if decision.evicted:
+            self._evictions.add(template.uid, now)
+        in_mass = bool(decision.evicted) and self._evictions.is_there(now)
         for news in _of_move(before, after, decision):
-            for about in abouts:
+            for about in abouts[1:] if in_mass and news.reason == EVICTED else abouts:
                 self._recorder.note(about, news.type, news.reason, news.message)
         self._departures.tell(template, decision.finished)
+        if decision.outage is not None and not decision.foreign_held:
+            standing = find_condition(before.status.conditions, CLUSTER_OUTAGE_CONDITION)
+            self._outages.tell(abouts[0], template, decision.outage.news(standing))
         self._count(before, after, decision)
 
     def measure(self, decision: Decision, seconds: float) -> None:

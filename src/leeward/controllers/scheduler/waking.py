@@ -14,6 +14,7 @@ from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.deciding import Deciding
 from leeward.core.failover.application import application_failover
 from leeward.core.failover.doubt import is_failing
+from leeward.core.failover.outage import nodes_down
 from leeward.core.pace import drain_budget
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.metrics import EVICTION_QUEUE
@@ -112,6 +113,7 @@ def _matters(old: Cluster, new: Cluster) -> bool:
         or old.is_being_deleted != new.is_being_deleted
         or old.is_ready != new.is_ready
         or drain_budget(old) != drain_budget(new)
+        or bool(nodes_down(old)) != bool(nodes_down(new))
         or old.status.api_enablements != new.status.api_enablements
     )
 

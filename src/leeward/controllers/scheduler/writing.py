@@ -9,7 +9,7 @@ from typing import Any
 
 from leeward.api.codec import encode, to_wire
 from leeward.api.meta import Manifest
-from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLUSTER_OUTAGE_CONDITION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.client import WorldError
@@ -51,13 +51,17 @@ class Writing:
         now: datetime,
         on_failure: Callable[[WorldError], None],
     ) -> None:
-        """That another generation was seen is no news where nothing else has changed."""
+        """That another generation was seen is no news where nothing else has changed; nor is it that an outage is over
+
+        for a binding that is moving, since more will be said of it.
+        """
         binding = self._bindings.statuses(key).expected(binding)
 
         def change(status: ResourceBindingStatus) -> ResourceBindingStatus:
             return status_after(status, binding, decision, now)
 
-        is_news = _conditions(change(binding.status)) != _conditions(binding.status)
+        but = CLUSTER_OUTAGE_CONDITION if binding.spec.graceful_eviction_tasks else ""
+        is_news = _conditions(change(binding.status), but) != _conditions(binding.status, but)
         within = NEWS_SECONDS if is_news else BOOKKEEPING_SECONDS
         self._bindings.statuses(key).post(binding, self._writer, Said[Any](change, on_failure), within=within)
 
@@ -73,8 +77,8 @@ class Writing:
         return updated
 
 
-def _conditions(status: ResourceBindingStatus) -> list[tuple[str, str, str, str]]:
-    return [(c.type, c.status, c.reason, c.message) for c in status.conditions]
+def _conditions(status: ResourceBindingStatus, but: str) -> list[tuple[str, str, str, str]]:
+    return [(c.type, c.status, c.reason, c.message) for c in status.conditions if c.type != but]
 
 
 def _is_settled(decision: Decision) -> bool:

@@ -1,0 +1,120 @@
+"""What will become of a binding's copies in clusters that are lost: the decision itself, asked beforehand.
+
+    expected_taints   the cluster with the taints that its condition will have led to
+    foresee           for each lost target, what `decide_placement` would decide at the instant at which its stay ends
+
+It is asked with the fleet as it is now, so that the answer is where a copy would go now. Nothing is promised to it, so
+that many bindings can be told of the same room. How many evictions a second are allowed is not foreseen.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding, TargetCluster
+from leeward.core.decision import Decision, PlacementSettings, Surroundings
+from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.eviction import decide_stay
+from leeward.core.failover.holding import MOST_LOOKS_DEAD
+from leeward.core.failover.outage import Outage, OutageReport, Outcome, Outlook, all_not_seen, find_outages, is_tainted
+from leeward.core.failover.taints import NO_EXECUTE, decide_taints
+from leeward.core.placement import decide_placement
+
+
+@dataclass(frozen=True, slots=True)
+class TaintExpectation:
+    """What leads from an outage to NoExecute, as the cluster controller is set: see `decide_taints`."""
+
+    eviction_seconds: float = 300
+    failover: bool = True
+    could_not_look: bool = True
+
+
+def expected_taints(cluster: Cluster, now: datetime, expectation: TaintExpectation) -> Cluster:
+    """The cluster as it will be tainted if its outage lasts; the same object where nothing will change."""
+    if not is_tainted(cluster) or any(taint.effect == NO_EXECUTE for taint in cluster.spec.taints):
+        return cluster
+
+    def taints_at(instant: datetime) -> tuple[datetime | None, Cluster]:
+        decision = decide_taints(
+            cluster,
+            instant,
+            last_seen=None,
+            eviction_seconds=expectation.eviction_seconds,
+            failover=expectation.failover,
+            could_not_look=expectation.could_not_look,
+        )
+        spec = msgspec.structs.replace(cluster.spec, taints=decision.taints)
+        return decision.wake_at, msgspec.structs.replace(cluster, spec=spec)
+
+    wake_at, tainted = taints_at(now)
+    return tainted if wake_at is None else taints_at(wake_at)[1]
+
+
+def foresee(
+    binding: Binding, decided: Decision, around: Surroundings, now: datetime, settings: PlacementSettings
+) -> OutageReport | None:
+    """What is to be said of the binding's outages; None where what is said already stands for the moment.
+
+    `around` holds the clusters with their expected taints; `decided` is what was decided of the binding now.
+    """
+    spec = msgspec.structs.replace(
+        binding.spec, clusters=decided.clusters, graceful_eviction_tasks=decided.eviction_tasks
+    )
+    outages, not_seen = find_outages(spec, around.fleet), all_not_seen(spec, around.fleet)
+    if not outages:
+        return OutageReport(not_seen=not_seen)
+    is_moving = spec != binding.spec
+    if is_moving or any(
+        outage.since is not None and not is_tainted(around.fleet[outage.cluster]) for outage in outages
+    ):
+        return None
+    return OutageReport(
+        tuple(_outlook(outage, binding, decided, around, now, settings) for outage in outages), not_seen
+    )
+
+
+def _outlook(
+    outage: Outage,
+    binding: Binding,
+    decided: Decision,
+    around: Surroundings,
+    now: datetime,
+    settings: PlacementSettings,
+) -> Outlook:
+    cluster = around.fleet[outage.cluster]
+    if outage.since is None:
+        return Outlook(outage, Outcome.NODES_NOT_READY)
+    starts = [t.time_added or now for t in cluster.spec.taints if t.effect == NO_EXECUTE]
+    if not starts and not looks_dead(cluster):
+        return Outlook(outage, Outcome.NOT_COLLECTED)
+    if not starts or not settings.evict:
+        return Outlook(outage, Outcome.NOT_EVICTED)
+    tolerations = binding.spec.placement.cluster_tolerations if binding.spec.placement else ()
+    due = decide_stay(cluster.spec.taints, tolerations, max(now, min(starts))).due
+    if due is None:
+        return Outlook(outage, Outcome.TOLERATED)
+    if around.brake and looks_dead(cluster):
+        return Outlook(outage, Outcome.HELD, why=MOST_LOOKS_DEAD)
+    if due <= now:
+        why = decided.held.message if decided.held is not None else ""
+        return Outlook(outage, Outcome.HELD, why=why) if why else Outlook(outage, Outcome.UNDECIDED, due)
+    return _decided_then(outage, binding, decide_placement(binding, around, due, settings), due)
+
+
+def _decided_then(outage: Outage, binding: Binding, decision: Decision, at: datetime) -> Outlook:
+    held = decision.held.message if decision.held is not None else ""
+    if any(eviction.cluster == outage.cluster for eviction in decision.evicted):
+        return Outlook(outage, Outcome.EVICTION, at, _gaining(binding.spec.clusters, decision.clusters), held)
+    if held:
+        return Outlook(outage, Outcome.HELD, at, why=held)
+    return Outlook(outage, Outcome.UNDECIDED, at)
+
+
+def _gaining(before: Iterable[TargetCluster], after: Iterable[TargetCluster]) -> tuple[str, ...]:
+    """The clusters that get a copy, or more replicas."""
+    had = {target.name: target.replicas for target in before}
+    return tuple(t.name for t in after if t.name not in had or t.replicas > had[t.name])

@@ -1,0 +1,167 @@
+"""What is told of an outage: since when, what is expected, and that the decision keeps to it."""
+
+import msgspec
+import pytest
+
+from leeward.api.cluster import Cluster, NodeSummary
+from leeward.api.core import Taint, Toleration
+from leeward.api.meta import Condition, find_condition, format_time
+from leeward.api.names import LAST_SEEN_CONDITION, NOT_SEEN_SINCE, OUTAGE_ANNOTATION
+from leeward.api.work import AggregatedStatusItem, ResourceBinding
+from leeward.core.decision import PlacementSettings, Surroundings
+from leeward.core.failover.outage import OutageReport, Outcome, marked, marks_in, not_seen_since, with_last_seen
+from leeward.core.outlook import TaintExpectation, expected_taints, foresee
+from leeward.core.placement import decide_placement
+from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
+
+SETTINGS = PlacementSettings()
+EXPECTATION = TaintExpectation()
+PLACED = binding(divided({"member1": 1, "member2": 2}), 3, targets(member1=1, member2=2))
+
+
+def lost(name: str, reason: str = "ClusterNotReachable", since: float = 0) -> Cluster:
+    """Not Ready since then, noted and tainted against new copies."""
+    taint = Taint(key="cluster.karmada.io/not-ready", effect="NoSchedule", time_added=at(since))
+    found = cluster(name, ready="False", taints=(taint,))
+    ready = Condition("Ready", "False", reason, last_transition_time=at(since))
+    return msgspec.structs.replace(
+        found,
+        metadata=msgspec.structs.replace(found.metadata, annotations={OUTAGE_ANNOTATION: format_time(at(since))}),
+        status=msgspec.structs.replace(found.status, conditions=(ready,)),
+    )
+
+
+def report(
+    bound: ResourceBinding,
+    *clusters: Cluster,
+    seconds: float = 10,
+    brake: bool = False,
+    settings: PlacementSettings = SETTINGS,
+    expectation: TaintExpectation = EXPECTATION,
+) -> OutageReport | None:
+    now = at(seconds)
+    decided = decide_placement(bound, Surroundings(fleet(*clusters), brake=brake), now, settings)
+    as_it_will_be = fleet(*(expected_taints(c, now, expectation) for c in clusters))
+    return foresee(bound, decided, Surroundings(as_it_will_be, brake=brake), now, settings)
+
+
+def outcome(told: OutageReport | None) -> Outcome:
+    assert told is not None
+    return told.outlooks[0].outcome
+
+
+def test_the_instant_and_the_place_of_an_eviction_are_those_that_the_decision_will_have() -> None:
+    told = report(PLACED, lost("member1"), cluster("member2"))
+    assert told is not None
+    (outlook,) = told.outlooks
+    assert (outlook.outcome, outlook.at, outlook.to) == (Outcome.EVICTION, at(600), ("member2",))
+    assert told.not_seen == {"member1": at(0)}
+    tainted = fleet(expected_taints(lost("member1"), at(10), EXPECTATION), cluster("member2"))
+    for seconds, evicted in ((599, 0), (600, 1)):
+        assert len(decide_placement(PLACED, Surroundings(tainted), at(seconds)).evicted) == evicted
+
+
+def test_the_sentence_stays_the_same_from_the_first_moment_to_the_last() -> None:
+    told = report(PLACED, lost("member1"), cluster("member2"))
+    no_execute = Taint(key="cluster.karmada.io/not-ready", effect="NoExecute", time_added=at(300))
+    late = lost("member1")
+    late = msgspec.structs.replace(
+        late, spec=msgspec.structs.replace(late.spec, taints=(*late.spec.taints, no_execute))
+    )
+    again = report(PLACED, late, cluster("member2"), seconds=590)
+    assert told is not None
+    assert again is not None
+    assert told.condition == again.condition
+    assert list(again.news(told.condition)) == []
+    assert list(again.news(None)) == list(again.outlooks)
+
+
+def test_what_finds_no_place_is_told_to_be_held_beforehand_and_then() -> None:
+    alone = binding(duplicated("member1"), 2, targets(member1=2))
+    assert outcome(report(alone, lost("member1"), cluster("member2"))) is Outcome.HELD
+    assert outcome(report(alone, dead("member1"), cluster("member2"), seconds=400)) is Outcome.HELD
+
+
+def test_s4_while_the_brake_holds_no_instant_is_told() -> None:
+    told = report(PLACED, lost("member1"), cluster("member2"), brake=True)
+    assert outcome(told) is Outcome.HELD
+    assert told is not None
+    assert told.outlooks[0].at is None
+    assert "leeward-brake" in told.outlooks[0].why
+
+
+@pytest.mark.parametrize(
+    ("reason", "settings", "expectation", "expected"),
+    [
+        ("StatusCollectionFailed", SETTINGS, EXPECTATION, Outcome.NOT_COLLECTED),
+        ("StatusCollectionFailed", SETTINGS, TaintExpectation(could_not_look=False), Outcome.EVICTION),
+        ("ClusterNotReady", SETTINGS, TaintExpectation(failover=False), Outcome.NOT_EVICTED),
+        ("ClusterNotReady", PlacementSettings(evict=False), EXPECTATION, Outcome.NOT_EVICTED),
+        ("ClusterNotReady", SETTINGS, EXPECTATION, Outcome.EVICTION),
+    ],
+)
+def test_what_is_not_evicted_says_why(
+    reason: str, settings: PlacementSettings, expectation: TaintExpectation, expected: Outcome
+) -> None:
+    told = report(PLACED, lost("member1", reason), cluster("member2"), settings=settings, expectation=expectation)
+    assert outcome(told) is expected
+
+
+def test_what_tolerates_it_for_ever_stays() -> None:
+    placement = msgspec.structs.replace(
+        divided({"member1": 1, "member2": 2}), cluster_tolerations=(Toleration(operator="Exists"),)
+    )
+    bound = binding(placement, 3, targets(member1=1, member2=2))
+    assert outcome(report(bound, lost("member1"), cluster("member2"))) is Outcome.TOLERATED
+
+
+def test_until_the_outage_is_noted_as_a_taint_what_is_told_already_stands() -> None:
+    assert report(PLACED, cluster("member1", ready="False"), cluster("member2")) is None
+
+
+def test_nothing_is_told_of_clusters_that_are_well_or_left() -> None:
+    told = report(PLACED, cluster("member1"), cluster("member2"))
+    assert told is not None
+    assert (told.condition, told.not_seen) == (None, {})
+    moving = report(PLACED, dead("member1"), cluster("member2"), seconds=300)
+    assert moving is not None
+    assert (moving.condition, moving.not_seen) == (None, {"member1": at(0)}), "its copy is on its way out"
+
+
+def test_a_cluster_without_a_node_that_is_ready_is_told_and_is_seen() -> None:
+    found = cluster("member1")
+    found = msgspec.structs.replace(
+        found, status=msgspec.structs.replace(found.status, node_summary=NodeSummary(total_num=3, ready_num=0))
+    )
+    told = report(PLACED, found, cluster("member2"))
+    assert outcome(told) is Outcome.NODES_NOT_READY
+    assert told is not None
+    assert told.condition is not None
+    assert told.condition.message.startswith("The API of member1 answers, but none of its 3 nodes is ready: ")
+    assert told.not_seen == {}
+
+
+def test_a_cluster_is_not_seen_since_the_first_look_that_failed() -> None:
+    well = Condition("Ready", "True", "ClusterReady", last_transition_time=at(0))
+    failing = Condition("leeward.dev/Failing", "True", "ClusterNotReachable", last_transition_time=at(100))
+    gone = Condition("Ready", "False", "ClusterNotReachable", last_transition_time=at(130))
+    conditions = with_last_seen((well, failing), (gone,), at(130))
+    found = find_condition(conditions, LAST_SEEN_CONDITION)
+    assert found is not None
+    assert (found.status, found.last_transition_time) == ("False", at(100))
+    assert with_last_seen(conditions, conditions, at(140)) == conditions
+    down = cluster("member1", ready="False")
+    down = msgspec.structs.replace(down, status=msgspec.structs.replace(down.status, conditions=conditions))
+    assert not_seen_since(down) == at(100)
+    assert with_last_seen(conditions, (well,), at(200)) == (well,)
+
+
+def test_marks_stand_in_what_the_member_said_and_leave_nothing_behind() -> None:
+    items = (AggregatedStatusItem("member1", status={"readyReplicas": 2}), AggregatedStatusItem("member2"))
+    once = marked(items, {"member1": at(0), "member2": at(5)})
+    assert once[0].status == {"readyReplicas": 2, NOT_SEEN_SINCE: format_time(at(0))}
+    assert marks_in(once) == {"member1": at(0), "member2": at(5)}
+    assert marked(once, marks_in(once)) == once
+    assert marked(once, {}) == items
+    spoilt = (AggregatedStatusItem("member1", status={NOT_SEEN_SINCE: "yesterday"}),)
+    assert marks_in(spoilt) == {}
