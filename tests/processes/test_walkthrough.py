@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from leeward.api.names import NOT_SEEN_SINCE
 from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -62,6 +63,19 @@ def delete_nginx(fleet: Fleet) -> None:
         fleet.eventually(lambda member=member: cleaned_up(fleet, member), f"nothing is left in {member}")
 
 
+def described(fleet: Fleet) -> str:
+    """The binding, with one space between words."""
+    return " ".join(fleet.kubectl("describe", "resourcebinding", "nginx-deployment").split())
+
+
+def outage_told(fleet: Fleet, member: str) -> bool:
+    told = described(fleet)
+    return "Type: leeward.dev/ClusterOutage" in told and all(
+        part in told
+        for part in (f"Not seen in {member} since", "it is evicted from there at", "to member2, unless", NOT_SEEN_SINCE)
+    )
+
+
 def told_last(fleet: Fleet, member: str) -> str:
     """The state that is the last in the events of `kubectl describe`."""
     told = fleet.kubectl("describe", "cluster", member).splitlines()
@@ -86,6 +100,9 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
     fleet.leeward("member", die, victim)
     fleet.eventually(lambda: fleet.ready(victim) == ready, f"{victim} is {ready}")
     fleet.eventually(lambda: told_last(fleet, victim) == f"Ready is now {ready[0]}", "describe tells that last")
+    fleet.eventually(lambda: outage_told(fleet, victim), "describe says what will become of it")
+    events = fleet.kubectl("get", "events", "--field-selector", "reason=ClusterOutage,involvedObject.name=nginx")
+    assert f"Not seen in {victim} since" in events
     fleet.eventually(lambda: fleet.taints(victim) == taints, f"{victim} has {taints}")
     fleet.eventually(lambda: moved_to(fleet, "member2"), "member2 has 3 and the task is gone")
     if ready[1] != "ClusterNotReady":
@@ -93,6 +110,7 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
     told = fleet.kubectl("describe", "resourcebinding", "nginx-deployment")
     assert "EvictWorkloadFromClusterSucceed" in told
     assert "Result: {member2:3}" in told
+    fleet.eventually(lambda: "Type: leeward.dev/ClusterOutage" not in described(fleet), "it is over")
 
     fleet.leeward("member", revive, victim)
     fleet.eventually(lambda: fleet.ready(victim)[0] == "True" and not fleet.taints(victim), f"{victim} is back")

@@ -4,20 +4,21 @@ import re
 from datetime import datetime
 
 from leeward.api.meta import Condition, Manifest, find_condition, parse_time
-from leeward.api.names import CLUSTER_OUTAGE_CONDITION
-from leeward.api.resource import EVENTS, NODES
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION, REMOVAL_BLOCKED_CONDITION
+from leeward.api.resource import CLUSTERS, EVENTS, NODES
 from leeward.client import Request
 from leeward.core.failover.outage import marks_in
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.member import agent_of
 from leeward.sim.world import CONTROLLERS, Mode, World
-from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, held, play, policy, ready_replicas, tasks
 from tests.world.test_detection import answers, status
 
 THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 WEB = "web-deployment"
-REASON = "ClusterOutage"
+REASON, BLOCKED = "ClusterOutage", "RemovalBlocked"
+MINE = "example.com/mine"
 THRESHOLD_SECONDS = 60
 """Within which a dead cluster has to be told of: Karmada's thresholds, and two looks."""
 
@@ -53,9 +54,9 @@ def instants(text: str) -> list[datetime]:
     return [parse_time(found) for found in re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", text)]
 
 
-async def told(world: World, kind: str, name: str) -> list[str]:
+async def told(world: World, kind: str, name: str, reason: str = REASON) -> list[str]:
     """The messages of the events about outages of an object; each was told once."""
-    events = [e for e in (await world.client.list(EVENTS, "default")).items if e.reason == REASON]
+    events = [e for e in (await world.client.list(EVENTS, "default")).items if e.reason == reason]
     mine = [e for e in events if (e.involved_object.kind, e.involved_object.name) == (kind, name)]
     assert all(event.count == 1 and event.type == "Warning" for event in mine)
     return [event.message for event in sorted(mine, key=lambda event: int(event.metadata.resource_version))]
@@ -312,5 +313,38 @@ def test_a_cluster_that_answers_and_has_no_node_left_is_told_and_evicts_nothing(
         assert world.assigned(WEB) == {"member1": 1, "member2": 1}
         world.member("member1").place.audit = None
         await world.until(lambda: outage(world) is None, 600)
+
+    play(story, THREE)
+
+
+def blocked(world: World) -> str:
+    binding = world.binding(WEB)
+    condition = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION) if binding else None
+    return condition.message if condition else ""
+
+
+def test_what_was_evicted_and_runs_on_because_of_a_foreign_finalizer_is_told_until_it_is_gone() -> None:
+    async def story(world: World) -> None:
+        await place(world, on_one_of("member1", "member2"))
+        (old,) = world.assigned(WEB)
+        member = world.member(old).client
+        await member.patch(DEPLOYMENTS, "web", {"metadata": {"finalizers": [MINE]}}, "default")
+        taint = {"key": "example.com/x", "effect": "NoExecute"}
+        await world.client.patch(CLUSTERS, old, {"spec": {"taints": [taint]}})
+        await world.until(lambda: old not in world.assigned(WEB))
+        await world.sleep(20)
+        assert blocked(world) == "", "an end takes its time"
+        await world.until(lambda: blocked(world) != "", 60)
+        await world.sleep(2)
+        assert blocked(world) == f"Still runs in {old}: Deployment default/web has the finalizer {MINE}."
+        for kind, name in (("ResourceBinding", WEB), ("Deployment", "web")):
+            assert await told(world, kind, name, BLOCKED) == [blocked(world)]
+        await world.sleep(60)
+        before = version(world)
+        await world.sleep(1_200)
+        assert version(world) == before
+        await member.patch(DEPLOYMENTS, "web", {"metadata": {"finalizers": None}}, "default")
+        await world.until(lambda: blocked(world) == "", 30)
+        assert await ready_replicas(world, old, "web") == -1
 
     play(story, THREE)

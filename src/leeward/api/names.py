@@ -87,6 +87,8 @@ answers again (ours)."""
 CLUSTER_OUTAGE_CONDITION = "leeward.dev/ClusterOutage"
 """On a binding: True while a cluster that it is assigned to is not Ready, or has no node that is ready; with what will
 become of the copy there (ours)."""
+REMOVAL_BLOCKED_CONDITION = "leeward.dev/RemovalBlocked"
+"""On a Work, and on its binding: True while finalizers of others keep in the member what was removed there (ours)."""
 LAST_SEEN_CONDITION = "leeward.dev/LastSeen"
 """On a Cluster that is not Ready: False, since the first look that did not find it well (ours)."""
 NOT_SEEN_SINCE = "leeward.dev/notSeenSince"

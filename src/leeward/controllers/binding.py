@@ -19,6 +19,7 @@ from leeward.api.work import Binding, ResourceBindingStatus, Work
 from leeward.client import AlreadyExists, NotFound, WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.core.execution.aggregate import aggregate, rendered_generation
+from leeward.core.execution.removal import removals_blocked, with_blocked_removals
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover.evidence import trusted
 from leeward.core.failover.outage import marked, marks_in
@@ -169,12 +170,14 @@ class BindingController:
         """
         items, applied = aggregate(binding, {cluster: trusted(work) for cluster, work in works.items()})
         applied = msgspec.structs.replace(applied, observed_generation=rendered_generation(binding, works))
-        now = self._plane.clock.now()
+        present = {cluster_of_execution_space(w.namespace): w for w in self._works_of.get(key_of(binding))}
+        blocked, now = removals_blocked(present), self._plane.clock.now()
 
         def report(status: ResourceBindingStatus) -> ResourceBindingStatus:
             conditions = set_condition(status.conditions, applied, now)
             kept = marked(items, marks_in(status.aggregated_status))
-            return msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
+            status = msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
+            return with_blocked_removals(status, blocked, now)
 
         def report_to_template(status: Manifest) -> Manifest:
             return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)

@@ -6,6 +6,8 @@ its health. (Karmada tells every sync and every update of a status.) A failure i
 
 from collections.abc import Sequence
 
+from leeward.api.meta import find_condition
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION
 from leeward.api.work import Binding
 from leeward.client import Conflict, WorldError
 from leeward.runtime.binding_kinds import BindingKind
@@ -36,6 +38,10 @@ class BindingEvents:
         if _what_counts(before) != _what_counts(after):
             message = f"Update {self._name(binding)} with AggregatedStatus successfully."
             self._tell(self._status, binding, NORMAL, "AggregateStatusSucceed", message)
+        blocked = find_condition(after.status.conditions, REMOVAL_BLOCKED_CONDITION)
+        known = find_condition(before.status.conditions, REMOVAL_BLOCKED_CONDITION)
+        if blocked is not None and (known is None or known.message != blocked.message):
+            self._tell(self._works, binding, WARNING, "RemovalBlocked", blocked.message)
 
     def not_aggregated(self, binding: Binding, error: WorldError) -> None:
         """A conflict is no failure: it is tried again at once."""

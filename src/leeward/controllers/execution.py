@@ -26,6 +26,7 @@ from leeward.api.names import (
 from leeward.api.resource import WORKS, Resource
 from leeward.api.work import Work, WorkStatus
 from leeward.client import AlreadyExists, ApiError, Conflict, NotFound, Undecodable, WorldError
+from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.core.execution.retain import covers, merge
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
@@ -47,6 +48,7 @@ class ExecutionController:
         self._works = works
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
         self._backlinks = self._works.backlinks(self._controller.queue.add)
+        self._blocked_removals = BlockedRemovals(plane, member, self._backlinks, self._post)
         self._written: dict[tuple[str, Key], str] = {}
         self._missing_kinds: set[tuple[str, str]] = set()
         self._carried_out: dict[str, Work] = {}
@@ -155,9 +157,11 @@ class ExecutionController:
         if work.spec.preserve_resources_on_deletion:
             self._carried_out.pop(work.name, None)
         elif await self._remove_objects(work):
+            await self._blocked_removals.goes_on(work)
             return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
         else:
             self._remember(work)
+        self._blocked_removals.forget(work.name)
         finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
         await self._plane.client.patch(
             WORKS,

@@ -1,0 +1,49 @@
+"""Tells, on a Work, that its removal from the member does not come to an end, and whose finalizer holds it up."""
+
+from collections.abc import Callable
+
+from leeward.api.meta import Condition, Manifest
+from leeward.api.work import Work
+from leeward.core.execution.removal import removal_blocked
+from leeward.runtime.backlinks import Backlinks
+from leeward.runtime.discovery import UnknownKind
+from leeward.runtime.identity import key_of
+from leeward.runtime.plane import ControlPlane, Member
+
+BLOCKED_SECONDS = 30.0
+"""A removal that has lasted for so long is held up: Pods have had their time to end."""
+
+
+class BlockedRemovals:
+    """Bounded by the Works of one member that are being deleted: `forget` those that are gone."""
+
+    def __init__(
+        self, plane: ControlPlane, member: Member, backlinks: Backlinks, post: Callable[[Work, Condition], None]
+    ) -> None:
+        self._plane = plane
+        self._member = member
+        self._backlinks = backlinks
+        self._post = post
+        self._since: dict[str, float] = {}
+
+    async def goes_on(self, work: Work) -> None:
+        """The removal is not at its end yet. Raises: WorldError."""
+        now = self._plane.clock.monotonic()
+        if now - self._since.setdefault(work.name, now) < BLOCKED_SECONDS:
+            return
+        found = [await self._observed(manifest) for manifest in work.spec.workload.manifests]
+        blocked = removal_blocked([observed for observed in found if observed is not None])
+        if blocked is not None:
+            self._post(work, blocked)
+
+    def forget(self, name: str) -> None:
+        self._since.pop(name, None)
+
+    async def _observed(self, manifest: Manifest) -> Manifest | None:
+        """From the cache, which follows the kind."""
+        try:
+            resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
+        except UnknownKind:
+            return None
+        key = key_of(manifest)
+        return self._backlinks.follow(resource).get(key.name, key.namespace)
