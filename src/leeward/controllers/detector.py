@@ -8,6 +8,7 @@ Karmada: pkg/detector; same for the parts named here.
 """
 
 import re
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -34,7 +35,7 @@ from leeward.client import AlreadyExists, Conflict, WorldError
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
-from leeward.core.propagation.matching import keep_or_find_policy
+from leeward.core.propagation.matching import BY_NAME, find_policy, keep_or_find_policy, selector_priority
 from leeward.core.propagation.skipping import SkippedApis
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
@@ -42,6 +43,8 @@ from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates
 
 RESERVED_NAMESPACES = (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)
+SKIPPED_TOLD = 4_096
+"""So many skipped templates are remembered, so that each is told of once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Detector:
         self._skipped_namespaces = [re.compile(pattern) for pattern in settings.skipped_namespaces]
         self._templates = templates
         self._recorder = plane.recorder("resource-detector")
+        self._skipped_told: OrderedDict[TemplateKey, tuple[str, str]] = OrderedDict()
         self._policies = plane.informers.of(PROPAGATION_POLICIES)
         self._cluster_policies = plane.informers.of(CLUSTER_PROPAGATION_POLICIES)
         self._bindings: dict[bool, tuple[Resource[Any], Informer[Any]]] = {
@@ -85,7 +89,11 @@ class Detector:
         await self._cluster_policies.wait_synced()
         resource, templates = await self._templates.follow(key.api_version, key.kind)
         template = templates.get(key.key.name, key.key.namespace)
-        if template is None or "deletionTimestamp" in template["metadata"] or self._is_skipped(key):
+        if template is None or "deletionTimestamp" in template["metadata"]:
+            self._skipped_told.pop(key, None)
+            return None
+        if self._is_skipped(key):
+            self._tell_skipped(key, resource, template)
             return None
         started = self._plane.clock.monotonic()
         policy = keep_or_find_policy(
@@ -129,6 +137,28 @@ class Detector:
             or self._settings.skipped_apis.skips(key.api_version, key.kind)
             or any(pattern.fullmatch(namespace) for pattern in self._skipped_namespaces)
         )
+
+    def _tell_skipped(self, key: TemplateKey, resource: Resource[Manifest], template: Manifest) -> None:
+        """Says once that a template stays here although a policy selects it. Karmada says nothing.
+
+        What lies in a reserved namespace is the control plane's own: it is told of only where a policy names it.
+        """
+        if key.kind == "Event" or self._settings.skipped_apis.skips(key.api_version, key.kind):
+            return
+        policy = find_policy(template, self._policies.list(), self._cluster_policies.list())
+        reserved = _is_reserved(key.key.namespace)
+        if policy is None or (reserved and selector_priority(template, policy.spec, policy.namespace) < BY_NAME):
+            self._skipped_told.pop(key, None)
+            return
+        told = template["metadata"].get("uid", ""), policy.metadata.uid
+        if self._skipped_told.get(key) == told:
+            return
+        self._skipped_told[key] = told
+        if len(self._skipped_told) > SKIPPED_TOLD:
+            self._skipped_told.popitem(last=False)
+        why = "is reserved for the control plane" if reserved else "is in --skipped-propagating-namespaces"
+        message = f"not propagated, though policy({_name(policy)}) selects it: namespace {key.key.namespace} {why}"
+        self._recorder.warning(resource, template, "ApplyPolicySkipped", message)
 
     async def _mark(
         self, resource: Resource[Manifest], templates: Informer[Manifest], template: Manifest, patch: Manifest

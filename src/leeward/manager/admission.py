@@ -1,10 +1,12 @@
-"""Admission of Karmada's kinds: defaults first, then the rules beyond the schema."""
+"""Admission of Karmada's kinds: defaults first, then the rules beyond the schema, and warnings of what is ignored."""
 
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.meta import Manifest
 from leeward.api.status import Problem
 from leeward.api.validation import validate, validate_deletion
 from leeward.apiserver.admission import AdmissionReview, Rejected
+from leeward.apiserver.remarks import warn
+from leeward.core.admission_warnings import warnings_for
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
 from leeward.manager.timing import Timing
@@ -31,6 +33,8 @@ class KarmadaAdmission:
         )
         obj = apply_defaults(review.object, settings, old)
         _refuse(validate(obj, old))
+        for warning in warnings_for(obj):
+            warn(warning)
         return obj
 
 

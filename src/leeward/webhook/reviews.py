@@ -13,6 +13,7 @@ from leeward.api.diff import json_patch
 from leeward.api.meta import Manifest
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.validation import validate, validate_deletion
+from leeward.core.admission_warnings import warnings_for
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -50,16 +51,17 @@ def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest
 
 
 def judge(request: Mapping[str, Any]) -> Manifest:
-    """Allows the write, or names every field that is wrong with it."""
+    """Allows the write, with warnings of what is ignored, or names every field that is wrong with it."""
     if foreign := _reaches_too_far(request):
         return _refusal(403, foreign)
     old = _object(request, "oldObject")
+    given = _object(request, "object")
     if request.get("operation") == "DELETE":
-        problems, code = validate_deletion(old), 403
+        problems, code, warnings = validate_deletion(old), 403, list[str]()
     else:
-        problems, code = validate(_object(request, "object"), old or None), 422
+        problems, code, warnings = validate(given, old or None), 422, warnings_for(given)
     if not problems:
-        return {"allowed": True}
+        return {"allowed": True, **({"warnings": warnings} if warnings else {})}
     return _refusal(code, "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS])))
 
 

@@ -1,0 +1,125 @@
+"""Warnings at admission: what the API takes, and nothing carries out (yet), or not in every case.
+
+`UNSUPPORTED` is the one list of Karmada's kinds and fields that are stored and ignored. A line goes when its feature
+comes. The embedded API server and the webhook both say what `warnings_for` finds, and kubectl prints it; nothing is
+refused, so that manifests that were written for Karmada go on working.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from leeward.api.meta import ReadOnlyManifest
+from leeward.core.interpreter.kinds import KINDS
+
+MAX_WARNING_CHARACTERS: Final = 256
+"""Kubernetes cuts a longer one off."""
+
+POLICY, CONFIG, CLUSTER = "policy.karmada.io", "config.karmada.io", "cluster.karmada.io"
+_PROPAGATION = ((POLICY, "PropagationPolicy"), (POLICY, "ClusterPropagationPolicy"))
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A kind, or a field of it, that is stored and ignored.
+
+    `kinds` are pairs of group and kind. `field` has dots; "" is the whole object. `concerns` says which values of the
+    field ask for something. `instead` is what happens, and the way out where there is one.
+    """
+
+    kinds: tuple[tuple[str, str], ...]
+    field: str
+    concerns: Callable[[object], bool]
+    instead: str
+
+
+UNSUPPORTED: Final[Sequence[Unsupported]] = (
+    Unsupported(((POLICY, "OverridePolicy"),), "", bool, "members get the template as it is"),
+    Unsupported(((POLICY, "ClusterOverridePolicy"),), "", bool, "members get the template as it is"),
+    Unsupported(
+        ((CONFIG, "ResourceInterpreterCustomization"),), "", bool, "its kind is understood by the built-in rules"
+    ),
+    Unsupported(
+        ((CONFIG, "ResourceInterpreterWebhookConfiguration"),), "", bool, "its kinds are understood by built-in rules"
+    ),
+    Unsupported(((POLICY, "FederatedResourceQuota"),), "", bool, "no quota is enforced, nor made in members"),
+    Unsupported(
+        _PROPAGATION,
+        "spec.propagateDeps",
+        bool,
+        "ConfigMaps, Secrets and others that the template refers to do not follow it; let a policy select them",
+    ),
+    Unsupported(_PROPAGATION, "spec.association", bool, "it is deprecated, and Karmada ignores it, too"),
+    Unsupported(
+        _PROPAGATION,
+        "spec.activationPreference",
+        lambda value: value == "Lazy",
+        "a changed policy takes effect at once",
+    ),
+    Unsupported(
+        _PROPAGATION,
+        "spec.preemption",
+        lambda value: value == "Always",
+        "what another policy has claimed stays with that policy",
+    ),
+    Unsupported(_PROPAGATION, "spec.dependentOverrides", bool, "it does not wait for these override policies"),
+    Unsupported(((CLUSTER, "Cluster"),), "spec.proxyHeader", bool, "the proxy is called without these headers"),
+)
+
+GATED: Final[Sequence[tuple[tuple[tuple[str, str], ...], str, str]]] = (
+    (_PROPAGATION, "spec.placement.workloadAffinity", "WorkloadAffinity"),
+)
+"""Kinds, field, and the feature gate without which the field is ignored; those that are off by default."""
+
+_WITH_REPLICAS = frozenset(kind for kind, rules in KINDS.items() if rules.replicas is not None)
+
+
+def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
+    """What to tell whoever creates or updates this object; nothing for one that is being deleted."""
+    if _value_at(manifest, "metadata.deletionTimestamp"):
+        return []
+    key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
+    return [*_unsupported(manifest, key), *_gated(manifest, key), *_not_preserved(manifest, key)]
+
+
+def _unsupported(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    for line in UNSUPPORTED:
+        value = _value_at(manifest, line.field) if line.field else manifest
+        if key in line.kinds and line.concerns(value):
+            yield f"{line.field or key[1]} is stored and has no effect yet: {line.instead}"
+
+
+def _gated(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    for kinds, field, gate in GATED:
+        if key in kinds and _value_at(manifest, field):
+            yield f"{field} has an effect only with --feature-gates={gate}=true, which is off by default"
+
+
+def _not_preserved(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    """A copy of a workload that were preserved where it was evicted would run twice."""
+    if key not in _PROPAGATION or _value_at(manifest, "spec.preserveResourcesOnDeletion") is not True:
+        return
+    kinds = dict.fromkeys(str(s.get("kind")) for s in _selectors(manifest) if _has_replicas(s))
+    if kinds:
+        yield (
+            f"spec.preserveResourcesOnDeletion is not honoured in a failover for what has replicas "
+            f"({', '.join(kinds)}): the same copy would run twice"
+        )
+
+
+def _selectors(manifest: ReadOnlyManifest) -> list[ReadOnlyManifest]:
+    selectors = _value_at(manifest, "spec.resourceSelectors")
+    items = cast(list[Any], selectors) if isinstance(selectors, list) else []
+    return [cast(ReadOnlyManifest, item) for item in items if isinstance(item, dict)]
+
+
+def _has_replicas(selector: ReadOnlyManifest) -> bool:
+    return (str(selector.get("apiVersion")), str(selector.get("kind"))) in _WITH_REPLICAS
+
+
+def _value_at(manifest: ReadOnlyManifest, path: str) -> object:
+    """None where there is nothing, or another shape than that path has."""
+    value: object = manifest
+    for part in path.split("."):
+        value = cast(ReadOnlyManifest, value).get(part) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,246 @@
+"""What is stored and ignored says so, at the embedded server and through the webhook; and the list is complete."""
+
+import ast
+import json
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leeward.api import codec
+from leeward.api.defaulting import DefaultingSettings
+from leeward.api.meta import Manifest
+from leeward.api.schema import custom_resource_definitions
+from leeward.apiserver.webhooks.calling import Address
+from leeward.core.admission_warnings import GATED, MAX_WARNING_CHARACTERS, UNSUPPORTED, warnings_for
+from leeward.loop.clock import VirtualClock
+from leeward.loop.randomness import Randomness
+from leeward.loop.virtual import run_virtual
+from leeward.manager.admission import KarmadaAdmission
+from leeward.manager.timing import Timing
+from leeward.webhook.configurations import MUTATING, VALIDATING, Endpoint, configurations
+from leeward.webhook.reviews import answer_review, judge, mutate
+from tests.api_world import ApiWorld, api_world
+
+SOURCE = Path(__file__).parents[3] / "src" / "leeward"
+FIELDS: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "api-fields.json").read_text())
+POLICY_KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap"}
+SELECTORS = [{**CONFIG_MAP, "name": "a", "namespace": "default"}]
+WORKLOADS = {
+    "PropagationPolicy": "/apis/policy.karmada.io/v1alpha1/namespaces/default/propagationpolicies",
+    "ClusterPropagationPolicy": "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies",
+    "OverridePolicy": "/apis/policy.karmada.io/v1alpha1/namespaces/default/overridepolicies",
+    "ClusterOverridePolicy": "/apis/policy.karmada.io/v1alpha1/clusteroverridepolicies",
+    "FederatedResourceQuota": "/apis/policy.karmada.io/v1alpha1/namespaces/default/federatedresourcequotas",
+    "ResourceInterpreterCustomization": "/apis/config.karmada.io/v1alpha1/resourceinterpretercustomizations",
+    "ResourceInterpreterWebhookConfiguration": (
+        "/apis/config.karmada.io/v1alpha1/resourceinterpreterwebhookconfigurations"
+    ),
+    "Cluster": "/apis/cluster.karmada.io/v1alpha1/clusters",
+}
+"""Where objects of the kind are created."""
+
+_RULES = [{"overriders": {"labelsOverrider": [{"operator": "add", "value": {"a": "b"}}]}}]
+_WEBHOOK = {
+    "name": "a.example.com",
+    "rules": [{"apiGroups": ["a"], "apiVersions": ["v1"], "kinds": ["A"], "operations": ["InterpretHealth"]}],
+    "clientConfig": {"url": "https://example.com/a", "caBundle": "Q0E="},
+    "interpreterContextVersions": ["v1alpha1"],
+}
+_LUA = "function GetReplicas(o) return 1 end"
+BODIES: dict[str, Manifest] = {
+    **{kind: {"spec": {"resourceSelectors": SELECTORS}} for kind in POLICY_KINDS},
+    "OverridePolicy": {"spec": {"resourceSelectors": SELECTORS, "overrideRules": _RULES}},
+    "ClusterOverridePolicy": {"spec": {"resourceSelectors": SELECTORS, "overrideRules": _RULES}},
+    "FederatedResourceQuota": {"spec": {"overall": {"cpu": "1"}}},
+    "ResourceInterpreterCustomization": {
+        "spec": {
+            "target": {"apiVersion": "a/v1", "kind": "A"},
+            "customizations": {"replicaResource": {"luaScript": _LUA}},
+        }
+    },
+    "ResourceInterpreterWebhookConfiguration": {"webhooks": [_WEBHOOK]},
+    "Cluster": {"spec": {"syncMode": "Pull"}},
+}
+"""One object of each kind, that asks for nothing beyond it."""
+
+ASKED: dict[str, Any] = {
+    "spec.propagateDeps": True,
+    "spec.association": True,
+    "spec.activationPreference": "Lazy",
+    "spec.preemption": "Always",
+    "spec.dependentOverrides": ["a"],
+    "spec.proxyHeader": {"a": "b"},
+    "spec.placement.workloadAffinity": {"affinity": {"groupByLabelKey": "app"}},
+}
+"""Of each field, a value that asks for something."""
+
+LINES = [
+    *((kind, line.field) for line in UNSUPPORTED for _, kind in line.kinds),
+    *((kind, field) for kinds, field, _ in GATED for _, kind in kinds),
+]
+
+
+def example(kind: str, field: str = "") -> Manifest:
+    group_version = WORKLOADS[kind].removeprefix("/apis/").split("/")[:2]
+    body = codec.copy_manifest(BODIES[kind])
+    if field:
+        *way, last = field.split(".")
+        place = body
+        for part in way:
+            place = place.setdefault(part, {})
+        place[last] = ASKED[field]
+    return {"apiVersion": "/".join(group_version), "kind": kind, "metadata": {"name": "a"}, **body}
+
+
+class RealWebhook:
+    """What `leeward webhook` answers, without a socket."""
+
+    async def post(self, address: Address, body: bytes, timeout_seconds: float) -> bytes:
+        del timeout_seconds
+        if not address.url.endswith("/mutate"):
+            return codec.encode(answer_review(body, judge))
+        settings = DefaultingSettings(now=VirtualClock().now(), new_uid=lambda: "an-id")
+        return codec.encode(answer_review(body, lambda request: mutate(request, settings)))
+
+    async def close(self) -> None: ...
+
+
+@asynccontextmanager
+async def embedded() -> AsyncGenerator[ApiWorld]:
+    admission = KarmadaAdmission(VirtualClock(), Randomness(1), Timing.karmada())
+    async with api_world(crds=custom_resource_definitions(), admission=(admission,)) as world:
+        yield world
+
+
+@asynccontextmanager
+async def behind_the_webhook() -> AsyncGenerator[ApiWorld]:
+    async with api_world(crds=custom_resource_definitions(), webhook_client=RealWebhook()) as world:
+        for resource, configuration in configurations(Endpoint("https://webhook.example"), b""):
+            assert resource in (MUTATING, VALIDATING)
+            assert (await world.create(resource.path(), configuration)).code == 201
+        yield world
+
+
+@pytest.mark.parametrize("server", [embedded, behind_the_webhook])
+@pytest.mark.parametrize(("kind", "field"), LINES)
+def test_what_is_ignored_warns_when_it_is_created_and_when_it_is_updated(server: Any, kind: str, field: str) -> None:
+    async def story() -> None:
+        async with server() as world:
+            created = await world.create(WORKLOADS[kind], example(kind, field))
+            assert created.code == 201, created.body
+            changed = created.body | {"metadata": created.body["metadata"] | {"labels": {"changed": "yes"}}}
+            changed["metadata"]["labels"] |= created.body["metadata"].get("labels", {})
+            updated = await world.update(f"{WORKLOADS[kind]}/a", changed)
+            assert updated.code == 200, updated.body
+            for answer in (created, updated):
+                (warning,) = warnings_for(answer.body)
+                assert answer.headers["warning"] == f'299 - "{warning}"'
+                assert warning.startswith(field or kind)
+                assert len(warning) <= MAX_WARNING_CHARACTERS
+
+    run_virtual(story())
+
+
+@pytest.mark.parametrize("kind", [*POLICY_KINDS, "Cluster"])
+@pytest.mark.parametrize("server", [embedded, behind_the_webhook])
+def test_what_asks_for_nothing_that_is_ignored_is_not_warned_of(server: Any, kind: str) -> None:
+    async def story() -> None:
+        async with server() as world:
+            answer = await world.create(WORKLOADS[kind], example(kind))
+            assert (answer.code, answer.headers.get("warning")) == (201, None)
+
+    run_virtual(story())
+
+
+def test_values_that_ask_for_nothing_are_not_warned_of() -> None:
+    calm: Manifest = {
+        "propagateDeps": False,
+        "preemption": "Never",
+        "activationPreference": "",
+        "dependentOverrides": [],
+    }
+    policy = example("PropagationPolicy")
+    policy["spec"] |= calm
+    assert warnings_for(policy) == []
+
+
+def test_what_is_being_deleted_and_what_has_another_shape_is_not_warned_of() -> None:
+    deleted = example("OverridePolicy")
+    deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert warnings_for(deleted) == []
+    odd: Manifest = {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": [],
+        "spec": "no",
+    }
+    assert warnings_for(odd) == []
+    assert warnings_for({"apiVersion": "example.com/v1", "kind": "OverridePolicy", "spec": {}}) == []
+
+
+@pytest.mark.parametrize("kind", POLICY_KINDS)
+def test_preserving_on_deletion_is_not_promised_for_workloads_in_a_failover(kind: str) -> None:
+    policy = example(kind)
+    policy["spec"]["preserveResourcesOnDeletion"] = True
+    assert warnings_for(policy) == []
+    deployments = {"apiVersion": "apps/v1", "kind": "Deployment"}
+    policy["spec"]["resourceSelectors"] = [*SELECTORS, deployments, {**deployments, "name": "b"}]
+    (warning,) = warnings_for(policy)
+    assert warning == (
+        "spec.preserveResourcesOnDeletion is not honoured in a failover for what has replicas (Deployment): "
+        "the same copy would run twice"
+    )
+    policy["spec"]["preserveResourcesOnDeletion"] = False
+    assert warnings_for(policy) == []
+
+
+COPIED = ("spec.propagateDeps",)
+"""Only passed on into the binding, where nobody reads it."""
+NOT_READ_ON_PURPOSE = {
+    "spec.schedulePriority.priorityClassSource": "it has one value, KubePriorityClass, which the schema asks for",
+}
+READ_BY_PARTS = {
+    "spec.placement.workloadAffinity.affinity.groupByLabelKey": "core/propagation/binding.py makes the groups of it",
+    "spec.placement.workloadAffinity.antiAffinity.groupByLabelKey": "likewise",
+}
+NO_READERS = ("api/", "apiserver/", "sim/", "core/propagation/binding.py", "core/admission_warnings.py")
+"""Where a name of a field is defined, checked, or copied, and decides nothing."""
+
+
+def snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z])[A-Z]+", lambda found: "_" + found[0], name).lower()
+
+
+def names_read() -> set[str]:
+    """The attributes that the code reads, and its texts: an upper bound, for fields of one name are not told apart."""
+    found: set[str] = set()
+    for path in SOURCE.rglob("*.py"):
+        if path.relative_to(SOURCE).as_posix().startswith(NO_READERS):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                found.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+    return found
+
+
+@pytest.mark.parametrize("kind", [*POLICY_KINDS, "ClusterTaintPolicy", "WorkloadRebalancer"])
+def test_every_field_that_no_code_reads_is_in_the_table(kind: str) -> None:
+    fields = next(entry["fields"] for name, entry in FIELDS.items() if name.endswith(f"/{kind}"))
+    leaves = {field: field.replace("[]", "").rpartition(".")[2] for field in fields if field.startswith("spec.")}
+    read = names_read()
+    unread = {field for field, leaf in leaves.items() if not {leaf, snake_case(leaf)} & read}
+    unread |= set(COPIED) & set(fields)
+    listed = {line.field for line in UNSUPPORTED for _, each in line.kinds if each == kind}
+    assert unread - set(NOT_READ_ON_PURPOSE) - set(READ_BY_PARTS) == listed
+
+
+def test_the_exceptions_are_fields_that_there_are() -> None:
+    fields = FIELDS["policy.karmada.io/v1alpha1/PropagationPolicy"]["fields"]
+    assert {*COPIED, *NOT_READ_ON_PURPOSE, *READ_BY_PARTS} <= set(fields)

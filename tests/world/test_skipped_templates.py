@@ -1,0 +1,62 @@
+"""A template that a policy selects in a namespace that is skipped: somebody is told, once."""
+
+from leeward.api.core import Event
+from leeward.api.meta import Manifest
+from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.resource import EVENTS
+from leeward.sim.world import World
+from tests.world.stories import CONFIG_MAPS, POLICIES, apply, play, policy
+
+ANYWHERE: Manifest = {}
+SKIPPED = "ApplyPolicySkipped"
+
+
+def config_map(name: str) -> Manifest:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "0"}}
+
+
+async def told(world: World, namespace: str) -> list[Event]:
+    events = (await world.client.list(EVENTS, namespace)).items
+    return [event for event in events if event.reason == SKIPPED]
+
+
+def test_a_selected_template_in_a_skipped_namespace_gets_one_event_and_not_one_for_every_change() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, config_map("a"), config_map("b"), namespace="kube-public")
+        await apply(world.client, policy("a", ANYWHERE, "ConfigMap", "v1"), namespace="kube-public")
+        await world.sleep(30)
+        for value in range(5):
+            await world.client.patch(CONFIG_MAPS, "a", {"data": {"a": str(value)}}, "kube-public")
+            await world.client.patch(POLICIES, "a", {"spec": {"priority": value}}, "kube-public")
+            await world.sleep(30)
+        (event,) = await told(world, "kube-public")
+        assert (event.involved_object.kind, event.involved_object.name) == ("ConfigMap", "a")
+        assert event.message == (
+            "not propagated, though policy(kube-public/a) selects it: "
+            "namespace kube-public is in --skipped-propagating-namespaces"
+        )
+        assert (event.type, event.count) == ("Warning", 1)
+
+        await world.client.delete(CONFIG_MAPS, "a", "kube-public")
+        await apply(world.client, config_map("a"), namespace="kube-public")
+        await world.sleep(30)
+        assert len(await told(world, "kube-public")) == 2, "another object of the name is another story"
+
+    play(story, {"member1": "Push"})
+
+
+def test_what_the_control_plane_keeps_for_itself_is_told_of_only_where_it_is_named() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, config_map("a"), config_map("b"), namespace=SYSTEM_NAMESPACE)
+        every = policy("every", ANYWHERE, "ConfigMap", "v1")
+        del every["spec"]["resourceSelectors"][0]["name"]
+        await apply(world.client, every, namespace=SYSTEM_NAMESPACE)
+        await world.sleep(30)
+        assert await told(world, SYSTEM_NAMESPACE) == []
+        await apply(world.client, policy("a", ANYWHERE, "ConfigMap", "v1"), namespace=SYSTEM_NAMESPACE)
+        await world.sleep(30)
+        (event,) = await told(world, SYSTEM_NAMESPACE)
+        assert event.involved_object.name == "a"
+        assert "namespace karmada-system is reserved for the control plane" in event.message
+
+    play(story, {"member1": "Push"})
