@@ -1,4 +1,4 @@
-"""A small JSON server over TLS for tests of the synchronous client: it keeps objects by path, and says no as told."""
+"""A small JSON server over TLS for tests of verbs: it keeps objects by path, and says no as told."""
 
 import json
 import ssl
@@ -29,6 +29,7 @@ class JsonServer:
                 self.objects[f"{path}/{body['metadata']['name']}"] = body
             case "PATCH" if path in self.objects:
                 self._merge(path, body)
+                return 200, json.dumps(self.objects.get(path, {})).encode()
             case "DELETE" if path in self.objects:
                 if path not in self.finalized:
                     del self.objects[path]
@@ -66,7 +67,7 @@ def serve_json(layout: Layout) -> Generator[JsonServer]:
 
     def answer(asked: Asked) -> tuple[int, bytes]:
         server.users.add(str(asked.peer))
-        return server.answer(asked.method, asked.path, json.loads(asked.body) if asked.body else None)
+        return server.answer(asked.method, asked.path.partition("?")[0], json.loads(asked.body) if asked.body else None)
 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=layout.pki / "ca.crt")
     context.verify_mode = ssl.CERT_REQUIRED

@@ -1,53 +1,164 @@
-"""How verbs that work on real clusters are told which: `--kubeconfig` and `--context`, as with kubectl."""
+"""How verbs are told which control plane: `--kubeconfig` and `--context`, as with kubectl.
+
+Verbs that work on real clusters only (`init`, `join`, ...) take what kubectl would take. Operators' verbs (`status`,
+`drain`, ...) take the fleet in the data directory, if there is one, and what kubectl would take if not: a verb that
+moves applications does not change its target because a variable is set somewhere.
+"""
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from leeward.app.local.errors import FleetError
-from leeward.client import Client, WorldError
-from leeward.client.connection import Connection, transport_of
-from leeward.client.kubeconfig import KubeconfigError, load
+from leeward.app.local.errors import FleetError, no_fleet
+from leeward.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from leeward.app.local.layout import Layout
+    from leeward.client import Client
+    from leeward.client.connection import Connection
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+ANSWER_SECONDS = 2.0
+"""A control plane on this machine that has not answered within that is frozen, or gone."""
+REMOTE_ANSWER_SECONDS = 10.0
+"""Elsewhere: there may be an identity to be fetched first, and a long way."""
 
 
 def control_plane_options(command: F) -> F:
     """Adds `--kubeconfig` and `--karmada-context` as `kubeconfig` and `context`."""
+    return _options(command, "$KUBECONFIG, or ~/.kube/config")
+
+
+def operator_options(command: F) -> F:
+    """The same two for verbs that also know the fleet in the data directory."""
+    return _options(command, "the fleet in the data directory; without one $KUBECONFIG, or ~/.kube/config")
+
+
+def _options(command: F, default: str) -> F:
     command = click.option(
         "--kubeconfig",
-        envvar="KUBECONFIG",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="Kubeconfig of the control plane.  [default: $KUBECONFIG, or ~/.kube/config]",
+        help=f"Kubeconfig of the control plane.  [default: {default}]",
     )(command)
     return click.option(
-        "--karmada-context", "context", default="", help="Context of the control plane.  [default: the current one]"
+        "--context",
+        "--karmada-context",
+        "context",
+        default="",
+        help="Context of the control plane.  [default: the current one]",
     )(command)
 
 
-def connection_from(kubeconfig: Path | None, context: str = "") -> Connection:
-    """Raises: FleetError that names the file and the field."""
-    path = kubeconfig or Path(os.path.expanduser("~/.kube/config"))
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One control plane. `layout` is where its fleet is kept, when it is one of this machine."""
+
+    name: str
+    connection: "Connection"
+    layout: "Layout | None" = None
+
+
+def target_of(settings: Settings, kubeconfig: Path | None, context: str) -> Target:
+    """The control plane that an operator's verb is for. Raises: FleetError."""
+    from leeward.client.kubeconfig import default_paths
+
+    if kubeconfig is not None:
+        return _named_target((kubeconfig,), context)
+    layout = settings.layout
+    if context:
+        return _named_target((layout.kubeconfig,) if settings.names_data_dir else default_paths(os.environ), context)
+    if layout.fleet_file.exists() or settings.names_data_dir:
+        return _local_target(layout)
+    paths = default_paths(os.environ)
+    if not any(path.exists() for path in paths):
+        raise FleetError(f"{no_fleet(layout.root)}; or name a control plane with --kubeconfig")
+    return _named_target(paths, "")
+
+
+def _named_target(paths: tuple[Path, ...], context: str) -> Target:
+    from leeward.client.kubeconfig import KubeconfigError, current_context, load
+
     try:
-        return load(path, context)
+        connection = load(paths, context)
+        return Target(context or current_context(paths), connection)
     except KubeconfigError as error:
         raise FleetError(str(error)) from error
 
 
-def client_of(connection: Connection) -> Client:
+def _local_target(layout: "Layout") -> Target:
+    from leeward.app.local.control_plane import administrators_connection
+
+    return Target(f"fleet in {layout.root}", administrators_connection(layout), layout)
+
+
+def ask(target: Target, work: Callable[["Client"], Awaitable[T]]) -> T:
+    """What `work` gives. Raises: FleetError for what the world answered, and at once where nobody answers."""
+    from leeward.client import WorldError
+    from leeward.operations import OperationFailed
+
+    client = client_of(target.connection)
+
+    async def run() -> T:
+        try:
+            await client.raw("GET", "/version", timeout_seconds=_patience(target))
+            return await work(client)
+        finally:
+            await client.close()
+
+    try:
+        return asyncio.run(run())
+    except WorldError as error:
+        raise FleetError(_no_answer(target, error)) from error
+    except OperationFailed as error:
+        raise FleetError(str(error)) from error
+
+
+def _patience(target: Target) -> float:
+    return REMOTE_ANSWER_SECONDS if target.layout is None else ANSWER_SECONDS
+
+
+def _no_answer(target: Target, error: Exception) -> str:
+    """What the world said; of a control plane of this machine, what has become of its process."""
+    from leeward.client import Unreachable
+
+    if target.layout is not None and isinstance(error, Unreachable):
+        from leeward.app.local.control_plane import why_silent
+
+        return f"{error}: {why_silent(target.layout)}"
+    return str(error)
+
+
+def connection_from(kubeconfig: Path | None, context: str = "") -> "Connection":
+    """Raises: FleetError that names the file and the field."""
+    from leeward.client.kubeconfig import KubeconfigError, default_paths, load
+
+    try:
+        return load(kubeconfig or default_paths(os.environ), context)
+    except KubeconfigError as error:
+        raise FleetError(str(error)) from error
+
+
+def client_of(connection: "Connection") -> "Client":
     """Raises: FleetError when its certificates cannot be used."""
+    from leeward.client import Client
+    from leeward.client.connection import transport_of
+
     try:
         return Client(transport_of(connection), "leeward")
     except ValueError as error:
         raise FleetError(str(error)) from error
 
 
-def carry_out(work: Coroutine[Any, Any, None], *clients: Client) -> None:
+def carry_out(work: Coroutine[Any, Any, None], *clients: "Client") -> None:
     """Runs `work` to its end and closes the clients. Raises: FleetError for what the world answered."""
+    from leeward.client import WorldError
 
     async def run() -> None:
         try:

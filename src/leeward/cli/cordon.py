@@ -1,19 +1,24 @@
 """`leeward cordon`"""
 
+from pathlib import Path
+
 import click
 
-from leeward.app.local.tainting import CORDON, change_taints, control_plane, with_taint
+from leeward.cli.connections import ask, operator_options, target_of
 from leeward.cli.settings import Settings
 
 
 @click.command()
 @click.argument("cluster")
+@operator_options
 @click.pass_obj
-def cordon(settings: Settings, cluster: str) -> None:
+def cordon(settings: Settings, cluster: str, kubeconfig: Path | None, context: str) -> None:
     """Place nothing new in a cluster.
 
     What runs there stays. `leeward uncordon` takes it back.
     """
-    with control_plane(settings.layout) as api:
-        changed = change_taints(api, cluster, with_taint(CORDON))
+    from leeward.operations.taints import CORDON, change_taints, with_taint
+
+    target = target_of(settings, kubeconfig, context)
+    changed = ask(target, lambda client: change_taints(client, cluster, with_taint(CORDON)))
     click.echo(f"{cluster} cluster cordoned" if changed else f"{cluster} cluster already cordoned")

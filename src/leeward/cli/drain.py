@@ -1,17 +1,21 @@
 """`leeward drain`"""
 
-import time
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from leeward.api.names import DRAIN_BUDGET_ANNOTATION
-from leeward.app.local.api import AdminClient
-from leeward.app.local.draining import Copy, copies_in
 from leeward.app.local.errors import FleetError
-from leeward.app.local.tainting import DRAIN, change_taints, control_plane, with_taint, without_taints
+from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.parameters import Duration
 from leeward.cli.settings import Settings
+from leeward.cli.tables import printable
 from leeward.loop.clock import Deadline
+
+if TYPE_CHECKING:
+    from leeward.client import Client
+    from leeward.operations.drain import Copy
 
 POLL_SECONDS = 0.5
 
@@ -23,43 +27,68 @@ POLL_SECONDS = 0.5
     "--budget", type=click.IntRange(0), help="Move so many at the same time, 0: all.  [default: all, or as it was]"
 )
 @click.option("--undo", is_flag=True, help="Take the drain back; a cordon stays.")
+@operator_options
 @click.pass_obj
-def drain(settings: Settings, cluster: str, timeout: float, budget: int | None, undo: bool) -> None:
+def drain(
+    settings: Settings,
+    cluster: str,
+    timeout: float,
+    budget: int | None,
+    undo: bool,
+    kubeconfig: Path | None,
+    context: str,
+) -> None:
     """Move everything out of a cluster, gracefully.
 
     A copy goes when its replacement is healthy elsewhere; with a budget the next one follows then. Ctrl-C and the
     timeout end the looking, not the drain, which `--undo` and `leeward uncordon` take back.
     """
+    target = target_of(settings, kubeconfig, context)
     if undo:
-        _undo(settings, cluster)
+        _undo(target, cluster)
         return
-    with control_plane(settings.layout) as api:
-        annotations = {} if budget is None else {DRAIN_BUDGET_ANNOTATION: str(budget) if budget else None}
-        change_taints(api, cluster, with_taint(DRAIN), annotations)
+    begun = list[str]()
+
+    async def start_and_watch(client: "Client") -> list["Copy"]:
+        from leeward.operations.drain import start_drain
+        from leeward.operations.taints import DRAIN
+
+        await start_drain(client, cluster, budget)
+        begun.append(cluster)
         click.echo(f"{cluster} is being drained (taint {DRAIN}{f', {budget} at a time' if budget else ''})")
-        try:
-            staying = _watch(api, cluster, Deadline(timeout))
-        except KeyboardInterrupt:
+        return await _watch(client, cluster, Deadline(timeout))
+
+    try:
+        staying = ask(target, start_and_watch)
+    except KeyboardInterrupt:
+        if begun:
             click.echo(f"the drain goes on; `leeward uncordon {cluster}` takes it back")
-            raise
+        raise
     click.echo(f"{cluster} is drained" + (f", but for {len(staying)} that stay" if staying else ""))
 
 
-def _undo(settings: Settings, cluster: str) -> None:
-    with control_plane(settings.layout) as api:
-        changed = change_taints(api, cluster, without_taints(DRAIN), {DRAIN_BUDGET_ANNOTATION: None})
-        moving = [copy.workload for copy in copies_in(api, cluster) if copy.moving]
+def _undo(target: Target, cluster: str) -> None:
+    async def undo(client: "Client") -> tuple[bool, list[str]]:
+        from leeward.operations.drain import copies_in, undo_drain
+
+        changed = await undo_drain(client, cluster)
+        return changed, [copy.workload for copy in await copies_in(client, cluster) if copy.moving]
+
+    changed, moving = ask(target, undo)
     click.echo(f"{cluster} is no longer drained" if changed else f"{cluster} was not being drained")
     if moving:
-        click.echo(f"  under way, each stays unless its replacement is healthy first: {', '.join(moving)}")
+        names = printable(", ".join(moving))
+        click.echo(f"  under way, each stays unless its replacement is healthy first: {names}")
 
 
-def _watch(api: AdminClient, cluster: str, deadline: Deadline) -> list[Copy]:
+async def _watch(client: "Client", cluster: str, deadline: Deadline) -> list["Copy"]:
     """Tells every change until only what stays is left, and returns that. Raises: FleetError at the deadline."""
+    from leeward.operations.drain import copies_in
+
     told: dict[str, str] = {}
     most, reported = 0, ""
     while True:
-        copies = copies_in(api, cluster)
+        copies = await copies_in(client, cluster)
         most = max(most, len(copies))
         _tell(told, {copy.workload: copy.state for copy in copies})
         left = [copy.workload for copy in copies if not copy.staying]
@@ -71,18 +100,23 @@ def _watch(api: AdminClient, cluster: str, deadline: Deadline) -> list[Copy]:
         reported = progress
         if deadline.has_passed:
             raise FleetError(
-                f"{cluster} is not drained yet, {', '.join(left)} are still in it: the drain goes on; look again with "
-                f"`leeward drain {cluster}`, or take it back with `leeward uncordon {cluster}`"
+                f"{cluster} is not drained yet, {printable(', '.join(left))} are still in it: the drain goes on; look "
+                f"again with `leeward drain {cluster}`, or take it back with `leeward uncordon {cluster}`"
             )
-        time.sleep(POLL_SECONDS)
+        await rest()
+
+
+async def rest() -> None:
+    """Until the next look."""
+    await asyncio.sleep(POLL_SECONDS)
 
 
 def _tell(told: dict[str, str], states: dict[str, str]) -> None:
     """Prints what changed since, and takes it into `told`."""
     for workload in sorted(told.keys() - states.keys()):
-        click.echo(f"  {workload}: moved")
+        click.echo(f"  {printable(workload)}: moved")
         del told[workload]
     for workload, state in states.items():
         if told.get(workload) != state:
-            click.echo(f"  {workload}: {state}")
+            click.echo(f"  {printable(workload)}: {printable(state)}")
     told.update(states)

@@ -22,6 +22,11 @@ class Settings:
     debug: bool = False
 
     @property
+    def names_data_dir(self) -> bool:
+        """Whether somebody chose the directory, and did not only get the usual one."""
+        return bool(self.data_dir or os.environ.get(DATA_DIR_VARIABLE))
+
+    @property
     def layout(self) -> "Layout":
         from leeward.app.local.layout import Layout
 

@@ -1,28 +1,39 @@
 """`leeward taint`"""
 
+from pathlib import Path
+
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.app.local.tainting import change_taints, control_plane
+from leeward.cli.connections import ask, operator_options, target_of
 from leeward.cli.settings import Settings
-from leeward.core.failover.taint_edits import TaintProblem, describe_edits, edit_taints, parse_taint_edits
 
 
 @click.command()
 @click.argument("cluster")
 @click.argument("edits", nargs=-1, required=True, metavar="TAINT...")
 @click.option("--overwrite", is_flag=True, help="Give a taint that is there already another value.")
+@operator_options
 @click.pass_obj
-def taint(settings: Settings, cluster: str, edits: tuple[str, ...], overwrite: bool) -> None:
+def taint(
+    settings: Settings, cluster: str, edits: tuple[str, ...], overwrite: bool, kubeconfig: Path | None, context: str
+) -> None:
     """Add and remove taints of a cluster.
 
     KEY=VALUE:EFFECT and KEY:EFFECT add one, KEY:EFFECT- removes it, KEY- removes all with the key. Effects are
     NoSchedule and NoExecute.
     """
+    from leeward.core.failover.taint_edits import TaintProblem, describe_edits, edit_taints, parse_taint_edits
+    from leeward.operations.taints import change_taints
+
     try:
         parsed = parse_taint_edits(edits)
-        with control_plane(settings.layout) as api:
-            change_taints(api, cluster, lambda taints: edit_taints(taints, parsed, overwrite=overwrite))
+        ask(
+            target_of(settings, kubeconfig, context),
+            lambda client: change_taints(
+                client, cluster, lambda taints: edit_taints(taints, parsed, overwrite=overwrite)
+            ),
+        )
     except TaintProblem as error:
         raise FleetError(f"cluster {cluster}: {error}") from error
     click.echo(f"cluster/{cluster} {describe_edits(parsed)}")

@@ -1,20 +1,25 @@
 """`leeward uncordon`"""
 
+from pathlib import Path
+
 import click
 
-from leeward.api.names import DRAIN_BUDGET_ANNOTATION
-from leeward.app.local.tainting import CORDON, DRAIN, change_taints, control_plane, without_taints
+from leeward.cli.connections import ask, operator_options, target_of
 from leeward.cli.settings import Settings
 
 
 @click.command()
 @click.argument("cluster")
+@operator_options
 @click.pass_obj
-def uncordon(settings: Settings, cluster: str) -> None:
+def uncordon(settings: Settings, cluster: str, kubeconfig: Path | None, context: str) -> None:
     """Take back a cordon or a drain.
 
     Copies that have not left yet, and whose replacement is not healthy yet, stay. What has moved does not move back.
     """
-    with control_plane(settings.layout) as api:
-        changed = change_taints(api, cluster, without_taints(CORDON, DRAIN), {DRAIN_BUDGET_ANNOTATION: None})
+    from leeward.api.names import DRAIN_BUDGET_ANNOTATION
+    from leeward.operations.taints import CORDON, DRAIN, change_taints, without_taints
+
+    target, change = target_of(settings, kubeconfig, context), without_taints(CORDON, DRAIN)
+    changed = ask(target, lambda client: change_taints(client, cluster, change, {DRAIN_BUDGET_ANNOTATION: None}))
     click.echo(f"{cluster} cluster uncordoned" if changed else f"{cluster} cluster already uncordoned")

@@ -1,13 +1,15 @@
-"""Reads a kubeconfig: which server, which identity, for one context.
+"""Reads a kubeconfig, or several as one: which server, which identity, for one context.
 
-Every broken form is a `KubeconfigError` that names the file and the field. Files that it names are relative to its own
+Of several the first that has a name wins, and those that do not exist are passed over, as with kubectl. Every broken
+form is a `KubeconfigError` that names the file and the field. Files that it names are relative to its own
 directory, and win or lose against inlined data as in kubectl: the data wins. Imports no HTTP library, so that a quick
 command stays quick.
 """
 
 import base64
 import binascii
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,17 +24,28 @@ class KubeconfigError(ValueError):
     """`<file>: <field>: <problem>`."""
 
 
-def load(source: Path | Mapping[str, Any], context: str = "") -> Connection:
+def load(source: Path | Sequence[Path] | Mapping[str, Any], context: str = "") -> Connection:
     """The connection of `context`, or of the current one. Raises: KubeconfigError."""
-    root = _read_file(source) if isinstance(source, Path) else _Section("kubeconfig", Path(), "", source)
-    name = context or root.text("current-context")
+    files = _read_all(source)
+    name = context or next(filter(None, (file.text("current-context") for file in files)), "")
     if not name:
-        raise root.error("current-context", "is not set; name a context")
-    chosen = root.named("contexts", name, "context")
-    cluster = root.named("clusters", chosen.required("cluster"), "cluster")
+        raise files[0].error("current-context", "is not set; name a context")
+    chosen = _named(files, "contexts", name, "context")
+    cluster = _named(files, "clusters", chosen.required("cluster"), "cluster")
     user_name = chosen.text("user")
-    user = root.named("users", user_name, "user") if user_name else root.empty("users")
+    user = _named(files, "users", user_name, "user") if user_name else files[0].empty("users")
     return _connection(cluster, user, chosen.text("namespace"))
+
+
+def current_context(source: Path | Sequence[Path]) -> str:
+    """The name of the context that is used when none is named; empty when there is none. Raises: KubeconfigError."""
+    return next(filter(None, (file.text("current-context") for file in _read_all(source))), "")
+
+
+def default_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files that kubectl reads when none is named: those of `$KUBECONFIG`, or else `~/.kube/config`."""
+    listed = [Path(name) for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
+    return tuple(listed) or (Path("~/.kube/config").expanduser(),)
 
 
 def holds_one_user(path: Path) -> bool:
@@ -83,14 +96,12 @@ class _Section:
             found.append(_Section(self._source, self._directory, at, cast(dict[str, Any], item)))
         return found
 
-    def named(self, field: str, name: str, inner: str) -> "_Section":
+    def names(self, field: str) -> list[str]:
+        return [item.text("name") for item in self.sections(field)]
+
+    def find(self, field: str, name: str, inner: str) -> "_Section | None":
         """The `inner` mapping of the item of the list `field` that has this name."""
-        items = self.sections(field)
-        for item in items:
-            if item.text("name") == name:
-                return item.section(inner)
-        known = ", ".join(item.text("name") for item in items) or "none"
-        raise self.error(field, f"there is no {inner} {name!r}; there are: {known}")
+        return next((item.section(inner) for item in self.sections(field) if item.text("name") == name), None)
 
     def texts(self, field: str) -> tuple[str, ...]:
         items = cast(list[Any], self._typed(field, list, "a list", []))
@@ -132,6 +143,24 @@ class _Section:
 
     def _at(self, field: str) -> str:
         return f"{self._path}.{field}" if self._path else field
+
+
+def _read_all(source: Path | Sequence[Path] | Mapping[str, Any]) -> list[_Section]:
+    """At least one. Raises: KubeconfigError."""
+    if isinstance(source, Mapping):
+        return [_Section("kubeconfig", Path(), "", source)]
+    paths = [source] if isinstance(source, Path) else list(source)
+    present = [path for path in paths if path.exists()]
+    return [_read_file(path) for path in present or paths[:1]]
+
+
+def _named(files: Sequence[_Section], field: str, name: str, inner: str) -> _Section:
+    """Raises: KubeconfigError."""
+    found = next(filter(None, (file.find(field, name, inner) for file in files)), None)
+    if found is None:
+        known = ", ".join(name for file in files for name in file.names(field)) or "none"
+        raise files[0].error(field, f"there is no {inner} {name!r}; there are: {known}")
+    return found
 
 
 def _read_file(path: Path) -> _Section:

@@ -211,11 +211,11 @@ def test_a_drain_that_takes_too_long_says_what_is_left_and_how_to_go_on(server: 
 
 
 def test_a_drain_can_be_interrupted(server: JsonServer, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    async def interrupted() -> None:
         raise KeyboardInterrupt
 
     server.objects[f"{BINDINGS}/web"] = binding("web", clusters=[{"name": "member1"}])
-    monkeypatch.setattr(drain_module.time, "sleep", interrupted)
+    monkeypatch.setattr(drain_module, "rest", interrupted)
     code, out, err = run("drain", "member1")
     assert (code, err) == (130, "\nleeward: interrupted\n")
     assert out.endswith("the drain goes on; `leeward uncordon member1` takes it back\n")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from leeward.client.connection import Connection, ssl_context_of
-from leeward.client.kubeconfig import KubeconfigError, load
+from leeward.client.kubeconfig import KubeconfigError, current_context, default_paths, load
 from tests.certificates import Authority
 
 CA = Authority()
@@ -137,3 +137,31 @@ def test_a_certificate_that_does_not_fit_its_key_is_refused() -> None:
         ssl_context_of(Connection("https://h", client_certificate=CERTIFICATE, client_key=other_key))
     with pytest.raises(ValueError, match="certificate authority of https://h is not PEM"):
         ssl_context_of(Connection("https://h", certificate_authority=b"-----BEGIN NOTHING"))
+
+
+def test_of_several_files_the_first_that_has_a_name_wins_and_missing_ones_are_passed_over(tmp_path: Path) -> None:
+    first, second, missing = (tmp_path / name / "config" for name in ("first", "second", "missing"))
+    for path in (first, second):
+        path.parent.mkdir()
+        (path.parent / "ca.crt").write_bytes(CA.certificate)
+    cluster = "{name: c, cluster: {server: 'https://%s', certificate-authority: ca.crt}}"
+    first.write_text(f"clusters: [{cluster % 'first'}]\n")
+    second.write_text(
+        "current-context: main\ncontexts: [{name: main, context: {cluster: c, user: u}}]\n"
+        f"clusters: [{cluster % 'second'}]\nusers: [{{name: u, user: {{tokenFile: token}}}}]\n"
+    )
+    files = (missing, first, second)
+    assert current_context(files) == "main"
+    connection = load(files)
+    assert connection.server == "https://first"
+    assert connection.token_file == second.parent / "token", "what a file names is beside it"
+    with pytest.raises(KubeconfigError, match="there is no context 'other'; there are: main"):
+        load(files, "other")
+    with pytest.raises(KubeconfigError, match="missing/config: cannot be read"):
+        load((missing,))
+
+
+def test_the_files_are_those_of_the_variable_or_the_usual_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/alice")
+    assert default_paths({}) == (Path("/home/alice/.kube/config"),)
+    assert default_paths({"KUBECONFIG": "a::b"}) == (Path("a"), Path("b"))

@@ -1,22 +1,18 @@
 """A drain, as the bindings tell of it: what is still in the cluster, and why.
 
-The control plane does the work, because the cluster has the taint; this only looks.
+The control plane does the work, because the cluster has the taint; this only sets it, and looks.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leeward.api.codec import from_wire
 from leeward.api.meta import find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
-from leeward.api.work import ClusterResourceBinding, ResourceBinding
-from leeward.app.local.api import AdminClient
-from leeward.app.local.tainting import DRAIN
+from leeward.api.names import DRAIN_BUDGET_ANNOTATION, EVICTION_HELD_CONDITION
+from leeward.api.work import Binding
+from leeward.client import Client
 from leeward.core.failover.holding import WAITING_FOR_TURN
 from leeward.core.toleration import tolerates
-
-Binding = ResourceBinding | ClusterResourceBinding
+from leeward.operations.bindings import list_bindings
+from leeward.operations.taints import DRAIN, change_taints, with_taint, without_taints
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +25,31 @@ class Copy:
     moving: bool = False
 
 
-def copies_in(api: AdminClient, cluster: str) -> list[Copy]:
-    """All that is in the cluster by placement or by an eviction that is under way, by name. Raises: FleetError."""
-    copies = [copy for binding in _bindings(api) if (copy := describe_copy(binding, cluster)) is not None]
+async def start_drain(client: Client, cluster: str, budget: int | None) -> None:
+    """`budget` is how many move at the same time, 0 for all, None to leave it as it was.
+
+    Raises: OperationFailed, WorldError.
+    """
+    annotations = {} if budget is None else {DRAIN_BUDGET_ANNOTATION: str(budget) if budget else None}
+    await change_taints(client, cluster, with_taint(DRAIN), annotations)
+
+
+async def undo_drain(client: Client, cluster: str) -> bool:
+    """Whether it was being drained. A cordon stays. Raises: OperationFailed, WorldError."""
+    return await change_taints(client, cluster, without_taints(DRAIN), {DRAIN_BUDGET_ANNOTATION: None})
+
+
+async def copies_in(client: Client, cluster: str) -> list[Copy]:
+    """All that is in the cluster by placement or by an eviction that is under way, by name. Raises: WorldError."""
+    bindings = (await list_bindings(client)).items
+    copies = [copy for binding in bindings if (copy := describe_copy(binding, cluster)) is not None]
     return sorted(copies, key=lambda copy: copy.workload)
 
 
 def describe_copy(binding: Binding, cluster: str) -> Copy | None:
     """None where the binding has nothing to do with the cluster."""
     spec = binding.spec
-    resource = spec.resource
-    workload = f"{resource.kind} {'/'.join(part for part in (resource.namespace, resource.name) if part)}"
+    workload = workload_of(binding)
     task = next((task for task in spec.graceful_eviction_tasks if task.from_cluster == cluster), None)
     if task is not None:
         state = "kept by suppressDeletion" if task.suppress_deletion else "moving, until its replacement is healthy"
@@ -60,8 +70,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
     return Copy(workload, f"{target.replicas} replicas to move" if target.replicas else "to move")
 
 
-def _bindings(api: AdminClient) -> Iterator[Binding]:
-    for manifest in api.list(RESOURCE_BINDINGS.path()):
-        yield from_wire(manifest, ResourceBinding)
-    for manifest in api.list(CLUSTER_RESOURCE_BINDINGS.path()):
-        yield from_wire(manifest, ClusterResourceBinding)
+def workload_of(binding: Binding) -> str:
+    """`Deployment default/web`"""
+    resource = binding.spec.resource
+    return f"{resource.kind} {'/'.join(part for part in (resource.namespace, resource.name) if part)}"

@@ -1,0 +1,43 @@
+"""All bindings of a control plane, page by page, as far as they can be read."""
+
+from typing import Any, NamedTuple
+
+from leeward.api.codec import DecodeError, from_wire
+from leeward.api.meta import Manifest
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, Resource
+from leeward.api.work import Binding
+from leeward.client import Client
+
+PAGE = 500
+
+
+class Bindings(NamedTuple):
+    """`unreadable` are the names of those whose fields have another form than they should."""
+
+    items: tuple[Binding, ...]
+    unreadable: tuple[str, ...]
+
+
+async def list_bindings(client: Client) -> Bindings:
+    """Raises: WorldError."""
+    items, unreadable = list[Binding](), list[str]()
+    for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS):
+        for manifest in await list_manifests(client, resource):
+            try:
+                items.append(from_wire(manifest, resource.object_type))
+            except DecodeError:
+                metadata = manifest.get("metadata", {})
+                unreadable.append("/".join(filter(None, (metadata.get("namespace"), metadata.get("name")))))
+    return Bindings(tuple(items), tuple(unreadable))
+
+
+async def list_manifests(client: Client, resource: Resource[Any]) -> list[Manifest]:
+    """All objects of a kind as they are on the wire, so that one that cannot be read does not hide the others."""
+    kind = Resource.of_manifests(resource.api_version, resource.plural, resource.kind, resource.namespaced)
+    found, token = list[Manifest](), ""
+    while True:
+        page = await client.list(kind, limit=PAGE, continue_token=token)
+        found.extend(page.items)
+        token = page.continue_token
+        if not token:
+            return found

@@ -1,0 +1,51 @@
+"""The brake on evictions, which is engaged when most of the fleet looks dead: reading it, and releasing it."""
+
+from typing import NamedTuple
+
+from leeward.api.codec import DecodeError, decode
+from leeward.api.meta import Condition
+from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
+from leeward.api.resource import CONFIG_MAPS
+from leeward.client import Client, Conflict, NotFound
+from leeward.core.failover.brake import Brake, parse_brake
+from leeward.operations.errors import OperationFailed
+
+
+class BrakeReading(NamedTuple):
+    """The state, what its condition says, and the version that was read; no version where there is no brake (yet)."""
+
+    brake: Brake
+    message: str = ""
+    resource_version: str = ""
+
+
+async def read_brake(client: Client) -> BrakeReading:
+    """A control plane without the ConfigMap, such as Karmada's own, has none that is engaged. Raises: WorldError."""
+    try:
+        config_map = await client.get(CONFIG_MAPS, BRAKE_NAME, SYSTEM_NAMESPACE)
+    except NotFound:
+        return BrakeReading(Brake())
+    try:
+        message = decode(config_map.data["condition"].encode(), Condition).message
+    except (KeyError, DecodeError):
+        message = ""
+    return BrakeReading(parse_brake(config_map.data), message, config_map.metadata.resource_version)
+
+
+async def release_brake(client: Client) -> BrakeReading:
+    """Overrules it if it is engaged, until the fleet looks well again; what it was before.
+
+    Raises: OperationFailed when it changes at this moment, WorldError.
+    """
+    before = await read_brake(client)
+    if before.brake.engaged and not before.brake.overruled:
+        overruled = {"data": {"overruled": "true"}}
+        try:
+            await client.patch(
+                CONFIG_MAPS, BRAKE_NAME, overruled, SYSTEM_NAMESPACE, resource_version=before.resource_version
+            )
+        except Conflict:
+            raise OperationFailed(
+                "the brake has changed at this moment: look again with `leeward brake status`"
+            ) from None
+    return before

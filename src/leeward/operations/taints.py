@@ -1,0 +1,77 @@
+"""Changing a Cluster's taints: cordon, drain, and any other; under a resourceVersion, so that nobody's taint is lost.
+
+Karmada: pkg/karmadactl/cordon, pkg/karmadactl/taint; same taints, and the drain is ours.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import to_wire
+from leeward.api.core import Taint
+from leeward.api.meta import Manifest
+from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
+from leeward.api.resource import CLUSTERS
+from leeward.client import Client, Conflict, NotFound
+from leeward.operations.errors import OperationFailed
+
+ATTEMPTS = 5
+
+CORDON = Taint(UNSCHEDULABLE_TAINT, "NoSchedule")
+DRAIN = Taint(DRAIN_TAINT, "NoExecute")
+NO_ANNOTATIONS: Mapping[str, str | None] = {}
+
+TaintChange = Callable[[Sequence[Taint]], Sequence[Taint]]
+
+
+async def change_taints(
+    client: Client, cluster: str, change: TaintChange, annotations: Mapping[str, str | None] = NO_ANNOTATIONS
+) -> bool:
+    """Makes the taints what `change` makes of them; whether that, or an annotation, was a change.
+
+    Both are one write. An annotation that is None goes. Raises: OperationFailed, WorldError.
+    """
+    for _ in range(ATTEMPTS):
+        found = await find_cluster(client, cluster)
+        before, present = found.spec.taints, found.metadata.annotations
+        after = tuple(change(before))
+        if after == before and all(present.get(name) == value for name, value in annotations.items()):
+            return False
+        patch: Manifest = {"spec": {"taints": to_wire(after) or None}}
+        if annotations:
+            patch["metadata"] = {"annotations": dict(annotations)}
+        try:
+            await client.patch(CLUSTERS, cluster, patch, resource_version=found.metadata.resource_version)
+        except Conflict:
+            continue
+        return True
+    raise OperationFailed(f"cluster {cluster} is being changed by others all the time: try again")
+
+
+async def find_cluster(client: Client, name: str) -> Cluster:
+    """Raises: OperationFailed when there is none, WorldError."""
+    try:
+        return await client.get(CLUSTERS, name)
+    except NotFound:
+        pass
+    try:
+        joined = sorted(cluster.name for cluster in (await client.list(CLUSTERS)).items)
+    except NotFound:
+        raise OperationFailed(
+            f"this is no control plane of Leeward or Karmada, it does not serve {CLUSTERS.group_resource}: "
+            "choose another --context"
+        ) from None
+    raise OperationFailed(f"there is no cluster {name!r}: choose from {', '.join(joined) or 'none has joined'}")
+
+
+def with_taint(taint: Taint) -> TaintChange:
+    """A change that adds a taint where there is none with its key and effect."""
+    return lambda taints: taints if any(is_same(taint, each) for each in taints) else (*taints, taint)
+
+
+def without_taints(*unwanted: Taint) -> TaintChange:
+    return lambda taints: tuple(each for each in taints if not any(is_same(taint, each) for taint in unwanted))
+
+
+def is_same(one: Taint, other: Taint) -> bool:
+    """Whether one would take the other's place: key and effect are equal."""
+    return (one.key, one.effect) == (other.key, other.effect)
