@@ -131,7 +131,7 @@ def _no_answer(target: Target, error: Exception) -> str:
     if target.layout is not None and isinstance(error, Unreachable):
         from leeward.app.local.control_plane import why_silent
 
-        return f"{error}: {why_silent(target.layout)}"
+        return f"{target.connection.server} does not answer: {why_silent(target.layout)}"
     return str(error)
 
 

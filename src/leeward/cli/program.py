@@ -13,7 +13,7 @@ from leeward.cli.verbs import LazyGroup, LazyVerb
 VERBS = (
     LazyVerb("up", "Start a control plane and member clusters."),
     LazyVerb("down", "Stop everything that runs."),
-    LazyVerb("status", "Show components and clusters."),
+    LazyVerb("status", "Show what is wrong first, then clusters and components."),
     LazyVerb("logs", "Print what a component logged."),
     LazyVerb("cordon", "Place nothing new in a cluster."),
     LazyVerb("uncordon", "Take back a cordon or a drain."),

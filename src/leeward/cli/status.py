@@ -1,42 +1,97 @@
 """`leeward status`"""
 
-import click
-import msgspec
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from leeward.app.local.status import ClusterSummary, ComponentStatus, FleetStatus, fleet_status
+import click
+
+from leeward.app.local.errors import FleetError
+from leeward.cli.connections import Target, ask, operator_options, target_of
+from leeward.cli.interrupts import interrupt_on_termination
 from leeward.cli.settings import Settings
-from leeward.cli.tables import render_table
+from leeward.cli.tables import printable
+
+if TYPE_CHECKING:
+    from leeward.cli.status_text import Report
+
+WELL, FINDINGS, COULD_NOT_LOOK = 0, 1, 2
+"""How it exits."""
+WATCH_SECONDS = 2.0
+_TO_THE_TOP = "\x1b[H\x1b[2J"
 
 
 @click.command()
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="The form.")
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", help="The form.")
+@click.option("-w", "--watch", is_flag=True, help="Look again and again, and show what has changed, until Ctrl-C.")
+@operator_options
 @click.pass_obj
-def status(settings: Settings, output: str) -> None:
-    """Show components and clusters."""
-    state = fleet_status(settings.layout)
-    if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(state), indent=2))
-    else:
-        click.echo(_render(state))
+def status(settings: Settings, output: str, watch: bool, kubeconfig: Path | None, context: str) -> int:
+    """Show what is wrong first, then clusters and components.
+
+    Exits 0 when all is well, 1 when something needs somebody or will count soon, 2 when it could not look.
+    """
+    if not watch:
+        code, text, _ = _look(settings, output, kubeconfig, context)
+        click.echo(text, err=not text or text.startswith("leeward: "), color=_colours())
+        return code
+    interrupt_on_termination()
+    return _watch(settings, output, kubeconfig, context)
 
 
-def _render(state: FleetStatus) -> str:
-    components = render_table(("COMPONENT", "STATE", "PID", "PORT"), [_component_row(c) for c in state.components])
-    if state.clusters is None:
-        clusters = f"clusters: unknown, {state.problem}"
-    elif state.clusters:
-        header = ("CLUSTER", "MODE", "READY", "REASON", "VERSION", "TAINTS")
-        clusters = render_table(header, [_cluster_row(cluster) for cluster in state.clusters])
-    else:
-        clusters = "clusters: none has joined"
-    return f"data directory: {state.data_dir}\ntiming: {state.timing}\n\n{components}\n\n{clusters}"
+def _watch(settings: Settings, output: str, kubeconfig: Path | None, context: str) -> int:
+    """Shows each look that is another than the last; on a terminal in place of it."""
+    code, shown, terminal = COULD_NOT_LOOK, None, sys.stdout.isatty() and output == "table"
+    try:
+        while True:
+            code, text, essence = _look(settings, output, kubeconfig, context)
+            seen = text if terminal else essence
+            if seen != shown:
+                click.echo(f"{_TO_THE_TOP if terminal else ''}{text}", color=_colours())
+                shown = seen
+            time.sleep(WATCH_SECONDS)
+    except KeyboardInterrupt:
+        return code
 
 
-def _component_row(component: ComponentStatus) -> tuple[str, ...]:
-    state = f"{component.state} ({component.faults})" if component.faults else component.state
-    return component.name, state, str(component.pid or ""), str(component.port or "")
+def _look(settings: Settings, output: str, kubeconfig: Path | None, context: str) -> tuple[int, str, object]:
+    """The exit code, the text, and what counts as a change."""
+    try:
+        target = target_of(settings, kubeconfig, context)
+        report = _report(target)
+    except FleetError as error:
+        problem = f"leeward: {printable(str(error))}"
+        return COULD_NOT_LOOK, problem, problem
+    return _code(report), report.render(output), report.essence()
 
 
-def _cluster_row(cluster: ClusterSummary) -> tuple[str, ...]:
-    taints = ",".join(taint.removeprefix("cluster.karmada.io/") for taint in cluster.taints)
-    return cluster.name, cluster.mode, cluster.ready, cluster.reason, cluster.version, taints
+def _report(target: Target) -> "Report":
+    """Raises: FleetError where there is nothing to be seen at all."""
+    from leeward.app.local.status import processes_status
+    from leeward.cli.status_text import Report
+    from leeward.loop.clock import SystemClock
+    from leeward.operations.status import look_at_fleet
+
+    own = processes_status(target.layout) if target.layout is not None else None
+    try:
+        return Report(target.name, ask(target, lambda client: look_at_fleet(client, SystemClock())), own)
+    except FleetError as error:
+        if own is None:
+            raise
+        return Report(target.name, None, own, str(error))
+
+
+def _code(report: "Report") -> int:
+    state = report.fleet
+    if state is None or state.clusters is None:
+        return COULD_NOT_LOOK
+    if report.findings:
+        return FINDINGS
+    return COULD_NOT_LOOK if state.unseen else WELL
+
+
+def _colours() -> bool | None:
+    """None: on a terminal only."""
+    return False if os.environ.get("NO_COLOR") else None

@@ -56,11 +56,15 @@ async def find_cluster(client: Client, name: str) -> Cluster:
     try:
         joined = sorted(cluster.name for cluster in (await client.list(CLUSTERS)).items)
     except NotFound:
-        raise OperationFailed(
-            f"this is no control plane of Leeward or Karmada, it does not serve {CLUSTERS.group_resource}: "
-            "choose another --context"
-        ) from None
+        raise no_control_plane() from None
     raise OperationFailed(f"there is no cluster {name!r}: choose from {', '.join(joined) or 'none has joined'}")
+
+
+def no_control_plane() -> OperationFailed:
+    return OperationFailed(
+        f"this is no control plane of Leeward or Karmada, it does not serve {CLUSTERS.group_resource}: "
+        "choose another --context"
+    )
 
 
 def with_taint(taint: Taint) -> TaintChange:

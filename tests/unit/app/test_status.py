@@ -7,7 +7,8 @@ from leeward.app.local.faults import Faults, write_faults
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import Layout
 from leeward.app.local.members import kill, make_ready, make_unready, pause, revive, slow_down
-from leeward.app.local.status import ClusterSummary, fleet_status, summarize
+from leeward.app.local.status import processes_status, with_components
+from leeward.operations.findings import Finding, Severity
 
 FLEET = Fleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)))
 
@@ -20,38 +21,36 @@ def layout(tmp_path: Path) -> Layout:
 
 
 def test_a_fleet_that_does_not_run_is_shown_as_stopped(layout: Layout) -> None:
-    status = fleet_status(layout)
+    status = processes_status(layout)
     assert {component.name: component.state for component in status.components} == dict.fromkeys(
         ("control-plane", "member1", "member3", "member3-agent"), "stopped"
     )
-    assert status.clusters is None
-    assert "start it with `leeward up`" in status.problem
+
+
+def test_a_process_that_does_not_run_is_a_finding_with_the_way_out(layout: Layout) -> None:
+    findings = with_components((), processes_status(layout).components)
+    assert {(finding.about, finding.sentence, finding.next) for finding in findings} == {
+        ("component/control-plane", "control-plane does not run", "leeward up"),
+        ("component/member1", "member1 does not run", "leeward member start member1"),
+        ("component/member3", "member3 does not run", "leeward member start member3"),
+        ("component/member3-agent", "member3-agent does not run", "leeward member start member3 --only agent"),
+    }
+
+
+def test_a_cluster_that_is_a_finding_already_is_given_the_way_out(layout: Layout) -> None:
+    soon = Finding(Severity.SOON, "cluster/member3", "is failing", next="kubectl describe cluster member3")
+    dead = Finding(Severity.NEEDS_SOMEBODY, "cluster/member1", "is not ready")
+    components = [c for c in processes_status(layout).components if c.name in ("member1", "member3")]
+    assert [(finding.about, finding.next) for finding in with_components((soon, dead), components)] == [
+        ("cluster/member1", "leeward member start member1"),
+        ("cluster/member3", "leeward member start member3"),
+    ]
 
 
 def test_faults_are_shown_at_their_member(layout: Layout) -> None:
     write_faults(layout.faults("member1"), Faults(unready=True))
-    faults = {component.name: component.faults for component in fleet_status(layout).components}
+    faults = {component.name: component.faults for component in processes_status(layout).components}
     assert faults == {"control-plane": "", "member1": "unready", "member3": "", "member3-agent": ""}
-
-
-def test_a_cluster_is_summed_up() -> None:
-    cluster = {
-        "metadata": {"name": "member1"},
-        "spec": {"syncMode": "Push", "taints": [{"key": "cluster.karmada.io/not-ready", "effect": "NoSchedule"}]},
-        "status": {
-            "kubernetesVersion": "v1.31.0",
-            "conditions": [{"type": "Ready", "status": "False", "reason": "ClusterNotReachable"}],
-        },
-    }
-    assert summarize(cluster) == ClusterSummary(
-        "member1", "Push", "False", "ClusterNotReachable", "v1.31.0", ["cluster.karmada.io/not-ready:NoSchedule"]
-    )
-
-
-def test_a_cluster_that_never_reported_is_summed_up() -> None:
-    assert summarize({"metadata": {"name": "a"}, "spec": {"syncMode": "Pull"}}) == ClusterSummary(
-        "a", "Pull", "-", "", "", []
-    )
 
 
 def test_unready_and_slow_are_kept_apart(layout: Layout) -> None:
@@ -80,4 +79,4 @@ def test_a_member_is_not_started_without_a_fleet(layout: Layout) -> None:
 
 
 def _faults(layout: Layout) -> str:
-    return next(component.faults for component in fleet_status(layout).components if component.name == "member1")
+    return next(component.faults for component in processes_status(layout).components if component.name == "member1")

@@ -94,7 +94,7 @@ def test_the_data_directory_is_given_before_or_after_the_verb(
     run: Run, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     code, _, err = run(*(argument.replace("DIR", str(tmp_path / "x")) for argument in arguments))
-    assert code == 1
+    assert code == 2
     assert f"there is no fleet in {tmp_path / 'x'}" in err
 
 

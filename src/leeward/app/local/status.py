@@ -1,20 +1,18 @@
-"""What runs, and what the control plane says of its clusters, as plain values for `leeward status`."""
+"""The processes of a local fleet, for `leeward status`: what runs, and what is wrong where one does not."""
 
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import CLUSTERS
 from leeward.app.local import processes
-from leeward.app.local.api import AdminClient
-from leeward.app.local.clusters import name_of, ready_condition, taints_of
-from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import read_faults
 from leeward.app.local.fleet import Fleet, load_fleet
-from leeward.app.local.layout import CONTROL_PLANE, Layout
+from leeward.app.local.layout import AGENT_SUFFIX, CONTROL_PLANE, Layout
+from leeward.operations.findings import Finding, Severity, worst_first
 
-ANSWER_SECONDS = 3.0
+_ENDED = {"paused": ("is frozen: its process is stopped by a signal", "resume"), "stopped": ("does not run", "start")}
+"""By the state of the process: what is wrong, and the verb of `leeward member` that mends it."""
 
 
 class ComponentStatus(msgspec.Struct, frozen=True, rename="camel"):
@@ -25,45 +23,45 @@ class ComponentStatus(msgspec.Struct, frozen=True, rename="camel"):
     faults: str = ""
 
 
-class ClusterSummary(msgspec.Struct, frozen=True, rename="camel"):
-    """`ready` is the condition's status (`-` before the first report), `reason` its reason."""
-
-    name: str
-    mode: str
-    ready: str
-    reason: str
-    version: str
-    taints: list[str]
-
-
-class FleetStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """`clusters` is None when the control plane could not be asked; `problem` then says why."""
-
+class ProcessesStatus(msgspec.Struct, frozen=True, rename="camel"):
     data_dir: str
     timing: str
     components: list[ComponentStatus]
-    clusters: list[ClusterSummary] | None
-    problem: str = ""
 
 
-def fleet_status(layout: Layout) -> FleetStatus:
+def processes_status(layout: Layout) -> ProcessesStatus:
     """Raises: FleetError when there is no fleet."""
     fleet = load_fleet(layout)
     components = [_component(layout, fleet, name) for name in fleet.components]
-    clusters, problem = _ask_clusters(layout, fleet)
-    return FleetStatus(str(layout.root), fleet.timing, components, clusters, problem)
+    return ProcessesStatus(str(layout.root), fleet.timing, components)
 
 
-def summarize(cluster: Manifest) -> ClusterSummary:
-    ready = ready_condition(cluster) or {}
-    return ClusterSummary(
-        name=name_of(cluster),
-        mode=cluster["spec"].get("syncMode", ""),
-        ready=ready.get("status", "-"),
-        reason=ready.get("reason", ""),
-        version=cluster.get("status", {}).get("kubernetesVersion", ""),
-        taints=taints_of(cluster),
-    )
+def with_components(findings: Sequence[Finding], components: Iterable[ComponentStatus]) -> list[Finding]:
+    """The findings, with one for each process that does not run, or with the way out where its cluster has one."""
+    found = list(findings)
+    for component in components:
+        if component.state == "running":
+            continue
+        wrong, _ = _ENDED[component.state]
+        about = f"cluster/{component.name}"
+        known = next((index for index, finding in enumerate(found) if finding.about == about), None)
+        if known is None:
+            sentence = f"{component.name} {wrong}"
+            found.append(
+                Finding(Severity.NEEDS_SOMEBODY, f"component/{component.name}", sentence, next=_way_out(component))
+            )
+        else:
+            found[known] = msgspec.structs.replace(found[known], next=_way_out(component))
+    return worst_first(found)
+
+
+def _way_out(component: ComponentStatus) -> str:
+    _, verb = _ENDED[component.state]
+    if component.name == CONTROL_PLANE:
+        return "leeward up" if verb == "start" else f"kill -CONT {component.pid}"
+    if component.name.endswith(AGENT_SUFFIX):
+        return f"leeward member {verb} {component.name.removesuffix(AGENT_SUFFIX)} --only agent"
+    return f"leeward member {verb} {component.name}"
 
 
 def _component(layout: Layout, fleet: Fleet, name: str) -> ComponentStatus:
@@ -72,15 +70,3 @@ def _component(layout: Layout, fleet: Fleet, name: str) -> ComponentStatus:
     state = processes.State.STOPPED if process is None else processes.state_of_process(process)
     faults = str(read_faults(layout.faults(name))) if name in ports else ""
     return ComponentStatus(name, state.value, process.pid if process else None, ports.get(name), faults)
-
-
-def _ask_clusters(layout: Layout, fleet: Fleet) -> tuple[list[ClusterSummary] | None, str]:
-    if processes.find_process(layout, CONTROL_PLANE) is None:
-        return None, "the control plane does not run: start it with `leeward up`"
-    try:
-        api = AdminClient(layout, fleet.control_plane_port, ANSWER_SECONDS)
-        clusters = [summarize(cluster) for cluster in api.list(CLUSTERS.path())]
-        api.close()
-    except FleetError as error:
-        return None, str(error)
-    return sorted(clusters, key=lambda cluster: cluster.name), ""

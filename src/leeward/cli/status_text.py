@@ -1,0 +1,184 @@
+"""How `leeward status` reads: what needs somebody, what will count soon, then the tables; at most 100 columns.
+
+Everything that others have named is made printable where it is put into a line, so that no line can be forged. No
+meaning is in colour alone, and without a terminal there is none.
+"""
+
+import json
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import msgspec
+
+from leeward.api.codec import render_yaml
+from leeward.app.local.layout import CONTROL_PLANE
+from leeward.app.local.status import ProcessesStatus, with_components
+from leeward.cli.tables import printable, render_table
+from leeward.operations.clusters import ClusterRow, ClusterState
+from leeward.operations.findings import Finding, Hold, Severity
+from leeward.operations.sentences import counted, full_moment, moment, span
+from leeward.operations.status import FleetStatus
+
+COLUMNS = 100
+MOST_LINES = 4
+"""Of one sentence: what is longer is whole with `-o json`."""
+MARKS = {Severity.NEEDS_SOMEBODY: ("!", "red"), Severity.SOON: ("~", "yellow")}
+_CLUSTER_HEADER = ("CLUSTER", "STATE", "SINCE", "FOR", "CORES", "OF", "REPLICAS", "APPS", "NOTE")
+_CLUSTER_FIGURES = (3, 4, 5, 6, 7)
+_SHORTEST_NOTE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One look. `fleet` is None when the control plane could not be asked, and `problem` says why.
+
+    `own` are the processes, where the fleet is one of this machine.
+    """
+
+    name: str
+    fleet: FleetStatus | None
+    own: ProcessesStatus | None = None
+    problem: str = ""
+
+    @property
+    def findings(self) -> list[Finding]:
+        seen = self.fleet.findings if self.fleet is not None else []
+        told = CONTROL_PLANE if self.problem else ""
+        components = self.own.components if self.own is not None else ()
+        return with_components(seen, (component for component in components if component.name != told))
+
+    def render(self, output: str) -> str:
+        match output:
+            case "json":
+                return json.dumps(self.plain(), indent=2)
+            case "yaml":
+                return render_yaml(self.plain()).rstrip("\n")
+            case _:
+                return "\n".join(_lines(self))
+
+    def plain(self) -> dict[str, Any]:
+        """For machines."""
+        seen: dict[str, Any] = {"clusters": None} if self.fleet is None else msgspec.to_builtins(self.fleet)
+        own: dict[str, Any] = {} if self.own is None else msgspec.to_builtins(self.own)
+        findings = {"findings": msgspec.to_builtins(self.findings)}
+        return {"controlPlane": self.name, "problem": self.problem, **own, **seen, **findings}
+
+    def essence(self) -> object:
+        """What is another when something has changed, and not only because time has passed."""
+        plain = self.plain()
+        told = [(finding.about, finding.severity) for finding in self.findings]
+        return {key: value for key, value in plain.items() if key not in ("asOf", "findings")}, told
+
+
+def _lines(report: Report) -> Iterator[str]:
+    now = report.fleet.as_of if report.fleet is not None else datetime.now(UTC)
+    yield f"{printable(report.name)}, as of {full_moment(now)}"
+    yield ""
+    if report.problem:
+        yield from _marked("!", "red", report.problem)
+    for finding in report.findings:
+        yield from _finding(finding)
+    if report.fleet is not None:
+        yield from _fleet(report, report.fleet)
+    if report.own is not None:
+        yield ""
+        yield from _indented(_components(report.own))
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    mark, colour = MARKS[finding.severity]
+    yield from _marked(mark, colour, finding.sentence)
+    for detail in (*finding.details, finding.next):
+        if detail:
+            yield from textwrap.wrap(
+                printable(detail), COLUMNS, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
+            )
+
+
+def _marked(mark: str, colour: str, sentence: str) -> Iterator[str]:
+    lines = textwrap.wrap(
+        printable(sentence), COLUMNS - 2, subsequent_indent="    ", break_on_hyphens=False, max_lines=MOST_LINES
+    )
+    for index, line in enumerate(lines):
+        yield click.style(f"{mark if index == 0 else ' '} {line}", fg=colour)
+
+
+def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
+    for unseen in state.unseen:
+        yield from _marked("?", "yellow", f"could not be seen: {unseen}")
+    if not report.findings and not state.unseen:
+        yield f"  all is well: {_ready(state.clusters or ())}"
+    for hold, said in ((Hold.KEPT, "kept where they are"), (Hold.WAITING, "waiting for their turn")):
+        number = sum(1 for held in state.held if held.hold is hold)
+        if number:
+            yield f"  {counted(number, 'eviction')} {said}"
+    if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
+        said = f": {printable(state.brake.message)}" if state.brake.message else ""
+        yield _cut(f"  brake idle{said}", COLUMNS)
+    yield ""
+    if state.clusters:
+        yield from _indented(_clusters(state.clusters, state.as_of))
+    else:
+        yield "  clusters: unknown" if state.clusters is None else "  clusters: none has joined"
+    if state.applications is not None and state.replicas is not None:
+        yield ""
+        led = f"; {', '.join(map(printable, state.leading))} at work" if state.leading else ""
+        yield f"  {counted(state.applications, 'application')}, {counted(state.replicas, 'replica')}{led}"
+
+
+def _ready(rows: Sequence[ClusterRow]) -> str:
+    ready = sum(1 for row in rows if row.ready == "True")
+    return f"{ready} of {counted(len(rows), 'cluster')} ready"
+
+
+def _clusters(rows: Sequence[ClusterRow], now: datetime) -> str:
+    cells = [_cluster_cells(row, now) for row in rows]
+    taken = [max(len(printable(row[i])) for row in (_CLUSTER_HEADER, *cells)) for i in range(len(_CLUSTER_HEADER) - 1)]
+    room = max(_SHORTEST_NOTE, COLUMNS - 2 - sum(taken) - 2 * len(taken))
+    cells = [(*row[:-1], _cut(printable(row[-1]), room)) for row in cells]
+    return render_table(_CLUSTER_HEADER, cells, figures=_CLUSTER_FIGURES, gap=2)
+
+
+def _cluster_cells(row: ClusterRow, now: datetime) -> tuple[str, ...]:
+    return (
+        row.name,
+        row.state.value,
+        moment(row.since, now) if row.since else "",
+        span((now - row.since).total_seconds()) if row.since else "",
+        _figure(row.cores_allocated),
+        _figure(row.cores),
+        str(row.replicas) if row.state is not ClusterState.UNREADABLE else "",
+        str(row.applications) if row.state is not ClusterState.UNREADABLE else "",
+        row.note,
+    )
+
+
+def _figure(number: float | None) -> str:
+    return "" if number is None else f"{number:.1f}"
+
+
+def _components(own: ProcessesStatus) -> str:
+    header = ("COMPONENT", "STATE", "PID", "PORT")
+    rows = [
+        (
+            component.name,
+            f"{component.state} ({component.faults})" if component.faults else component.state,
+            str(component.pid or ""),
+            str(component.port or ""),
+        )
+        for component in own.components
+    ]
+    return f"{render_table(header, rows, gap=2)}\n\ndata directory: {printable(own.data_dir)}\ntiming: {own.timing}"
+
+
+def _indented(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        yield f"  {line}" if line else ""
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."

@@ -1,0 +1,46 @@
+"""Instants, spans and counts as people read them: an instant in UTC, and beside it how far away it is."""
+
+from datetime import UTC, datetime
+
+_SPANS = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"))
+
+
+def span(seconds: float) -> str:
+    """`28 s`, `11 min`, `9 h`, `20 d`; never less than nothing."""
+    whole = max(0, int(seconds))
+    for limit, unit, name in _SPANS:
+        if whole < limit:
+            return f"{whole // unit} {name}"
+    return f"{whole // 86_400} d"
+
+
+def moment(instant: datetime, now: datetime) -> str:
+    """`02:30:17` on the same day, `2 Nov` in the same year, else `2 Nov 2025`; in UTC."""
+    there, here = instant.astimezone(UTC), now.astimezone(UTC)
+    if there.date() == here.date():
+        return f"{there:%H:%M:%S}"
+    return f"{there.day} {there:%b}" if there.year == here.year else f"{there.day} {there:%b %Y}"
+
+
+def full_moment(instant: datetime) -> str:
+    """`02:41:17 UTC, 22 Nov 2026`"""
+    there = instant.astimezone(UTC)
+    return f"{there:%H:%M:%S} UTC, {there.day} {there:%b %Y}"
+
+
+def since(instant: datetime | None, now: datetime) -> str:
+    """` since 02:30:17, 11 min`, with a space before it; empty when it is not known."""
+    if instant is None:
+        return ""
+    return f" since {moment(instant, now)}, {span((now - instant).total_seconds())}"
+
+
+def at(instant: datetime, now: datetime) -> str:
+    """`at 02:45:17 (in 4 min)`, or `now`."""
+    seconds = (instant - now).total_seconds()
+    return f"at {moment(instant, now)} (in {span(seconds)})" if seconds > 0 else "now"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 application`, `5 applications`"""
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,198 @@
+"""How a control plane and its fleet are: one look over a `Client`, as plain values.
+
+What could not be seen is named in `unseen`, and is never taken for well.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import DecodeError, from_wire
+from leeward.api.core import Lease
+from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.resource import CLUSTERS, LEASES
+from leeward.api.work import Binding
+from leeward.client import Client, NotFound, WorldError
+from leeward.client.errors import error_of
+from leeward.loop.clock import Clock
+from leeward.operations.bindings import list_bindings, list_manifests
+from leeward.operations.brake import BrakeReading, read_brake
+from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row
+from leeward.operations.drain import workload_of
+from leeward.operations.findings import Finding, Hold, Observed, findings_of, hold_of, is_silent, worst_first
+from leeward.operations.taints import no_control_plane
+
+T = TypeVar("T")
+
+HEALTH_SECONDS = 5.0
+MAX_CHECKS, MAX_REASON = 10, 300
+"""Failed checks of the API server whose reasons are asked for, and how many characters of one are shown."""
+_FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)
+
+FindingSource = Callable[[Client, datetime], Awaitable[Sequence[Finding]]]
+"""Finds something that one look at these objects cannot show. Raises: WorldError."""
+
+
+class HeldEviction(msgspec.Struct, frozen=True, rename="camel"):
+    """An eviction that is due and does not happen: `hold` is whether that needs somebody."""
+
+    workload: str
+    binding: str
+    namespace: str
+    hold: Hold
+    reason: str
+    message: str
+    since: datetime | None
+    clusters: list[str]
+
+
+class BrakeStatus(msgspec.Struct, frozen=True, rename="camel"):
+    engaged: bool
+    overruled: bool
+    since: datetime | None
+    message: str
+
+
+class FleetStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """`clusters` is None when they could not be seen. `unseen` says what else could not, and why.
+
+    `leading` are the components that renew their leases; the processes of `leeward up` need none.
+    """
+
+    as_of: datetime
+    findings: list[Finding]
+    clusters: list[ClusterRow] | None
+    brake: BrakeStatus | None
+    held: list[HeldEviction]
+    applications: int | None
+    replicas: int | None
+    leading: list[str]
+    unseen: list[str]
+
+
+@dataclass(slots=True)
+class _Look:
+    """One look in the making: `see` gives what was asked for, or None, and notes why it could not be seen."""
+
+    unseen: list[str] = field(default_factory=list[str])
+
+    async def see(self, what: str, asking: Awaitable[T]) -> T | None:
+        try:
+            return await asking
+        except WorldError as error:
+            self.unseen.append(f"{what}: {error}")
+            return None
+
+
+async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingSource] = ()) -> FleetStatus:
+    """One look. Raises: OperationFailed where there is no control plane of Leeward or Karmada."""
+    look = _Look()
+    health = await look.see("the health of the API server", _health(client, clock))
+    seen = await look.see("clusters", _clusters(client))
+    bindings = await look.see("bindings", list_bindings(client))
+    brake = await look.see("the brake", read_brake(client))
+    leases = await look.see("the leases of components", _leases(client))
+    clusters, unreadable = seen or ((), [])
+    now, failed_checks = health or (clock.now(), {})
+    items, unreadable_bindings = bindings or ((), ())
+    rows = [*unreadable, *(cluster_row(cluster, items) for cluster in clusters)]
+    rows.sort(key=lambda row: (ORDER[row.state], row.name))
+    observed = Observed(
+        now, clusters, tuple(rows), items, unreadable_bindings, brake, leases or (), failed_checks=failed_checks
+    )
+    found = findings_of(observed)
+    for source in sources:
+        found += await look.see("what else there is", source(client, now)) or ()
+    return _status(observed, found, rows if seen is not None else None, bindings is not None, look.unseen)
+
+
+def _status(
+    observed: Observed, found: list[Finding], rows: list[ClusterRow] | None, counts: bool, unseen: list[str]
+) -> FleetStatus:
+    bindings = observed.bindings
+    return FleetStatus(
+        as_of=observed.now,
+        findings=worst_first(found),
+        clusters=rows,
+        brake=None if observed.brake is None else _brake_status(observed.brake),
+        held=[held for binding in bindings if (held := _held(binding)) is not None],
+        applications=sum(map(is_application, bindings)) if counts else None,
+        replicas=sum(target.replicas for b in bindings for target in b.spec.clusters) if counts else None,
+        leading=sorted(lease.name for lease in observed.leases if not is_silent(lease, observed.now)),
+        unseen=unseen,
+    )
+
+
+def _brake_status(reading: BrakeReading) -> BrakeStatus:
+    return BrakeStatus(reading.brake.engaged, reading.brake.overruled, reading.brake.since, reading.message)
+
+
+def _held(binding: Binding) -> HeldEviction | None:
+    hold = hold_of(binding)
+    if hold is None:
+        return None
+    meaning, condition = hold
+    return HeldEviction(
+        workload=workload_of(binding),
+        binding=binding.name,
+        namespace=binding.namespace,
+        hold=meaning,
+        reason=condition.reason,
+        message=condition.message,
+        since=condition.last_transition_time,
+        clusters=[target.name for target in binding.spec.clusters],
+    )
+
+
+async def _clusters(client: Client) -> tuple[tuple[Cluster, ...], list[ClusterRow]]:
+    """All Clusters, and the rows of those that cannot be read. Raises: OperationFailed, WorldError."""
+    try:
+        manifests = await list_manifests(client, CLUSTERS)
+    except NotFound:
+        raise no_control_plane() from None
+    clusters, unreadable = list[Cluster](), list[ClusterRow]()
+    for manifest in manifests:
+        try:
+            clusters.append(from_wire(manifest, Cluster))
+        except DecodeError as error:
+            unreadable.append(unreadable_row(manifest.get("metadata", {}).get("name", ""), str(error)))
+    return tuple(clusters), unreadable
+
+
+async def _leases(client: Client) -> tuple[Lease, ...]:
+    """Of the components that are led by one replica each, under Karmada's names. Raises: WorldError."""
+    return (await client.list(LEASES, SYSTEM_NAMESPACE)).items
+
+
+async def _health(client: Client, clock: Clock) -> tuple[datetime, dict[str, str]]:
+    """The instant by the server's own clock, and what of it is not well. Raises: WorldError."""
+    response = await client.raw("GET", "/readyz", timeout_seconds=HEALTH_SECONDS)
+    now = _date_of(response.headers) or clock.now()
+    if response.code < 300:
+        return now, {}
+    if response.code < 500:
+        raise error_of(response.code, response.body)
+    text = response.body.decode(errors="replace")
+    failed = _FAILED_CHECK.findall(text)[:MAX_CHECKS]
+    reasons = {check: await _reason(client, check) for check in failed}
+    return now, reasons or {"readyz": text[:MAX_REASON].strip()}
+
+
+async def _reason(client: Client, check: str) -> str:
+    """Why one check fails, where that is told. Raises: WorldError."""
+    response = await client.raw("GET", f"/readyz/{check}", timeout_seconds=HEALTH_SECONDS)
+    text = response.body.decode(errors="replace")
+    return text.removeprefix("internal server error: ")[:MAX_REASON].strip() if response.code >= 500 else ""
+
+
+def _date_of(headers: Mapping[str, str]) -> datetime | None:
+    try:
+        return parsedate_to_datetime(headers["date"]).astimezone(UTC)
+    except (KeyError, ValueError):
+        return None

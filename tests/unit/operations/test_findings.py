@@ -1,0 +1,238 @@
+"""What is wrong with a fleet, in sentences: a pure function of what was seen."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import from_wire
+from leeward.api.core import Lease
+from leeward.api.work import ResourceBinding
+from leeward.core.failover.brake import Brake
+from leeward.operations.brake import BrakeReading
+from leeward.operations.clusters import ClusterState, cluster_row, unreadable_row
+from leeward.operations.findings import Finding, Hold, Observed, Severity, findings_of, hold_of
+
+NOW = datetime(2026, 11, 22, 2, 41, 17, tzinfo=UTC)
+DRAIN = {"key": "leeward.dev/drain", "effect": "NoExecute", "timeAdded": "2026-11-22T02:31:17Z"}
+NO_EXECUTE = {"key": "cluster.karmada.io/not-ready", "effect": "NoExecute", "timeAdded": "2026-11-22T02:35:17Z"}
+
+
+def condition(kind: str, status: str, reason: str, message: str = "", at: str = "2026-11-22T02:30:17Z") -> Any:
+    return {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": at}
+
+
+def cluster(name: str, *conditions: Any, taints: tuple[Any, ...] = (), **status: Any) -> Cluster:
+    body: dict[str, Any] = {
+        "metadata": {"name": name, "creationTimestamp": "2026-11-22T02:00:00Z"},
+        "spec": {"syncMode": "Push", "taints": list(taints)},
+        "status": {"conditions": list(conditions), **status},
+    }
+    return from_wire(body, Cluster)
+
+
+def ready(name: str, **more: Any) -> Cluster:
+    return cluster(name, condition("Ready", "True", "ClusterReady"), **more)
+
+
+def dead(name: str, status: str = "False", reason: str = "ClusterNotReachable", **more: Any) -> Cluster:
+    return cluster(name, condition("Ready", status, reason, "connection refused"), **more)
+
+
+def binding(name: str, *clusters: str, held: str = "", leaving: str = "", **spec: Any) -> ResourceBinding:
+    resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "payments", "name": name}
+    tasks = [{"fromCluster": leaving, "reason": "TaintUntolerated", "producer": "TaintManager"}] if leaving else []
+    body: dict[str, Any] = {
+        "metadata": {"name": f"{name}-deployment", "namespace": "payments"},
+        "spec": {
+            "resource": resource,
+            "replicas": 2,
+            "clusters": [{"name": target, "replicas": 2} for target in clusters],
+            "gracefulEvictionTasks": tasks,
+            **spec,
+        },
+        "status": {"conditions": [condition("leeward.dev/EvictionHeld", "True", held, "why")] if held else []},
+    }
+    return from_wire(body, ResourceBinding)
+
+
+def observed(*clusters: Cluster, bindings: tuple[ResourceBinding, ...] = (), **more: Any) -> Observed:
+    rows = tuple(cluster_row(each, bindings) for each in clusters)
+    return Observed(NOW, clusters, rows, bindings, **more)
+
+
+def told(seen: Observed) -> list[tuple[Severity, str]]:
+    return [(finding.severity, finding.sentence) for finding in findings_of(seen)]
+
+
+def only(seen: Observed) -> Finding:
+    (finding,) = findings_of(seen)
+    return finding
+
+
+def test_a_fleet_that_is_well_has_no_findings() -> None:
+    assert findings_of(observed(ready("a"), ready("b"), bindings=(binding("web", "a"),))) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "says"),
+    [
+        (dead("fra-2"), "fra-2 is not ready since 02:30:17, 11 min: connection refused"),
+        (dead("fra-2", "Unknown", "ClusterStatusUnknown"), "fra-2 is not heard of since 02:30:17, 11 min: connection"),
+        (dead("fra-2", reason="StatusCollectionFailed"), "fra-2 is not looked into since 02:30:17, 11 min: conn"),
+        (
+            ready("fra-2", nodeSummary={"totalNum": 3, "readyNum": 0}),
+            "fra-2 answers, and none of its 3 nodes is ready",
+        ),
+        (cluster("fra-2"), "fra-2 has joined since 02:00:00, 41 min, and has never reported"),
+    ],
+)
+def test_a_cluster_that_is_lost_needs_somebody(seen: Cluster, says: str) -> None:
+    finding = only(observed(seen, ready("a")))
+    assert finding.sentence.startswith(says)
+    assert (finding.severity, finding.about) == (Severity.NEEDS_SOMEBODY, "cluster/fra-2")
+    assert finding.next == "kubectl describe cluster fra-2"
+
+
+def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
+    tolerant = {"clusterTolerations": [{"operator": "Exists", "tolerationSeconds": 600}]}
+    forever = {"clusterTolerations": [{"operator": "Exists"}]}
+    there = (
+        binding("a", leaving="fra-2"),
+        binding("b", "fra-2", placement=tolerant),
+        binding("c", "fra-2", placement=forever),
+        binding("d", "fra-2", held="NothingToGain"),
+        binding("e", "fra-2", held="WaitingForTurn"),
+        binding("f", "elsewhere"),
+    )
+    finding = only(observed(dead("fra-2", taints=(NO_EXECUTE,)), bindings=there))
+    assert finding.details == ("5 applications: 1 moving, 1 due at 02:45:17 (in 4 min), 1 not due, 1 kept, 1 waiting",)
+
+
+@pytest.mark.parametrize(
+    ("reason", "hold"),
+    [
+        ("NoPlaceToGo", Hold.HELD),
+        ("BrakeEngaged", Hold.HELD),
+        ("ReplacementMissing", Hold.HELD),
+        ("WaitingForPurge", Hold.HELD),
+        ("StateNotPreserved", Hold.HELD),
+        ("SomethingThatIsYetToCome", Hold.HELD),
+        ("NothingToGain", Hold.KEPT),
+        ("DeletionSuppressed", Hold.KEPT),
+        ("WaitingForTurn", Hold.WAITING),
+    ],
+)
+def test_only_what_is_held_needs_somebody_and_what_is_kept_does_not(reason: str, hold: Hold) -> None:
+    web = binding("web", "a", held=reason)
+    found = hold_of(web)
+    assert found is not None
+    assert found[0] is hold
+    findings = findings_of(observed(ready("a"), bindings=(web,)))
+    assert [finding.sentence for finding in findings] == (
+        [f"Deployment payments/web is held ({reason}) since 02:30:17, 11 min: why"] if hold is Hold.HELD else []
+    )
+    if findings:
+        assert findings[0].next == "kubectl describe resourcebinding web-deployment -n payments"
+
+
+def test_many_that_are_held_are_counted_and_not_all_named() -> None:
+    held = tuple(binding(f"web-{index}", "a", held="NoPlaceToGo") for index in range(25))
+    findings = findings_of(observed(ready("a"), bindings=held))
+    assert len(findings) == 11
+    assert findings[-1].sentence == "15 more evictions are held: leeward status -o json names all"
+
+
+def test_what_has_nowhere_to_run_is_named() -> None:
+    web = binding("web")
+    unplaced = {"conditions": [condition("Scheduled", "False", "NoClusterFit", "0/3 clusters are available")]}
+    seen = from_wire({"metadata": {"name": "web-deployment", "namespace": "payments"}, "spec": {"resource": {
+        "apiVersion": "apps/v1", "kind": "Deployment", "namespace": "payments", "name": "web"}}, "status": unplaced},
+        ResourceBinding,
+    )  # fmt: skip
+    assert findings_of(observed(ready("a"), bindings=(web,))) == []
+    assert only(observed(ready("a"), bindings=(seen,))).sentence == (
+        "Deployment payments/web is not placed (NoClusterFit) since 02:30:17, 11 min: 0/3 clusters are available"
+    )
+
+
+def test_a_brake_is_a_finding_while_it_is_engaged_or_overruled() -> None:
+    engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters look dead")
+    assert told(observed(brake=engaged)) == [
+        (Severity.NEEDS_SOMEBODY, "the brake is engaged since 02:40:49, 28 s: 4 of 4 clusters look dead")
+    ]
+    overruled = BrakeReading(Brake(overruled=True), "released by hand")
+    assert told(observed(brake=overruled)) == [
+        (Severity.SOON, "the brake is released by hand, until the fleet looks well again")
+    ]
+    assert findings_of(observed(brake=BrakeReading(Brake(), "0 of 4"))) == []
+
+
+@pytest.mark.parametrize(
+    ("holder", "age_seconds", "says"),
+    [
+        ("one", 29, ""),
+        ("one", 660, "karmada-scheduler has not renewed its lease since 02:30:17, 11 min: does it run?"),
+        ("", 660, "karmada-scheduler has been led by nobody since 02:30:17, 11 min: does it run?"),
+    ],
+)
+def test_a_component_that_renews_no_lease_is_named(holder: str, age_seconds: int, says: str) -> None:
+    renewed = (NOW - timedelta(seconds=age_seconds)).isoformat()
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": renewed}
+    lease = from_wire({"metadata": {"name": "karmada-scheduler"}, "spec": spec}, Lease)
+    assert [finding.sentence for finding in findings_of(observed(leases=(lease,)))] == ([says] if says else [])
+
+
+def test_a_lease_that_nobody_ever_renewed_says_nothing() -> None:
+    assert findings_of(observed(leases=(from_wire({"metadata": {"name": "x"}}, Lease),))) == []
+
+
+def test_a_store_that_fails_is_told_before_everything_else() -> None:
+    sentences = [s for _, s in told(observed(dead("a"), failed_checks={"ready": "", "etcd": "the disk is full"}))]
+    assert sentences[:2] == [
+        "the API server is not ready: ready",
+        "the store of the API server fails: the disk is full",
+    ]
+    assert len(sentences) == 3
+
+
+def test_what_will_count_soon_comes_after_what_needs_somebody() -> None:
+    failing = condition("leeward.dev/Failing", "True", "ClusterNotReachable", "refused", "2026-11-22T02:40:49Z")
+    doubtful = cluster("b", condition("Ready", "True", "ClusterReady"), failing)
+    draining = ready("c", taints=(DRAIN,))
+    seen = observed(doubtful, draining, dead("d"), bindings=(binding("web", "c"),))
+    assert told(seen) == [
+        (Severity.NEEDS_SOMEBODY, "d is not ready since 02:30:17, 11 min: connection refused"),
+        (Severity.SOON, "b is failing since 02:40:49, 28 s: refused"),
+        (Severity.SOON, "c is being drained since 02:31:17, 10 min: 1 resource still there"),
+    ]
+
+
+def test_a_drain_that_has_nothing_left_to_move_is_no_finding() -> None:
+    stays = binding("web", "c", placement={"clusterTolerations": [{"operator": "Exists"}]})
+    seen = observed(ready("c", taints=(DRAIN,)), bindings=(stays,))
+    assert findings_of(seen) == []
+    assert seen.rows[0].state is ClusterState.DRAINED
+
+
+def test_what_cannot_be_read_is_named() -> None:
+    assert [finding.sentence for finding in findings_of(observed(unreadable=("default/web",)))] == [
+        "1 binding cannot be read: default/web"
+    ]
+    seen = Observed(NOW, rows=(unreadable_row("a", "Expected `str`"),))
+    assert only(seen).sentence == "a cannot be read: Expected `str`"
+
+
+def test_a_cluster_of_karmadas_own_with_hardly_a_field_is_a_row() -> None:
+    bare = from_wire({"metadata": {"name": "a"}, "spec": {"syncMode": "Push"}}, Cluster)
+    row = cluster_row(bare, ())
+    assert (row.state, row.ready, row.cores, row.cores_allocated, row.since) == (
+        ClusterState.SILENT,
+        "-",
+        None,
+        None,
+        None,
+    )
+    absurd = ready("b", resourceSummary={"allocatable": {"cpu": "many"}, "allocated": {"cpu": "1500m"}})
+    assert (cluster_row(absurd, ()).cores, cluster_row(absurd, ()).cores_allocated) == (None, 1.5)

@@ -1,0 +1,39 @@
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from leeward.operations.sentences import at, counted, full_moment, moment, since, span
+
+NOW = datetime(2026, 11, 22, 2, 41, 17, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [(-5, "0 s"), (0.9, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (3600, "1 h"), (86_399, "23 h"),
+     (86_400, "1 d"), (7_776_000, "90 d")],
+)  # fmt: skip
+def test_a_span_is_cut_to_its_greatest_unit(seconds: float, says: str) -> None:
+    assert span(seconds) == says
+
+
+def test_an_instant_is_told_in_utc_and_as_short_as_it_can_be() -> None:
+    assert moment(NOW - timedelta(minutes=11), NOW) == "02:30:17"
+    assert moment(NOW - timedelta(days=20), NOW) == "2 Nov"
+    assert moment(NOW - timedelta(days=400), NOW) == "18 Oct 2025"
+    assert moment(NOW.astimezone(timezone(timedelta(hours=9))), NOW) == "02:41:17"
+    assert full_moment(NOW) == "02:41:17 UTC, 22 Nov 2026"
+
+
+def test_since_and_until_say_both() -> None:
+    assert since(NOW - timedelta(minutes=11), NOW) == " since 02:30:17, 11 min"
+    assert since(None, NOW) == ""
+    assert at(NOW + timedelta(seconds=240), NOW) == "at 02:45:17 (in 4 min)"
+    assert at(NOW - timedelta(seconds=1), NOW) == "now"
+
+
+def test_counts_agree_with_their_nouns() -> None:
+    assert [counted(1, "replica"), counted(0, "replica"), counted(2, "binding")] == [
+        "1 replica",
+        "0 replicas",
+        "2 bindings",
+    ]
