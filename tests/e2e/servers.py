@@ -1,7 +1,7 @@
 """Real Kubernetes API servers on 127.0.0.1: each an etcd and a kube-apiserver, members with a controller manager.
 
 A member lives and dies as clusters do: its processes can be killed, frozen, or cut off from their etcd, which makes
-`/readyz` answer 500.
+reads hang and, after a while, `/readyz` answer 500.
 """
 
 import signal
@@ -114,7 +114,7 @@ class KubeServer:
         self.apiserver.send(signal.SIGCONT)
 
     def make_unready(self) -> None:
-        """Without its etcd the server answers, and says that it is not ready."""
+        """Without its etcd the server serves nothing, and says sooner or later that it is not ready."""
         self.etcd.kill()
 
     def make_ready(self) -> None:

@@ -88,9 +88,11 @@ def told_last(fleet: Fleet, member: str) -> str:
         ("member1", "stop", "start", ("False", "ClusterNotReachable"), NOT_READY),
         ("member1", "pause", "resume", ("False", "ClusterNotReachable"), NOT_READY),
         ("member1", "unready", "ready", ("False", "ClusterNotReady"), NOT_READY),
+        ("member1", "stall", "serve", ("False", "ClusterNotServing"), NOT_READY),
         ("member3", "stop", "start", ("Unknown", "ClusterStatusUnknown"), UNREACHABLE),
         ("member3", "pause", "resume", ("Unknown", "ClusterStatusUnknown"), UNREACHABLE),
         ("member3", "unready", "ready", ("False", "ClusterNotReady"), NOT_READY),
+        ("member3", "stall", "serve", ("False", "ClusterNotServing"), NOT_READY),
     ],
 )
 def test_a_member_dies_its_replica_moves_and_nothing_moves_back(

@@ -68,4 +68,4 @@ def _member(config: AgentConfig) -> Connection:
 
 def _member_side(config: AgentConfig) -> MemberSide:
     manager = config.settings.manager
-    return MemberSide(manager.timing, manager.gates, manager.controllers)
+    return MemberSide(manager.timing, manager.gates, manager.controllers, manager.safety.probe_serving)

@@ -6,6 +6,8 @@ import logging
 from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.access.tokens import load_signing_key
 from leeward.apiserver.entrance import entrance
+from leeward.apiserver.handler import Handler, StreamResponse, User
+from leeward.apiserver.health import OPEN_PATHS
 from leeward.apiserver.http import HttpFront
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.server import ApiServer
@@ -18,7 +20,7 @@ from leeward.app.config import SIGNING_KEY_FILE, MemberConfig
 from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
 from leeward.app.tls import server_context
-from leeward.client import Client
+from leeward.client import Client, Request, Response
 from leeward.loop.clock import SystemClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
@@ -62,7 +64,7 @@ async def run_member(config: MemberConfig) -> None:
             server = Server.of(client, randomness, supervisor)
             settings = WorkloadSettings(pod_startup_seconds=config.timing.pod_startup_seconds)
             await Workloads(server, clock, randomness, metrics, supervisor, settings).start()
-            handler = entrance(api_server, clock, randomness, metrics.registry)
+            handler = faulty.stalling(entrance(api_server, clock, randomness, metrics.registry))
             front = HttpFront(handler, api_server.authenticator, tls, port=config.port, delay=faulty.delay_seconds)
             await front.start()
             try:
@@ -83,10 +85,15 @@ class FaultyServer:
         self._path = config.faults_file
         self._server = server
         self._faults = NO_FAULTS
+        self._serving = asyncio.Event()
         self._take(self._read())
 
     def delay_seconds(self) -> float:
         return self._faults.latency_seconds
+
+    def stalling(self, handler: Handler) -> Handler:
+        """Answers what `handler` does, but for reads and writes while the member is stalled."""
+        return _Stalling(handler, self._serving)
 
     async def follow(self) -> None:
         while True:
@@ -103,3 +110,18 @@ class FaultyServer:
     def _take(self, faults: Faults) -> None:
         self._faults = faults
         self._server.health.ready = not faults.unready
+        if faults.stalled:
+            self._serving.clear()
+        else:
+            self._serving.set()
+
+
+class _Stalling:
+    def __init__(self, handler: Handler, serving: asyncio.Event) -> None:
+        self._handler = handler
+        self._serving = serving
+
+    async def handle(self, request: Request, user: User) -> Response | StreamResponse:
+        if not request.path.startswith(OPEN_PATHS):
+            await self._serving.wait()
+        return await self._handler.handle(request, user)

@@ -1,4 +1,4 @@
-"""`leeward member`: members come and go, and die in four ways, one command each."""
+"""`leeward member`: members come and go, and die in five ways, one command each."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ only_option = click.option(
 
 @click.group(cls=VerbGroup)
 def member() -> None:
-    """Add and remove members, and let them die in four ways."""
+    """Add and remove members, and let them die in five ways."""
 
 
 @member.command()
@@ -97,6 +97,24 @@ def ready(settings: Settings, name: str) -> None:
     """Let a member's readyz answer ok again."""
     members.make_ready(settings.layout, name)
     click.echo(f"{name} reports that it is ready")
+
+
+@member.command()
+@name_argument
+@click.pass_obj
+def stall(settings: Settings, name: str) -> None:
+    """Let reads and writes of a member hang, while its readyz answers ok."""
+    members.stall(settings.layout, name)
+    click.echo(f"{name} says that it is ready, and serves nothing")
+
+
+@member.command()
+@name_argument
+@click.pass_obj
+def serve(settings: Settings, name: str) -> None:
+    """Let a member that was stalled serve again."""
+    members.serve(settings.layout, name)
+    click.echo(f"{name} serves again")
 
 
 @member.command()

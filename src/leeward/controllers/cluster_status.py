@@ -8,7 +8,8 @@ Karmada: pkg/controllers/status/cluster_status_controller.go; differs where BEHA
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,11 +23,11 @@ from leeward.api.names import DOUBTFUL_CONDITION
 from leeward.api.quantity import Quantity, parse_quantity
 from leeward.api.resource import CLUSTERS, NODES, PODS
 from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
-from leeward.client.errors import NoCredential, Untrusted
 from leeward.core.failover.doubt import doubt_of, remembered, with_doubt
-from leeward.core.failover.health import HealthMemory, Sight, Thresholds, decide_ready, ready_condition
+from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready, ready_condition
 from leeward.core.failover.outage import with_last_seen
 from leeward.core.summary import Summary, summarize
+from leeward.runtime.cluster_probe import ClusterProbe
 from leeward.runtime.discovery import Offer
 from leeward.runtime.metrics import Amount, AmountKind
 from leeward.runtime.plane import ControlPlane, Member
@@ -38,11 +39,6 @@ _MEASURED: tuple[tuple[str, Amount], ...] = (("cpu", "cpu"), ("memory", "memory"
 """The name of a resource, and its name in metrics."""
 WRITE_ATTEMPTS = 3
 SHORTEST_PAUSE_SECONDS = 0.01
-
-
-class Probe(NamedTuple):
-    sight: Sight
-    detail: str = ""
 
 
 class Facts(NamedTuple):
@@ -67,12 +63,16 @@ class _Version(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatusSettings:
-    """`modeling` is gate CustomizedClusterResourceModeling: whether nodes are counted by the cluster's models."""
+    """`modeling` is gate CustomizedClusterResourceModeling: whether nodes are counted by the cluster's models.
+
+    `reads`: a probe asks for a small read, too, and not for the health endpoint alone.
+    """
 
     frequency_seconds: float
     probe_timeout_seconds: float
     thresholds: Thresholds
     modeling: bool = True
+    reads: bool = True
 
 
 class ClusterStatusController:
@@ -80,6 +80,8 @@ class ClusterStatusController:
         self._plane = plane
         self._member = member
         self._settings = settings
+        timeout_seconds = settings.probe_timeout_seconds
+        self._probe = ClusterProbe(member.server.client, plane.clock, timeout_seconds, reads=settings.reads)
         self._clusters = plane.informers.of(CLUSTERS)
         self._memory: HealthMemory | None = None
         self._summarized: tuple[_Counted, Summary] | None = None
@@ -104,7 +106,7 @@ class ClusterStatusController:
     async def observe_once(self) -> None:
         """One probe, one decision, at most one write. Raises: WorldError when the control plane does not answer."""
         await self._clusters.wait_synced()
-        probe = await self.probe()
+        probe = await self._probe.ask()
         facts = await self._collect() if probe.sight == "healthy" else None
         cluster = self._clusters.get(self._member.name)
         if cluster is None:
@@ -120,42 +122,53 @@ class ClusterStatusController:
         self._plane.metrics.cluster_uncollected.labels(cluster.name).set(uncollected)
         await self._write(cluster, ready, doubt, facts if ready.status == "True" else None)
 
-    async def probe(self) -> Probe:
-        """Asks /readyz, and /healthz where there is no /readyz."""
-        timeout_seconds = self._settings.probe_timeout_seconds
-        client = self._member.server.client
-        try:
-            response = await client.raw("GET", "/readyz", timeout_seconds=timeout_seconds)
-            if response.code == 404:
-                response = await client.raw("GET", "/healthz", timeout_seconds=timeout_seconds)
-        except (Untrusted, NoCredential) as error:
-            return Probe("refused", str(error))
-        except Unreachable:
-            return Probe("unreachable")
-        if response.code in (401, 403):
-            return Probe("refused", f"the cluster refuses the credential with HTTP {response.code}")
-        return Probe("healthy" if response.code == 200 else "unhealthy")
-
     async def _collect(self) -> Facts:
-        """Version, kinds and capacity; what cannot be read is left out (an outage is not an absence)."""
-        server = self._member.server
-        version, offer, summary = "", None, None
+        """Version, kinds and capacity; what cannot be read is left out (an outage is not an absence).
+
+        All of it is asked for at once, and not for longer than until the next probe is due and has its answer: what
+        hangs here must not keep an outage from being seen.
+        """
+        return Facts(*await asyncio.gather(self._read_version(), self._read_offer(), self._read_summary()))
+
+    async def _read_version(self) -> str:
         try:
-            version = await self._version()
-            offer = await server.discovery.offer()
+            async with self._collecting("version"):
+                return await self._version()
+        except WorldError as error:
+            log.warning("version of cluster %s: %s", self._member.name, error)
+            return ""
+
+    async def _read_offer(self) -> Offer | None:
+        try:
+            async with self._collecting("kinds"):
+                return await self._member.server.discovery.offer()
         except WorldError as error:
             log.warning("kinds of cluster %s: %s", self._member.name, error)
-        nodes, pods = server.informers.of(NODES), server.informers.of(PODS)
+            return None
+
+    async def _read_summary(self) -> Summary | None:
+        informers = self._member.server.informers
+        nodes, pods = informers.of(NODES), informers.of(PODS)
         try:
-            await nodes.wait_synced(SYNC_SECONDS)
-            await pods.wait_synced(SYNC_SECONDS)
+            async with self._collecting("capacity"):
+                await nodes.wait_synced(SYNC_SECONDS)
+                await pods.wait_synced(SYNC_SECONDS)
         except Unreachable as error:
             log.warning("capacity of cluster %s: %s", self._member.name, error)
-        else:
-            cluster = self._clusters.get(self._member.name)
-            models = () if cluster is None or not self._settings.modeling else cluster.spec.resource_models
-            summary = self._summary(_Counted(tuple(nodes.list()), tuple(pods.list()), tuple(models)))
-        return Facts(version, offer, summary)
+            return None
+        cluster = self._clusters.get(self._member.name)
+        models = () if cluster is None or not self._settings.modeling else cluster.spec.resource_models
+        return self._summary(_Counted(tuple(nodes.list()), tuple(pods.list()), tuple(models)))
+
+    @asynccontextmanager
+    async def _collecting(self, what: str) -> AsyncGenerator[None, None]:
+        """Raises: Unreachable when it takes longer than a frequency and the time-out of a probe."""
+        seconds = self._settings.frequency_seconds + self._settings.probe_timeout_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                yield
+        except TimeoutError:
+            raise Unreachable(f"no {what} within {seconds:g} s") from None
 
     def _summary(self, counted: _Counted) -> Summary:
         """Counted anew only when something to be counted is new: between two looks there seldom is."""

@@ -81,7 +81,8 @@ class ControllerManager:
         if settings.controllers.any_of(HALVES):
             yield Scheduler(self._plane, _scheduler_settings(settings, settings.halves()), self._brake)
         if settings.controllers.any_of(MEMBER_SIDE):
-            member_side = MemberSide(settings.timing, settings.gates, settings.controllers)
+            probe_serving = settings.safety.probe_serving
+            member_side = MemberSide(settings.timing, settings.gates, settings.controllers, probe_serving)
             self._push = PushClusters(self._plane, self._connect, member_side)
             yield self._push
 

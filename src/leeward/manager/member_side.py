@@ -15,11 +15,12 @@ from leeward.runtime.plane import ControlPlane, Member
 
 @dataclass(frozen=True, slots=True)
 class MemberSide:
-    """What is set about them, and which of them run."""
+    """What is set about them, and which of them run. `probe_serving`: a cluster is Ready only while it serves reads."""
 
     timing: Timing = field(default_factory=Timing)
     gates: FeatureGates = field(default_factory=FeatureGates)
     controllers: Choice = field(default_factory=Choice)
+    probe_serving: bool = True
 
     def start(self, plane: ControlPlane, member: Member, works_namespace: str = "") -> None:
         """Starts them on the member's supervisor, with which they end. `works_namespace` narrows the watch on Works."""
@@ -39,4 +40,5 @@ class MemberSide:
             probe_timeout_seconds=timing.cluster_probe_timeout,
             thresholds=Thresholds(timing.cluster_failure_threshold, timing.cluster_success_threshold),
             modeling=self.gates.enabled("CustomizedClusterResourceModeling"),
+            reads=self.probe_serving,
         )

@@ -27,11 +27,17 @@ class Safety:
     """A status that could not be collected never leads to NoExecute."""
     withdraw_on_recovery: bool = True
     """An eviction whose old copy is back and healthy first is withdrawn."""
+    probe_serving: bool = True
+    """A cluster is Ready only while it serves a small read, too."""
 
     @staticmethod
     def karmada() -> "Safety":
         return Safety(
-            keep_without_place=False, last_healthy_copy=False, could_not_look=False, withdraw_on_recovery=False
+            keep_without_place=False,
+            last_healthy_copy=False,
+            could_not_look=False,
+            withdraw_on_recovery=False,
+            probe_serving=False,
         )
 
 

@@ -31,6 +31,7 @@ class Ground:
         self.randomness = Randomness(seed)
         self.draw = random.Random(f"world {seed}")
         self.timing = timing
+        self.probe_serving = True
         self.journal = Journal(self.clock.monotonic)
         self.place = Place()
         self.metrics = Metrics()

@@ -126,7 +126,9 @@ class SimulatedMember:
         member_client = Client(there, party)
         plane = ground.plane(Client(home, party), self._agent, self.agent_clock)
         member = Member(self.name, Server.of(member_client, ground.randomness, self._agent), self._agent)
-        self._agent.start(Agent(plane, member, MemberSide(ground.timing)).start(), "agent")
+        self._agent.start(
+            Agent(plane, member, MemberSide(ground.timing, probe_serving=ground.probe_serving)).start(), "agent"
+        )
 
     async def stop_agent(self) -> None:
         if self._agent is not None:

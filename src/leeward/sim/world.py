@@ -60,6 +60,7 @@ class World(Ground):
     ) -> None:
         super().__init__(timing, seed, clock)
         self._settings = replace(manager or ManagerSettings(), timing=timing)
+        self.probe_serving = self._settings.safety.probe_serving
         self.client = Client(LinkedTransport(self.place, ADMIN))
         self.controllers_clock = SkewedClock(self.clock)
         self.medium = JournaledMedium(self.NAME, self.journal)

@@ -27,7 +27,7 @@ def test_no_file_means_no_faults(tmp_path: Path) -> None:
 def test_faults_are_read_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "faults.json"
     write_faults(path, Faults(unready=True, latency_seconds=1.5))
-    assert path.read_text() == '{"unready":true,"latency_seconds":1.5}'
+    assert path.read_text() == '{"unready":true,"stalled":false,"latency_seconds":1.5}'
     assert read_faults(path) == Faults(unready=True, latency_seconds=1.5)
 
 
@@ -41,6 +41,7 @@ def test_damaged_faults_are_refused_with_the_way_out(tmp_path: Path) -> None:
 def test_faults_are_shown_in_words() -> None:
     assert str(NO_FAULTS) == ""
     assert str(Faults(unready=True, latency_seconds=2)) == "unready, slow 2s"
+    assert str(Faults(stalled=True)) == "stalled"
 
 
 def test_only_one_command_at_a_time_changes_a_fleet(tmp_path: Path) -> None:

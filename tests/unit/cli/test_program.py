@@ -80,7 +80,9 @@ def test_every_verb_about_a_cluster_takes_the_common_options_once(run: Run, verb
     assert run(verb, "--help")[1].count("--data-dir") == 1
 
 
-@pytest.mark.parametrize("verb", ["add", "remove", "stop", "start", "pause", "resume", "unready", "ready", "slow"])
+@pytest.mark.parametrize(
+    "verb", ["add", "remove", "stop", "start", "pause", "resume", "unready", "ready", "stall", "serve", "slow"]
+)
 def test_every_verb_of_member_takes_the_common_options_once(run: Run, verb: str) -> None:
     assert run("member", verb, "--help")[1].count("--data-dir") == 1
 

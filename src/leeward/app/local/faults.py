@@ -9,13 +9,17 @@ from leeward.app.local.files import write_file
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
-    """`unready`: /readyz answers 500. `latency_seconds`: every answer comes that much later."""
+    """`unready`: /readyz answers 500. `stalled`: it answers ok, but reads and writes get no answer.
+
+    `latency_seconds`: every answer comes that much later.
+    """
 
     unready: bool = False
+    stalled: bool = False
     latency_seconds: float = 0
 
     def __str__(self) -> str:
-        parts = ["unready"] if self.unready else []
+        parts = [name for name, there in (("unready", self.unready), ("stalled", self.stalled)) if there]
         if self.latency_seconds:
             parts.append(f"slow {self.latency_seconds:g}s")
         return ", ".join(parts)

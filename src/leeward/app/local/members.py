@@ -1,7 +1,7 @@
-"""Members of a running fleet: they come and go, and die in four ways.
+"""Members of a running fleet: they come and go, and die in five ways.
 
-`kill`, `pause`, `make_unready` and `slow_down` do to a member what the world does to a cluster; `revive`, `resume`,
-`make_ready` undo it.
+`kill`, `pause`, `make_unready`, `stall` and `slow_down` do to a member what the world does to a cluster; `revive`,
+`resume`, `make_ready` and `serve` undo it.
 """
 
 import shutil
@@ -99,6 +99,15 @@ def make_unready(layout: Layout, name: str) -> None:
 
 def make_ready(layout: Layout, name: str) -> None:
     _change_faults(layout, name, unready=False)
+
+
+def stall(layout: Layout, name: str) -> None:
+    """/readyz answers ok, and reads and writes get no answer."""
+    _change_faults(layout, name, stalled=True)
+
+
+def serve(layout: Layout, name: str) -> None:
+    _change_faults(layout, name, stalled=False)
 
 
 def slow_down(layout: Layout, name: str, latency_seconds: float) -> None:

@@ -11,8 +11,9 @@ from leeward.api.meta import Condition
 
 READY = "Ready"
 
-Sight = Literal["healthy", "unhealthy", "unreachable", "refused"]
-"""What a probe saw: ok; an answer other than ok; no answer; an answer that credentials or decoding made worthless."""
+Sight = Literal["healthy", "unhealthy", "not serving", "unreachable", "refused"]
+"""What a probe saw: ok; an answer other than ok; ok, but reads fail; no answer; an answer that credentials or decoding
+made worthless."""
 
 BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 """Since when what needs no threshold has been the same."""
@@ -42,6 +43,8 @@ def ready_condition(sight: Sight, detail: str = "") -> Condition:
         case "unhealthy":
             message = "cluster is reachable but health endpoint responded without ok"
             return _ready("False", "ClusterNotReady", message)
+        case "not serving":
+            return _ready("False", "ClusterNotServing", detail or "cluster says that it is ready, but serves no reads")
         case "unreachable":
             return _ready("False", "ClusterNotReachable", "cluster is not reachable")
         case "refused":

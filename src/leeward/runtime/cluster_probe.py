@@ -1,0 +1,75 @@
+"""One probe of a member: its health endpoint and a small read, asked at the same time within one time-out."""
+
+import asyncio
+from typing import NamedTuple
+
+from leeward.api.resource import NAMESPACES
+from leeward.client import Client, Unreachable
+from leeward.client.errors import NoCredential, Untrusted
+from leeward.client.transport import Response
+from leeward.core.failover.probe import Probe, judge_health, judge_read, unanswered_read
+from leeward.loop.clock import Clock
+
+_NAMESPACE = "kube-system"
+_WHAT = f"the Namespace {_NAMESPACE}"
+_READY, _HEALTHY = "/readyz", "/healthz"
+
+
+class _Health(NamedTuple):
+    probe: Probe
+    endpoint: str
+
+
+class ClusterProbe:
+    """`timeout_seconds` is for all that one probe asks. `reads`: whether it asks for more than the health endpoint."""
+
+    def __init__(self, client: Client, clock: Clock, timeout_seconds: float, *, reads: bool) -> None:
+        self._client = client
+        self._clock = clock
+        self._timeout_seconds = timeout_seconds
+        self._reads = reads
+
+    async def ask(self) -> Probe:
+        """The verdict. Both are asked at once, so that a slow member is given the whole time for each."""
+        if not self._reads:
+            return (await self._ask_health()).probe
+        health, answer = await asyncio.gather(self._ask_health(), self._read())
+        if health.probe.sight != "healthy":
+            return health.probe
+        match answer:
+            case Response():
+                return judge_read(answer.code, answer.body, _WHAT, health.endpoint)
+            case Probe():
+                return answer
+            case _:
+                return unanswered_read(_WHAT, health.endpoint, answer)
+
+    async def _ask_health(self) -> _Health:
+        """Asks /readyz, and /healthz where there is no /readyz."""
+        deadline = self._clock.monotonic() + self._timeout_seconds
+        endpoint = _READY
+        try:
+            response = await self._client.raw("GET", endpoint, timeout_seconds=self._timeout_seconds)
+            if response.code == 404:
+                endpoint = _HEALTHY
+                left = max(deadline - self._clock.monotonic(), 0.0)
+                response = await self._client.raw("GET", endpoint, timeout_seconds=left)
+        except (Untrusted, NoCredential) as error:
+            return _Health(Probe("refused", str(error)), endpoint)
+        except Unreachable:
+            return _Health(Probe("unreachable"), endpoint)
+        return _Health(judge_health(response.code), endpoint)
+
+    async def _read(self) -> Response | Probe | float | None:
+        """The answer to a read without resourceVersion, which a majority of the store must agree to.
+
+        Without an answer: the seconds that were waited, or None when the connection broke before.
+        """
+        deadline = self._clock.monotonic() + self._timeout_seconds
+        path = NAMESPACES.path(name=_NAMESPACE)
+        try:
+            return await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds)
+        except (Untrusted, NoCredential) as error:
+            return Probe("refused", str(error))
+        except Unreachable:
+            return self._timeout_seconds if self._clock.monotonic() >= deadline else None

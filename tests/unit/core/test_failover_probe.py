@@ -1,0 +1,47 @@
+"""What the answers to a probe mean."""
+
+import pytest
+
+from leeward.core.failover.health import Sight, ready_condition
+from leeward.core.failover.probe import judge_health, judge_read, unanswered_read
+
+NAMESPACE = b'{"kind":"Namespace","metadata":{"name":"kube-system"}}'
+
+
+@pytest.mark.parametrize(
+    ("code", "sight"), [(200, "healthy"), (500, "unhealthy"), (404, "unhealthy"), (401, "refused")]
+)
+def test_the_word_of_the_health_endpoint(code: int, sight: Sight) -> None:
+    assert judge_health(code).sight == sight
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "sight"),
+    [
+        (200, NAMESPACE, "healthy"),
+        (200, b"[]", "refused"),
+        (200, b"", "refused"),
+        (302, b"", "refused"),
+        (401, b"", "refused"),
+        (403, b"", "refused"),
+        (404, b"", "healthy"),
+        (429, b"", "refused"),
+        (500, b"", "not serving"),
+        (504, b"", "not serving"),
+    ],
+)
+def test_the_answer_to_the_read(code: int, body: bytes, sight: Sight) -> None:
+    assert judge_read(code, body, "it", "/readyz").sight == sight
+
+
+def test_the_message_tells_what_was_asked_and_how_long_it_took() -> None:
+    silent = unanswered_read("the Namespace kube-system", "/healthz", 5.0)
+    condition = ready_condition(silent.sight, silent.detail)
+    assert (condition.status, condition.reason) == ("False", "ClusterNotServing")
+    expected = "reading the Namespace kube-system got no answer within 5 s, although /healthz says ok"
+    assert condition.message == expected
+    assert "broke off" in unanswered_read("it", "/readyz", None).detail
+
+
+def test_a_right_that_is_missing_is_named_with_the_way_out() -> None:
+    assert "right to get Namespaces" in judge_read(403, b"", "it", "/readyz").detail
