@@ -122,6 +122,7 @@ async def api_world(
     admission: Sequence[Admission] = (),
     webhook_client: WebhookClient | None = None,
     clock: VirtualClock | None = None,
+    seed: int = 7,
 ) -> AsyncGenerator[ApiWorld, None]:
     async with AsyncExitStack() as stack:
         supervisor = await stack.enter_async_context(Supervisor("test"))
@@ -130,7 +131,7 @@ async def api_world(
         server = await start_apiserver(
             store,
             clock or VirtualClock(),
-            Randomness(7),
+            Randomness(seed),
             supervisor,
             admission,
             crds,

@@ -7,16 +7,19 @@ from leeward.agent.lease import LeaseController
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.meta import ObjectMeta
 from leeward.api.names import execution_space
-from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.client import AlreadyExists, Client, Forbidden, NotFound, WorldError
+from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.retrying import Backoff, Trouble
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS = 1.0
-ACCESS_SECONDS = 0.1
-PATIENT_TRIES = 50
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
+ACCESS_SECONDS, LAST_ACCESS_SECONDS = 0.1, 10.0
+ACCESS_TOLD_SECONDS = 5.0
+"""Until then nobody wonders that the rights are not there yet."""
 
 
 class Agent:
@@ -30,40 +33,60 @@ class Agent:
     async def start(self) -> None:
         """Joins the cluster where it is not joined yet, and begins to work. Waits for the control plane to answer."""
         self._plane.supervisor.start(self._plane.events.run(), "events")
-        while True:
-            try:
-                await register(self._plane.client, self._member.name, self._plane.randomness.uid())
-                break
-            except WorldError as error:
-                log.warning("cluster %s cannot be registered yet: %s", self._member.name, error)
-                await asyncio.sleep(RETRY_SECONDS)
+        await self._register()
         await self._wait_for_access()
         LeaseController(self._plane, self._member, self._member_side.timing).start()
         self._member_side.start(self._plane, self._member, execution_space(self._member.name))
 
+    async def _register(self) -> None:
+        pauses = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS)
+        trouble = Trouble(log, f"cluster {self._member.name} cannot be registered yet")
+        while True:
+            try:
+                await register(self._plane.client, self._member.name, self._member.server.client)
+            except (WorldError, JoinedAlready) as error:
+                trouble.tell(error)
+                await asyncio.sleep(pauses.next_seconds())
+            else:
+                trouble.is_over()
+                return
+
     async def _wait_for_access(self) -> None:
         """The control plane gives an agent its rights a moment after its cluster has joined."""
-        refused = 0
+        pauses = Backoff(ACCESS_SECONDS, LAST_ACCESS_SECONDS)
+        trouble = Trouble(log, f"cluster {self._member.name} has joined, but its agent cannot work yet")
+        since = self._plane.clock.monotonic()
         while True:
             try:
                 await self._plane.client.list(WORKS, execution_space(self._member.name), limit=1)
+            except WorldError as error:
+                if not isinstance(error, Forbidden) or self._plane.clock.monotonic() >= since + ACCESS_TOLD_SECONDS:
+                    trouble.tell(error)
+                await asyncio.sleep(pauses.next_seconds())
+            else:
+                trouble.is_over()
                 return
-            except Forbidden as error:
-                refused += 1
-                if refused == PATIENT_TRIES:
-                    log.warning("cluster %s has joined, but its agent has no rights yet: %s", self._member.name, error)
-                await asyncio.sleep(ACCESS_SECONDS)
-            except WorldError:
-                await asyncio.sleep(RETRY_SECONDS)
 
 
-async def register(client: Client, name: str, cluster_id: str) -> Cluster:
-    """The Cluster in Pull mode, made where it is missing. Raises: WorldError."""
+class JoinedAlready(Exception):
+    """The cluster has joined under another name; the message names it, and the way out."""
+
+
+async def register(client: Client, name: str, member: Client) -> Cluster:
+    """The Cluster in Pull mode, made where it is missing; it is known by what the member says of itself.
+
+    Raises: WorldError; JoinedAlready.
+    """
     try:
         return await client.get(CLUSTERS, name)
     except NotFound:
-        cluster = Cluster(metadata=ObjectMeta(name=name), spec=ClusterSpec(sync_mode="Pull", id=cluster_id))
-        try:
-            return await client.create(CLUSTERS, cluster)
-        except AlreadyExists:
-            return await client.get(CLUSTERS, name)
+        cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
+    clusters = (await client.list(CLUSTERS)).items
+    joined = (Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters)
+    if problem := problem_of_identity(name, cluster_id, joined):
+        raise JoinedAlready(problem)
+    cluster = Cluster(metadata=ObjectMeta(name=name), spec=ClusterSpec(sync_mode="Pull", id=cluster_id))
+    try:
+        return await client.create(CLUSTERS, cluster)
+    except AlreadyExists:
+        return await client.get(CLUSTERS, name)

@@ -6,7 +6,7 @@ Karmada: `karmadactl join` and `register` make the same ClusterRoles in a member
 
 from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
-from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS
+from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS, SPEAKER_ACCESS
 from leeward.client import AlreadyExists, Client
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -27,17 +27,17 @@ SPEAKING: list[Manifest] = [
 
 async def grant_member_access(client: Client) -> None:
     """Idempotent. Raises: WorldError."""
-    await _grant(client, MEMBER_ACCESS, EVERYTHING)
-    await _grant(client, IMPERSONATOR, SPEAKING)
+    await _grant(client, MEMBER_ACCESS, EVERYTHING, MEMBER_ACCESS)
+    await _grant(client, SPEAKER_ACCESS, SPEAKING, IMPERSONATOR)
 
 
-async def _grant(client: Client, name: str, rules: list[Manifest]) -> None:
-    """The ClusterRole `name`, bound to the group of that name."""
+async def _grant(client: Client, name: str, rules: list[Manifest], group: str) -> None:
+    """The ClusterRole `name`, bound to `group`. `leeward join` and `unjoin` have none of these names."""
     role: Manifest = {"metadata": {"name": name}, "rules": rules}
     binding: Manifest = {
         "metadata": {"name": name},
         "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": name},
-        "subjects": [{"apiGroup": _GROUP, "kind": "Group", "name": name}],
+        "subjects": [{"apiGroup": _GROUP, "kind": "Group", "name": group}],
     }
     for resource, manifest in ((CLUSTER_ROLES, role), (CLUSTER_ROLE_BINDINGS, binding)):
         try:

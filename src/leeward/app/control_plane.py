@@ -48,7 +48,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 clock,
                 randomness,
                 serving,
-                admission=(KarmadaAdmission(clock, randomness, config.settings.timing),),
+                admission=(KarmadaAdmission(clock, randomness, config.settings.timing, store),),
                 crds=custom_resource_definitions(),
                 metrics=metrics.registry,
                 tokens=tokens,

@@ -17,8 +17,9 @@ from leeward.api.resource import CLUSTERS, NAMESPACES, Resource
 from leeward.app.connect import CA_KEY, TOKEN_KEY
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, close_account, open_account
-from leeward.client import Client
+from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
+from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 
 _UNTYPED_NAMESPACES = Resource.of_manifests("v1", "namespaces", "Namespace", False)
 _UNTYPED_SECRETS = Resource.of_manifests("v1", "secrets", "Secret", True)
@@ -37,9 +38,10 @@ class Joining:
 
 
 async def join_cluster(control_plane: Client, member: Client, joining: Joining) -> None:
-    """Raises: WorldError; FleetError when the cluster has joined already under another name, or gives no token."""
-    cluster_id = (await member.get(NAMESPACES, "kube-system")).metadata.uid
-    await _refuse_second_name(control_plane, joining.name, cluster_id)
+    """Raises: WorldError; FleetError when the cluster has joined already under another name, is the control plane
+    itself, or gives no token."""
+    cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
+    await _refuse_joined(control_plane, joining.name, cluster_id)
     steward, speaker = accounts_of(joining.name)
     token, spoken = await open_account(member, steward), await open_account(member, speaker)
     namespace: Manifest = {"metadata": {"name": CLUSTER_NAMESPACE}}
@@ -58,16 +60,25 @@ async def forget_cluster(member: Client, name: str) -> None:
         await close_account(member, account)
 
 
-async def _refuse_second_name(control_plane: Client, name: str, cluster_id: str) -> None:
-    for cluster in (await control_plane.list(CLUSTERS)).items:
-        if cluster.spec.id == cluster_id and cluster.name != name:
-            raise FleetError(
-                f"this cluster has joined already, as {cluster.name}: `leeward unjoin {cluster.name}` first"
-            )
-        if cluster.name == name and cluster.spec.id not in ("", cluster_id):
-            raise FleetError(
-                f"another cluster has joined as {name}: give another name, or `leeward unjoin {name}` first"
-            )
+async def _refuse_joined(control_plane: Client, name: str, cluster_id: str) -> None:
+    """Before anything is written. Raises: FleetError."""
+    clusters = (await control_plane.list(CLUSTERS)).items
+    joined = [Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters]
+    if problem := problem_of_identity(name, cluster_id, joined, await _own_id(control_plane)):
+        raise FleetError(problem)
+    for other in joined:
+        if other.name == name and other.id not in ("", cluster_id):
+            raise FleetError(f"another cluster has joined as {name}: give another name, or `{other.way_out}` first")
+        if other.name == name and other.sync_mode != "Push":
+            raise FleetError(f"this cluster has joined as {name} in Pull mode: `{other.way_out}` first")
+
+
+async def _own_id(control_plane: Client) -> str:
+    """Of the control plane, as of any cluster; empty for an API server that has no such Namespace."""
+    try:
+        return (await control_plane.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
+    except NotFound:
+        return ""
 
 
 def _secret(name: str, data: dict[str, bytes]) -> Manifest:

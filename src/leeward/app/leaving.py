@@ -6,12 +6,13 @@
 
 The cluster controller does the leaving; this asks for it, waits, and says what holds it up.
 
-Karmada: pkg/karmadactl/unjoin, unregister; same, but that one verb is for both modes, and that a cluster that is Ready
-is given the time to clean up also with `force`.
+Karmada: pkg/karmadactl/unjoin, unregister; same, but that a cluster that is Ready is given the time to clean up also
+with `force`.
 """
 
 import asyncio
 from collections.abc import Callable
+from typing import Literal, NoReturn
 
 from leeward.api.cluster import Cluster
 from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER, execution_space
@@ -19,18 +20,32 @@ from leeward.api.resource import CLUSTERS, SECRETS, WORKS
 from leeward.api.work import Work
 from leeward.app.local.errors import FleetError
 from leeward.client import Client, Conflict, NotFound
+from leeward.core.registration import Joined
 from leeward.loop.clock import Clock
 
 POLL_SECONDS = 0.5
 
+Mode = Literal["Push", "Pull"]
 Tell = Callable[[str], None]
 
 
 async def unjoin_cluster(
-    client: Client, name: str, clock: Clock, *, force: bool, wait_seconds: float, tell: Tell = lambda _: None
+    client: Client,
+    name: str,
+    clock: Clock,
+    *,
+    force: bool,
+    wait_seconds: float,
+    tell: Tell = lambda _: None,
+    mode: Mode | None = None,
 ) -> None:
-    """Returns when the Cluster is gone. Raises: WorldError; FleetError when it does not go in time."""
+    """Returns when the Cluster is gone. With a `mode`, only one in this mode goes.
+
+    Raises: WorldError; FleetError when it does not go in time, or is in the other mode.
+    """
     cluster = await _find(client, name)
+    if mode is not None and cluster.spec.sync_mode != mode:
+        _refuse_mode(cluster)
     try:
         await client.delete(CLUSTERS, name, uid=cluster.metadata.uid)
     except NotFound:
@@ -46,6 +61,12 @@ async def unjoin_cluster(
     for reference in (cluster.spec.secret_ref, cluster.spec.impersonator_secret_ref):
         if reference is not None and reference.namespace == CLUSTER_NAMESPACE:
             await _delete_secret(client, reference.name)
+
+
+def _refuse_mode(cluster: Cluster) -> NoReturn:
+    """Raises: FleetError that names the verb for its mode."""
+    way_out = Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode).way_out
+    raise FleetError(f"cluster {cluster.name} is in {cluster.spec.sync_mode} mode: use `{way_out}`; nothing was done")
 
 
 async def _find(client: Client, name: str) -> Cluster:

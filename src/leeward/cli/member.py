@@ -8,6 +8,7 @@ from leeward.app.local import members
 from leeward.app.local.fleet import MemberRequest
 from leeward.app.local.layout import Layout
 from leeward.app.local.members import Part
+from leeward.cli.interrupts import interrupt_on_termination
 from leeward.cli.parameters import Duration, NewMember
 from leeward.cli.settings import Settings
 from leeward.cli.verbs import VerbGroup
@@ -30,7 +31,8 @@ def member() -> None:
 @click.argument("request", type=NewMember(), metavar="NAME[=push|pull]")
 @click.pass_obj
 def add(settings: Settings, request: MemberRequest) -> None:
-    """Start a member and join it."""
+    """Start a member and join it, or let one of the fleet join again that has left."""
+    interrupt_on_termination()
     ready = members.add_member(settings.layout, request, Randomness())
     click.echo(f"{request.name} has joined" + ("" if ready else "; it is not ready yet, see `leeward status`"))
 

@@ -30,7 +30,7 @@ VERBS = (
     LazyVerb("token", "Make, list and delete the tokens with which clusters register."),
     LazyVerb("register", "Get an identity for the agent of a cluster, which joins in Pull mode when it starts."),
     LazyVerb("unregister", "Let a Pull cluster leave."),
-    LazyVerb("unjoin", "Let a cluster leave, and take back what was placed there."),
+    LazyVerb("unjoin", "Let a Push cluster leave, and take back what was placed there."),
     LazyVerb("webhook", "Run the admission webhook in the foreground."),
     LazyVerb("apiserver", "Run the API server alone, in the foreground."),
     LazyVerb("controller-manager", "Run the controllers beside an API server, but for the scheduler."),

@@ -28,16 +28,19 @@ def unjoin(
     kubeconfig: Path | None,
     context: str,
 ) -> None:
-    """Let a cluster leave, and take back what was placed there.
+    """Let a Push cluster leave, and take back what was placed there.
 
-    One that is dead stays until it is back, unless it is in Pull mode, or --force gives up what runs there.
+    `leeward unregister` is for Pull. One that is dead stays until it is back, unless --force gives up what runs there.
     """
     from leeward.app.joining import forget_cluster
     from leeward.app.leaving import unjoin_cluster
     from leeward.loop.clock import SystemClock
 
     client = client_of(connection_from(kubeconfig, context))
-    carry_out(unjoin_cluster(client, name, SystemClock(), force=force, wait_seconds=wait, tell=click.echo), client)
+    carry_out(
+        unjoin_cluster(client, name, SystemClock(), force=force, wait_seconds=wait, tell=click.echo, mode="Push"),
+        client,
+    )
     if cluster_kubeconfig is not None:
         member = client_of(connection_from(cluster_kubeconfig, cluster_context))
         carry_out(forget_cluster(member, name), member)

@@ -18,5 +18,8 @@ def unregister(name: str, wait: float, kubeconfig: Path | None, context: str) ->
     from leeward.loop.clock import SystemClock
 
     client = client_of(connection_from(kubeconfig, context))
-    carry_out(unjoin_cluster(client, name, SystemClock(), force=False, wait_seconds=wait, tell=click.echo), client)
+    carry_out(
+        unjoin_cluster(client, name, SystemClock(), force=False, wait_seconds=wait, tell=click.echo, mode="Pull"),
+        client,
+    )
     click.echo(f"cluster {name} has left")

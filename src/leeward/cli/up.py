@@ -63,10 +63,10 @@ def up(
         raise
 
 
-def _announce(layout: Layout, fleet: Fleet, late: set[str]) -> None:
+def _announce(layout: Layout, fleet: Fleet, late: dict[str, str]) -> None:
     rows = [("control-plane", "", f"https://127.0.0.1:{fleet.control_plane_port}", "serving")]
     for member in fleet.members:
-        state = "not ready yet" if member.name in late else "ready"
+        state = late.get(member.name, "ready")
         rows.append((member.name, member.mode, f"https://127.0.0.1:{member.port}", state))
     click.echo(render_table(("NAME", "MODE", "ADDRESS", "STATE"), rows))
     click.echo(f"\nkubeconfig: {layout.kubeconfig}")

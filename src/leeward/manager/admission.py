@@ -1,24 +1,34 @@
-"""Admission of Karmada's kinds: defaults first, then the rules beyond the schema, and warnings of what is ignored."""
+"""Admission of Karmada's kinds: defaults, rules beyond the schema and about other objects, warnings of what is ignored."""
 
+from collections.abc import Iterator
+
+from leeward.api import codec
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.meta import Manifest
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.resource import CLUSTERS
 from leeward.api.status import Problem
 from leeward.api.validation import validate, validate_deletion
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.remarks import warn
 from leeward.core.admission_warnings import warnings_for
+from leeward.apiserver.store import Store
+from leeward.apiserver.values import section
+from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
 from leeward.manager.timing import Timing
 
+_CLUSTERS, _NAMESPACES = f"/{CLUSTERS.group}/{CLUSTERS.plural}/", "//namespaces/"
+
 
 class KarmadaAdmission:
-    """An `Admission` for the embedded API server."""
+    """An `Admission` for the embedded API server; `store` is that server's own."""
 
-    def __init__(self, clock: Clock, randomness: Randomness, timing: Timing) -> None:
+    def __init__(self, clock: Clock, randomness: Randomness, timing: Timing, store: Store) -> None:
         self._clock = clock
         self._randomness = randomness
         self._timing = timing
+        self._store = store
 
     def admit(self, review: AdmissionReview) -> Manifest:
         if review.operation == "DELETE":
@@ -33,9 +43,31 @@ class KarmadaAdmission:
         )
         obj = apply_defaults(review.object, settings, old)
         _refuse(validate(obj, old))
+        if review.kind.prefix == _CLUSTERS and _id(obj) != _id(old or {}):
+            self._refuse_joined(obj)
         for warning in warnings_for(obj):
             warn(warning)
         return obj
+
+    def _refuse_joined(self, cluster: ReadOnlyManifest) -> None:
+        """Raises: Rejected when the cluster has joined under another name, or is the control plane itself."""
+        name, cluster_id = cluster["metadata"]["name"], _id(cluster)
+        if problem := problem_of_identity(name, cluster_id, self._joined(), self._own_id()):
+            raise Rejected(problems=[Problem.invalid("spec.id", cluster_id, problem)])
+
+    def _joined(self) -> Iterator[Joined]:
+        for record in self._store.list(_CLUSTERS).records:
+            cluster = codec.decode_manifest(record.value)
+            yield Joined(cluster["metadata"]["name"], _id(cluster), section(cluster, "spec").get("syncMode", ""))
+
+    def _own_id(self) -> str:
+        """Of the control plane, as of any cluster."""
+        record = self._store.head(f"{_NAMESPACES}/{IDENTIFYING_NAMESPACE}")
+        return codec.decode_manifest(record.value)["metadata"]["uid"] if record is not None else ""
+
+
+def _id(cluster: ReadOnlyManifest) -> str:
+    return section(cluster, "spec").get("id", "")
 
 
 def _refuse(problems: list[Problem]) -> None:

@@ -8,10 +8,10 @@ from leeward.client import Client, Unreachable
 from leeward.client.errors import NoCredential, Untrusted
 from leeward.client.transport import Response
 from leeward.core.failover.probe import Probe, judge_health, judge_read, unanswered_read
+from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.loop.clock import Clock
 
-_NAMESPACE = "kube-system"
-_WHAT = f"the Namespace {_NAMESPACE}"
+_WHAT = f"the Namespace {IDENTIFYING_NAMESPACE}"
 _READY, _HEALTHY = "/readyz", "/healthz"
 
 
@@ -66,7 +66,7 @@ class ClusterProbe:
         Without an answer: the seconds that were waited, or None when the connection broke before.
         """
         deadline = self._clock.monotonic() + self._timeout_seconds
-        path = NAMESPACES.path(name=_NAMESPACE)
+        path = NAMESPACES.path(name=IDENTIFYING_NAMESPACE)
         try:
             return await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds)
         except (Untrusted, NoCredential) as error:

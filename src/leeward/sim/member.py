@@ -4,13 +4,15 @@ from typing import Literal
 
 from leeward.agent.agent import Agent
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
+from leeward.api.resource import NAMESPACES
 from leeward.apiserver.handler import User
-from leeward.apiserver.inprocess import ADMIN
+from leeward.apiserver.inprocess import ADMIN, InProcessTransport
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.medium import Loaded
 from leeward.client import Client
+from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.loop.lives import Life
 from leeward.loop.supervisor import Supervisor
 from leeward.manager.member_side import MemberSide
@@ -36,6 +38,8 @@ class SimulatedMember:
     def __init__(self, ground: Ground, name: str, mode: Mode) -> None:
         self.name = name
         self.mode: Mode = mode
+        self.identity = ""
+        """The UID of its Namespace kube-system, once it has been up."""
         self.nodes = WorkloadSettings().nodes
         self.place = Place()
         self.agent_link = Link()
@@ -95,6 +99,8 @@ class SimulatedMember:
         store = await Store.open(self.medium, self._processes)
         self._server = await start_apiserver(store, ground.clock, ground.randomness, self._processes)
         self.place.put(self._server, self.life)
+        own = await Client(InProcessTransport(self._server, ADMIN)).get(NAMESPACES, IDENTIFYING_NAMESPACE)
+        self.identity = own.metadata.uid
         server = Server.of(Client(LinkedTransport(self.place, ADMIN)), ground.randomness, self._processes)
         settings = WorkloadSettings(nodes=self.nodes, pod_startup_seconds=ground.timing.pod_startup_seconds)
         workloads = Workloads(server, ground.clock, ground.randomness, Metrics(), self._processes, settings)

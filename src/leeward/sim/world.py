@@ -122,7 +122,7 @@ class World(Ground):
             self.clock,
             self.randomness,
             self._serving,
-            admission=(KarmadaAdmission(self.clock, self.randomness, self.timing),),
+            admission=(KarmadaAdmission(self.clock, self.randomness, self.timing, store),),
             crds=custom_resource_definitions(),
         )
         self.place.put(api_server, self.life)
@@ -196,7 +196,7 @@ class World(Ground):
 
     async def register(self, member: SimulatedMember, client: Client) -> None:
         """Makes the Cluster of a Push member. Raises: WorldError."""
-        spec = ClusterSpec(sync_mode="Push", api_endpoint=f"https://{member.name}.example", id=self.randomness.uid())
+        spec = ClusterSpec(sync_mode="Push", api_endpoint=f"https://{member.name}.example", id=member.identity)
         await client.create(CLUSTERS, Cluster(metadata=ObjectMeta(name=member.name), spec=spec))
 
     async def until(self, holds: Callable[[], bool], within_seconds: float = UNTIL_SECONDS) -> float:

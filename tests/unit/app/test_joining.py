@@ -2,13 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Literal
 
 import pytest
 
+from leeward.api.cluster import Cluster, ClusterSpec
+from leeward.api.meta import ObjectMeta
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.joining import Joining, forget_cluster, join_cluster
-from leeward.app.leaving import unjoin_cluster
+from leeward.app.leaving import Mode, unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
@@ -36,7 +40,7 @@ def tell(story: Callable[[ApiWorld, ApiWorld], Awaitable[None]], *, tokens: bool
     async def play() -> None:
         async with AsyncExitStack() as stack:
             plane = await stack.enter_async_context(api_world(crds=custom_resource_definitions()))
-            member = await stack.enter_async_context(api_world())
+            member = await stack.enter_async_context(api_world(seed=8))
             supervisor = await stack.enter_async_context(Supervisor("token controller"))
             for world, name in ((plane, "karmada-cluster"), (member, "kube-system")):
                 await world.create("/api/v1/namespaces", {"metadata": {"name": name}})
@@ -90,3 +94,50 @@ def test_a_member_that_gives_no_token_is_asked_about_its_controller_manager() ->
             await join_cluster(Client(plane.transport), Client(member.transport), JOINING)
 
     tell(story, tokens=False)
+
+
+async def names(plane: ApiWorld) -> list[str]:
+    return [cluster.name for cluster in (await Client(plane.transport).list(CLUSTERS)).items]
+
+
+def test_a_cluster_joins_once_and_is_known_by_its_namespace_kube_system() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client = Client(plane.transport)
+        await join_cluster(client, Client(member.transport), JOINING)
+        own = await member.get("/api/v1/namespaces/kube-system")
+        assert (await client.get(CLUSTERS, "member1")).spec.id == own.body["metadata"]["uid"]
+        accounts = (await member.get(ACCOUNTS)).names
+        with pytest.raises(FleetError, match=r"joined already, as member1: .*`leeward unjoin member1` first"):
+            await join_cluster(client, Client(member.transport), replace(JOINING, name="again"))
+        assert await names(plane) == ["member1"]
+        assert (await member.get(ACCOUNTS)).names == accounts, "it was refused before anything was written"
+        await unjoin_cluster(client, "member1", VirtualClock(), force=False, wait_seconds=10, mode="Push")
+        await join_cluster(client, Client(member.transport), replace(JOINING, name="again"))
+        assert await names(plane) == ["again"]
+
+    tell(story)
+
+
+def test_a_control_plane_does_not_join_itself() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client = Client(plane.transport)
+        with pytest.raises(FleetError, match="is the control plane itself"):
+            await join_cluster(client, client, JOINING)
+        assert await names(plane) == []
+
+    tell(story)
+
+
+@pytest.mark.parametrize(("there", "asked", "verb"), [("Push", "Pull", "unjoin"), ("Pull", "Push", "unregister")])
+def test_each_mode_leaves_by_its_own_verb(there: Literal["Push", "Pull"], asked: Mode, verb: str) -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client = Client(plane.transport)
+        spec = ClusterSpec(sync_mode=there, id="its-id")
+        made = await client.create(CLUSTERS, Cluster(metadata=ObjectMeta(name="member1"), spec=spec))
+        with pytest.raises(FleetError, match=f"is in {there} mode: use `leeward {verb} member1`; nothing was done"):
+            await unjoin_cluster(client, "member1", VirtualClock(), force=True, wait_seconds=10, mode=asked)
+        assert await client.get(CLUSTERS, "member1") == made
+        await unjoin_cluster(client, "member1", VirtualClock(), force=False, wait_seconds=10, mode=there)
+        assert await names(plane) == []
+
+    tell(story)

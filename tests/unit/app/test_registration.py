@@ -46,7 +46,7 @@ def api(layout: Layout, server: JsonServer) -> Iterator[AdminClient]:
 def test_a_push_member_is_joined_with_its_token_and_authority(
     layout: Layout, server: JsonServer, api: AdminClient
 ) -> None:
-    join_push_member(api, layout, MEMBER, Randomness(1))
+    join_push_member(api, layout, MEMBER, "id-1")
     secret = {key: base64.b64decode(value) for key, value in server.objects[SECRET]["data"].items()}
     assert secret["token"].decode() == read_token(layout.tokens("member1"))
     assert secret["caBundle"] == (layout.pki / "ca.crt").read_bytes()
@@ -65,13 +65,13 @@ def test_the_administrator_shows_its_certificate(layout: Layout, server: JsonSer
 def test_joining_again_brings_a_changed_endpoint_up_to_date(
     layout: Layout, server: JsonServer, api: AdminClient
 ) -> None:
-    join_push_member(api, layout, MEMBER, Randomness(1))
-    join_push_member(api, layout, Member("member1", "push", 29_999), Randomness(2))
+    join_push_member(api, layout, MEMBER, "id-1")
+    join_push_member(api, layout, Member("member1", "push", 29_999), "id-1")
     assert server.objects[CLUSTER]["spec"]["apiEndpoint"] == "https://127.0.0.1:29999"
 
 
 def test_a_member_that_left_leaves_no_secret(layout: Layout, server: JsonServer, api: AdminClient) -> None:
-    join_push_member(api, layout, MEMBER, Randomness(1))
+    join_push_member(api, layout, MEMBER, "id-1")
     leave(api, MEMBER)
     assert CLUSTER not in server.objects
     assert SECRET not in server.objects
@@ -81,7 +81,7 @@ def test_a_member_that_cannot_leave_says_how_to_go_on(
     layout: Layout, server: JsonServer, api: AdminClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registration, "REMOVE_SECONDS", 0)
-    join_push_member(api, layout, MEMBER, Randomness(1))
+    join_push_member(api, layout, MEMBER, "id-1")
     server.finalized.add(CLUSTER)
     with pytest.raises(FleetError, match=r"does not leave: .*Bring it back .*--force"):
         leave(api, MEMBER)
@@ -89,7 +89,7 @@ def test_a_member_that_cannot_leave_says_how_to_go_on(
 
 
 def test_force_gives_up_the_works_of_a_dead_member(layout: Layout, server: JsonServer, api: AdminClient) -> None:
-    join_push_member(api, layout, MEMBER, Randomness(1))
+    join_push_member(api, layout, MEMBER, "id-1")
     server.objects[WORK] = {"metadata": {"name": "nginx"}}
     server.finalized.add(WORK)
     leave(api, MEMBER, force=True)

@@ -52,7 +52,8 @@ async def uninstall(client: Client) -> None:
     if joined:
         raise FleetError(
             f"{', '.join(joined)} {'is' if len(joined) == 1 else 'are'} still joined: "
-            f"`leeward unjoin NAME` first, so that what was placed there is taken care of"
+            "`leeward unjoin NAME` first (`leeward unregister NAME` for Pull), so that what was placed there is taken "
+            "care of"
         )
     for resource in (webhook.MUTATING, webhook.VALIDATING):
         await _delete(client, resource, webhook.NAME)

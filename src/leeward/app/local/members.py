@@ -4,12 +4,15 @@
 `resume`, `make_ready` and `serve` undo it.
 """
 
+import logging
 import shutil
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Literal
 
 import msgspec
 
+from leeward.api.resource import CLUSTERS
 from leeward.app.local import processes
 from leeward.app.local.api import AdminClient
 from leeward.app.local.credentials import delete_credentials, issue_credentials, write_kubeconfig
@@ -21,29 +24,37 @@ from leeward.app.local.lock import fleet_lock
 from leeward.app.local.planning import add_to_fleet
 from leeward.app.local.ports import is_free
 from leeward.app.local.processes import State
-from leeward.app.local.registration import join_push_member, leave, offer_pull_member, wait_ready_clusters
-from leeward.app.local.starting import LOCK_SECONDS, start_components
+from leeward.app.local.registration import identity_of, joined_as, leave, offer_anew, take_back
+from leeward.app.local.starting import LOCK_SECONDS, join_members, start_components
 from leeward.loop.randomness import Randomness
+
+log = logging.getLogger(__name__)
 
 Part = Literal["apiserver", "agent"]
 
 
 def add_member(layout: Layout, request: MemberRequest, randomness: Randomness) -> bool:
-    """Adds a member and joins it; returns whether it is Ready. When it does not start, nothing of it is left."""
+    """Adds a member and joins it; returns whether it is Ready. One of the fleet that has left joins again.
+
+    When it does not start or join, nothing of a new one is left. Raises: FleetError.
+    """
     with fleet_lock(layout, LOCK_SECONDS):
         before = _running_fleet(layout)
-        if any(member.name == request.name for member in before.members):
-            raise FleetError(f"there is a member {request.name} in this fleet already: give another name")
+        is_new = all(member.name != request.name for member in before.members)
         fleet = add_to_fleet(before, request, randomness)
         member = fleet.member(request.name)
+        _refuse_joined(layout, fleet, member, is_new=is_new)
         save_fleet(layout, fleet)
         try:
             issue_credentials(layout, fleet, randomness)
+            if not is_new and member.mode == "pull":
+                processes.terminate(layout, [agent_of(member.name)])
             start_components(layout, [member.name])
+            return _join(layout, fleet, member)
         except BaseException:
-            _delete_member(layout, fleet, member)
+            if is_new:
+                _give_up(layout, fleet, member)
             raise
-        return _join(layout, fleet, member, randomness)
 
 
 def remove_member(layout: Layout, name: str, *, force: bool = False) -> None:
@@ -79,6 +90,8 @@ def revive(layout: Layout, name: str, only: Part | None = None) -> None:
             )
         for part in parts:
             start_components(layout, [part])
+        if agent_of(name) in parts:
+            _offer_anew(layout, member)
 
 
 def pause(layout: Layout, name: str, only: Part | None = None) -> None:
@@ -121,17 +134,46 @@ def _change_faults(layout: Layout, name: str, **changes: bool | float) -> None:
         write_faults(path, msgspec.structs.replace(read_faults(path), **changes))
 
 
-def _join(layout: Layout, fleet: Fleet, member: Member, randomness: Randomness) -> bool:
-    api = AdminClient(layout, fleet.control_plane_port)
-    if member.mode == "push":
-        join_push_member(api, layout, member, randomness)
-    else:
-        start_components(layout, [agent_of(member.name)])
-    late = wait_ready_clusters(api, {member.name})
-    if member.mode == "pull" and not late:
-        offer_pull_member(api, layout, member)
-    api.close()
-    return not late
+def _refuse_joined(layout: Layout, fleet: Fleet, member: Member, *, is_new: bool) -> None:
+    """Before anything is done. Raises: FleetError when there is a Cluster of this name."""
+    with closing(AdminClient(layout, fleet.control_plane_port)) as api:
+        cluster = api.find(CLUSTERS.path(name=member.name))
+    if cluster is not None and is_new:
+        raise FleetError(f"a cluster has joined as {member.name} already: give another name")
+    if cluster is not None:
+        raise FleetError(f"there is a member {member.name} in this fleet already: give another name")
+
+
+def _join(layout: Layout, fleet: Fleet, member: Member) -> bool:
+    """Returns whether it is Ready. Raises: FleetError."""
+    with closing(AdminClient(layout, fleet.control_plane_port)) as api:
+        if other := joined_as(api, member.name, identity_of(layout, member)):
+            raise FleetError(f"{member.name} has joined already, as {other}: let {other} leave first")
+    return not join_members(layout, fleet, [member])
+
+
+def _give_up(layout: Layout, fleet: Fleet, member: Member) -> None:
+    """Leaves nothing of a member that could not be added: no process, no file, no Cluster, no Secret."""
+    try:
+        cluster_id = identity_of(layout, member)
+    except FleetError:
+        cluster_id = ""
+    processes.terminate(layout, member.components)
+    try:
+        with closing(AdminClient(layout, fleet.control_plane_port)) as api:
+            take_back(api, member, cluster_id)
+    except FleetError as error:
+        log.warning("what was made for %s in the control plane could not be taken back: %s", member.name, error)
+    _delete_member(layout, fleet, member)
+
+
+def _offer_anew(layout: Layout, member: Member) -> None:
+    """An agent that joins its cluster again does not say how users reach it; who started it does."""
+    try:
+        with closing(AdminClient(layout, load_fleet(layout).control_plane_port)) as api:
+            offer_anew(api, layout, member, identity_of(layout, member))
+    except FleetError as error:
+        log.warning("the cluster proxy may not reach %s: %s", member.name, error)
 
 
 def _delete_member(layout: Layout, fleet: Fleet, member: Member) -> None:

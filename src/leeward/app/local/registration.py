@@ -16,25 +16,42 @@ from leeward.app.local.fleet import Member
 from leeward.app.local.layout import Layout
 from leeward.app.local.tokens import read_token
 from leeward.app.local.waiting import wait_until
-from leeward.loop.randomness import Randomness
+from leeward.core.registration import IDENTIFYING_NAMESPACE
 
 REMOVE_SECONDS = 20.0
 READY_SECONDS = 15.0
+REJOIN_SECONDS = 5.0
 
 
-def join_push_member(api: AdminClient, layout: Layout, member: Member, randomness: Randomness) -> None:
-    """Creates the Secrets and the Cluster of `member`, or brings them up to date."""
+def identity_of(layout: Layout, member: Member) -> str:
+    """The UID of its Namespace kube-system, by which a cluster is known. Raises: FleetError."""
+    api = AdminClient(layout, member.port)
+    try:
+        namespace = api.find(NAMESPACES.path(name=IDENTIFYING_NAMESPACE))
+    finally:
+        api.close()
+    if namespace is None:
+        raise FleetError(f"member {member.name} has no Namespace {IDENTIFYING_NAMESPACE}, by whose UID it is known")
+    return namespace["metadata"]["uid"]
+
+
+def joined_as(api: AdminClient, name: str, cluster_id: str) -> str:
+    """The other name under which the cluster with this id has joined; empty when there is none."""
+    clusters = api.list(CLUSTERS.path()) if cluster_id else []
+    others = (name_of(cluster) for cluster in clusters if cluster["spec"].get("id") == cluster_id)
+    return next((other for other in others if other != name), "")
+
+
+def join_push_member(api: AdminClient, layout: Layout, member: Member, cluster_id: str) -> None:
+    """Creates the Secrets and the Cluster of `member`, or brings them up to date. An empty id is not known."""
     _ensure_namespace(api)
     token = read_token(layout.tokens(member.name))
     _ensure_secret(api, _secret(layout, member.name, token))
     _ensure_secret(api, _impersonator_secret(layout, member))
-    cluster = _cluster(member)
-    if api.find(CLUSTERS.path(name=member.name)) is None:
-        cluster["spec"]["id"] = randomness.uid()
-    _ensure(api, CLUSTERS.path(name=member.name), CLUSTERS.path(), cluster)
+    _ensure(api, CLUSTERS.path(name=member.name), CLUSTERS.path(), _cluster(member, cluster_id))
 
 
-def offer_pull_member(api: AdminClient, layout: Layout, member: Member) -> None:
+def offer_pull_member(api: AdminClient, layout: Layout, member: Member, cluster_id: str) -> None:
     """Tells the cluster proxy how to reach a member whose agent has joined it: a CA, and who speaks for users.
 
     The control plane gets no other credential of it. Karmada: `karmadactl register`, with a cluster API endpoint.
@@ -42,7 +59,24 @@ def offer_pull_member(api: AdminClient, layout: Layout, member: Member) -> None:
     _ensure_namespace(api)
     _ensure_secret(api, _secret(layout, member.name))
     _ensure_secret(api, _impersonator_secret(layout, member))
-    api.merge(CLUSTERS.path(name=member.name), {"spec": _access(member)})
+    api.merge(CLUSTERS.path(name=member.name), {"spec": _access(member, cluster_id)})
+
+
+def offer_anew(api: AdminClient, layout: Layout, member: Member, cluster_id: str) -> None:
+    """As `offer_pull_member`, where nobody has done so since its agent has joined it. Raises: FleetError."""
+    path = CLUSTERS.path(name=member.name)
+    if not wait_until(lambda: api.find(path) is not None, REJOIN_SECONDS, poll_seconds=0.1):
+        raise FleetError(f"its agent has not joined it within {REJOIN_SECONDS:g} s")
+    if "impersonatorSecretRef" not in (api.find(path) or {"spec": {}})["spec"]:
+        offer_pull_member(api, layout, member, cluster_id)
+
+
+def take_back(api: AdminClient, member: Member, cluster_id: str) -> None:
+    """Takes what joining a member has made, but nothing of another cluster of its name. Raises: FleetError."""
+    spec: Manifest = (api.find(CLUSTERS.path(name=member.name)) or {}).get("spec", {})
+    is_ours = spec.get("apiEndpoint") == _endpoint(member) or (cluster_id and spec.get("id") == cluster_id)
+    if not spec or is_ours:
+        leave(api, member, force=True)
 
 
 def leave(api: AdminClient, member: Member, *, force: bool = False) -> None:
@@ -135,18 +169,23 @@ def _impersonator_secret(layout: Layout, member: Member) -> Manifest:
     return _secret(layout, impersonator_of(member.name), read_token(layout.impersonator_tokens(member.name)))
 
 
-def _cluster(member: Member) -> Manifest:
+def _cluster(member: Member, cluster_id: str) -> Manifest:
     return {
         "apiVersion": CLUSTERS.api_version,
         "kind": "Cluster",
         "metadata": {"name": member.name},
-        "spec": {"syncMode": "Push", **_access(member)},
+        "spec": {"syncMode": "Push", **_access(member, cluster_id)},
     }
 
 
-def _access(member: Member) -> Manifest:
+def _endpoint(member: Member) -> str:
+    return f"https://127.0.0.1:{member.port}"
+
+
+def _access(member: Member, cluster_id: str) -> Manifest:
     return {
-        "apiEndpoint": f"https://127.0.0.1:{member.port}",
+        **({"id": cluster_id} if cluster_id else {}),
+        "apiEndpoint": _endpoint(member),
         "secretRef": {"namespace": CLUSTER_NAMESPACE, "name": member.name},
         "impersonatorSecretRef": {"namespace": CLUSTER_NAMESPACE, "name": impersonator_of(member.name)},
     }

@@ -2,20 +2,27 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+from leeward.api.resource import CLUSTERS
 from leeward.app.local import processes
 from leeward.app.local.api import AdminClient
 from leeward.app.local.components import command_of
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, save_fleet
+from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
 from leeward.app.local.lock import fleet_lock
 from leeward.app.local.logs import last_lines
 from leeward.app.local.planning import UpRequest, plan_fleet
 from leeward.app.local.processes import State
-from leeward.app.local.registration import join_push_member, offer_pull_member, wait_ready_clusters
+from leeward.app.local.registration import (
+    identity_of,
+    join_push_member,
+    joined_as,
+    offer_pull_member,
+    wait_ready_clusters,
+)
 from leeward.app.local.waiting import wait_until
 from leeward.loop.randomness import Randomness
 
@@ -24,8 +31,8 @@ LOCK_SECONDS = 60.0
 WATCH_SECONDS = 0.5
 
 
-def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> tuple[Fleet, set[str]]:
-    """Starts everything and joins it; also returns the clusters that are not Ready yet.
+def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> tuple[Fleet, dict[str, str]]:
+    """Starts everything and joins it; also returns what is to be said of the clusters that are not Ready.
 
     When it fails, or is interrupted, nothing is left running. Raises: FleetError.
     """
@@ -34,7 +41,7 @@ def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> t
         save_fleet(layout, fleet)
         issue_credentials(layout, fleet, randomness)
         try:
-            return fleet, _start_all(layout, fleet, randomness)
+            return fleet, _start_all(layout, fleet)
         except BaseException:
             processes.terminate(layout, processes.remembered_components(layout))
             raise
@@ -70,19 +77,42 @@ def watch_fleet(layout: Layout, pause: Callable[[float], None] = time.sleep) -> 
         raise FleetError(_with_log(layout, CONTROL_PLANE, "the control plane died"))
 
 
-def _start_all(layout: Layout, fleet: Fleet, randomness: Randomness) -> set[str]:
-    start_components(layout, [CONTROL_PLANE, *(member.name for member in fleet.members)])
+def join_members(layout: Layout, fleet: Fleet, members: Sequence[Member]) -> dict[str, str]:
+    """Joins members whose API servers run; returns what is to be said of those that are not Ready in time, by name.
+
+    Raises: FleetError.
+    """
     api = AdminClient(layout, fleet.control_plane_port)
-    for member in fleet.members:
-        if member.mode == "push":
-            join_push_member(api, layout, member, randomness)
-    start_components(layout, [agent_of(member.name) for member in fleet.members if member.mode == "pull"])
-    late = wait_ready_clusters(api, {member.name for member in fleet.members})
-    for member in fleet.members:
-        if member.mode == "pull" and member.name not in late:
-            offer_pull_member(api, layout, member)
-    api.close()
-    return late
+    try:
+        ids = {member.name: _identity(api, layout, member) for member in members}
+        elsewhere = {name: other for name in ids if (other := joined_as(api, name, ids[name]))}
+        joining = [member for member in members if member.name not in elsewhere]
+        for member in joining:
+            if member.mode == "push":
+                join_push_member(api, layout, member, ids[member.name])
+        start_components(layout, [agent_of(member.name) for member in joining if member.mode == "pull"])
+        late = wait_ready_clusters(api, {member.name for member in joining})
+        for member in joining:
+            if member.mode == "pull" and api.find(CLUSTERS.path(name=member.name)) is not None:
+                offer_pull_member(api, layout, member, ids[member.name])
+    finally:
+        api.close()
+    return dict.fromkeys(sorted(late), "not ready yet") | {name: f"joined as {elsewhere[name]}" for name in elsewhere}
+
+
+def _identity(api: AdminClient, layout: Layout, member: Member) -> str:
+    """Empty for one that has joined before and does not tell it now. Raises: FleetError."""
+    try:
+        return identity_of(layout, member)
+    except FleetError:
+        if api.find(CLUSTERS.path(name=member.name)) is None:
+            raise
+        return ""
+
+
+def _start_all(layout: Layout, fleet: Fleet) -> dict[str, str]:
+    start_components(layout, [CONTROL_PLANE, *(member.name for member in fleet.members)])
+    return join_members(layout, fleet, fleet.members)
 
 
 def _wait_ready(layout: Layout, component: str) -> None:

@@ -1,0 +1,39 @@
+"""Trying again what the outside world refuses: longer and longer pauses, and one line of the log for each change."""
+
+import logging
+
+
+class Backoff:
+    """Pauses in seconds: `first`, twice as long each time, at most `last`."""
+
+    def __init__(self, first: float, last: float) -> None:
+        self._first = self._next = first
+        self._last = last
+
+    def next_seconds(self) -> float:
+        seconds, self._next = self._next, min(self._next * 2, self._last)
+        return seconds
+
+    def reset(self) -> None:
+        self._next = self._first
+
+
+class Trouble:
+    """A failure that may go on for hours: it is told when it begins, when its reason changes, and when it is over."""
+
+    def __init__(self, log: logging.Logger, what: str) -> None:
+        self._log = log
+        self._what = what
+        self._told = ""
+
+    def tell(self, reason: object) -> None:
+        text = str(reason) or type(reason).__name__
+        if text != self._told:
+            self._told = text
+            self._log.warning("%s: %s", self._what, text)
+
+    def is_over(self) -> None:
+        """Says so when there was one."""
+        if self._told:
+            self._told = ""
+            self._log.info("%s: it works again", self._what)

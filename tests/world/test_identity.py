@@ -1,0 +1,60 @@
+"""One cluster joins once: it is known by the UID of its Namespace kube-system."""
+
+import pytest
+
+from leeward.api.cluster import Cluster, ClusterSpec
+from leeward.api.meta import ObjectMeta
+from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.client import Invalid
+from leeward.sim.world import World
+from tests.world.stories import PUSH_PUSH_PULL, play
+
+
+async def own_id(world: World, name: str) -> str:
+    return (await world.member(name).client.get(NAMESPACES, "kube-system")).metadata.uid
+
+
+def test_clusters_are_known_by_their_own_namespace_whoever_joins_them() -> None:
+    async def story(world: World) -> None:
+        for name in PUSH_PUSH_PULL:
+            assert world.cluster(name).spec.id == await own_id(world, name)
+
+    play(story)
+
+
+def test_the_control_plane_refuses_a_cluster_that_has_joined_and_itself() -> None:
+    async def story(world: World) -> None:
+        taken = {
+            world.cluster("member1").spec.id: "joined already, as member1: .*`leeward unjoin member1` first",
+            world.cluster("member3").spec.id: "joined already, as member3: .*`leeward unregister member3` first",
+            (await world.client.get(NAMESPACES, "kube-system")).metadata.uid: "is the control plane itself",
+        }
+        for cluster_id, said in taken.items():
+            spec = ClusterSpec(sync_mode="Push", id=cluster_id)
+            with pytest.raises(Invalid, match=said):
+                await world.client.create(CLUSTERS, Cluster(metadata=ObjectMeta(name="again"), spec=spec))
+            with pytest.raises(Invalid, match=said):
+                await world.client.patch(CLUSTERS, "member2", {"spec": {"id": cluster_id}})
+        assert sorted(cluster.name for cluster in (await world.client.list(CLUSTERS)).items) == sorted(PUSH_PUSH_PULL)
+        await world.client.patch(CLUSTERS, "member2", {"spec": {"region": "north"}})
+
+    play(story)
+
+
+def test_an_agent_of_a_cluster_that_has_joined_waits_until_that_one_has_left() -> None:
+    async def story(world: World) -> None:
+        member = world.member("member3")
+        await member.stop_agent()
+        await world.client.delete(CLUSTERS, "member3")
+        await world.sleep(60)
+        spec = ClusterSpec(sync_mode="Pull", id=await own_id(world, "member3"))
+        await world.client.create(CLUSTERS, Cluster(metadata=ObjectMeta(name="other"), spec=spec))
+        member.start_agent()
+        await world.sleep(300)
+        names = [cluster.name for cluster in (await world.client.list(CLUSTERS)).items]
+        assert sorted(names) == ["member1", "member2", "other"]
+        await world.client.delete(CLUSTERS, "other")
+        await world.sleep(60)
+        assert world.is_ready("member3"), "it has tried again"
+
+    play(story)
