@@ -14,6 +14,7 @@ from leeward.api.resource import CLUSTERS, LEASES
 from leeward.client import NotFound, WorldError
 from leeward.manager.timing import Timing
 from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)
 
@@ -29,11 +30,13 @@ class LeaseController:
         self._member.supervisor.start(self._run(), f"lease/{self._member.name}")
 
     async def _run(self) -> None:
+        trouble = Trouble(log, f"lease of cluster {self._member.name}")
         while True:
             try:
                 await self._renew()
+                trouble.is_over()
             except WorldError as error:
-                log.warning("lease of cluster %s: %s", self._member.name, error)
+                trouble.tell(error)
             except Exception:
                 log.exception("lease of cluster %s: the renewal failed", self._member.name)
             await asyncio.sleep(self._interval_seconds)

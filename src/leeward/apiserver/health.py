@@ -1,6 +1,7 @@
 """Health and version endpoints, and metrics: the paths that probes ask, mostly without credentials.
 
-Everybody may learn whether the server is well; why it is not, only who may ask for the one check.
+Everybody may learn whether the server is well, and whether it is its store that is not; the whole reason, only who may
+ask for the one check.
 """
 
 from collections.abc import Collection, Mapping
@@ -44,17 +45,22 @@ class Health:
         checks = self._checks(probe)
         if check:
             return _report_one(checks[check]) if check in checks else page_not_found()
-        return _report(probe, checks, _excluded(request), "verbose" in request.query)
+        return _report(probe, checks, _excluded(request), "verbose" in request.query, self._public_reasons())
 
     def paths(self) -> list[str]:
         """All that is answered here."""
         checks = [f"/{probe}/{check}" for probe, checks in _PROBES.items() for check in checks]
         return ["/metrics", "/version", *(f"/{probe}" for probe in _PROBES), *checks]
 
+    def _public_reasons(self) -> dict[str, str]:
+        """What everybody may learn of a failure."""
+        failed = "the store has failed: see the log of the server, or ask /readyz/etcd"
+        return {"etcd": failed if self.store.failure else "the store takes no writes: its disk is full"}
+
     def _checks(self, probe: str) -> dict[str, str]:
         """The failure of each check; empty where it is fine."""
         checks = dict.fromkeys(_PROBES[probe], "")
-        checks["etcd"] = self.store.failure
+        checks["etcd"] = self.store.failure or self.store.full
         if probe == "readyz" and not self.ready:
             checks["ready"] = self.reason
         return checks
@@ -90,11 +96,14 @@ def _report_one(failure: str) -> Response:
     return Response(200, b"ok", {"content-type": TEXT})
 
 
-def _report(probe: str, checks: Mapping[str, str], excluded: Collection[str], verbose: bool) -> Response:
+def _report(
+    probe: str, checks: Mapping[str, str], excluded: Collection[str], verbose: bool, reasons: Mapping[str, str]
+) -> Response:
+    """`reasons` are those that everybody may learn, by check."""
     failed = any(failure for name, failure in checks.items() if name not in excluded)
     if not failed and not verbose:
         return Response(200, b"ok", {"content-type": TEXT})
-    lines = [_line(name, failure, name in excluded) for name, failure in checks.items()]
+    lines = [_line(name, failure, name in excluded, reasons.get(name, "")) for name, failure in checks.items()]
     if unknown := sorted(set(excluded) - checks.keys()):
         names = ", ".join(f'"{name}"' for name in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
@@ -102,7 +111,7 @@ def _report(probe: str, checks: Mapping[str, str], excluded: Collection[str], ve
     return Response(500 if failed else 200, "\n".join([*lines, ""]).encode(), {"content-type": TEXT})
 
 
-def _line(name: str, failure: str, excluded: bool) -> str:
+def _line(name: str, failure: str, excluded: bool, reason: str) -> str:
     if excluded:
         return f"[+]{name} excluded: ok"
-    return f"[-]{name} failed: reason withheld" if failure else f"[+]{name} ok"
+    return f"[-]{name} failed: {reason or 'reason withheld'}" if failure else f"[+]{name} ok"

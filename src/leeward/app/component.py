@@ -32,10 +32,11 @@ from leeward.runtime.leader import LeaderElector
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.parts import Led, Parts, fenced
 from leeward.runtime.plane import ControlPlane, Server
+from leeward.runtime.retrying import Backoff, Trouble
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS = 1.0
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
 
 Part = Literal["karmada-controller-manager", "karmada-scheduler"]
 """The name of its lease."""
@@ -68,13 +69,17 @@ async def run_component(config: ComponentConfig) -> None:
 
 async def _meet(client: Client) -> None:
     """Returns when the control plane has answered, and has the namespaces that leases are in."""
+    pauses = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS)
+    trouble = Trouble(log, "the control plane does not answer yet")
     while True:
         try:
             await ensure_namespaces(client)
-            return
         except WorldError as error:
-            log.warning("the control plane does not answer yet: %s", error)
-            await asyncio.sleep(RETRY_SECONDS)
+            trouble.tell(error)
+            await asyncio.sleep(pauses.next_seconds())
+        else:
+            trouble.is_over()
+            return
 
 
 class _Process:

@@ -53,9 +53,19 @@ async def _until_signal(work: Coroutine[Any, Any, None], name: str) -> None:
             raise click.ClickException(f"{error.strerror}: end who listens there, or choose another port") from error
         log.exception("%s failed", name)
         raise
-    except Exception:
-        log.exception("%s failed", name)
-        raise
+    except Exception as error:
+        if (sentence := _of_store(error)) is None:
+            log.exception("%s failed", name)
+            raise
+        log.critical("%s", sentence)
+        raise SystemExit(1) from error
+
+
+def _of_store(error: Exception) -> str | None:
+    """What is said of a store that cannot be read, or has no room; None for other failures."""
+    from leeward.apiserver.store import MediumFailed, StoreFailed
+
+    return f"the store failed: {error}" if isinstance(error, MediumFailed | StoreFailed) else None
 
 
 def _cut_off(name: str) -> None:

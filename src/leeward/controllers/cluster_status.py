@@ -31,6 +31,7 @@ from leeward.runtime.cluster_probe import ClusterProbe
 from leeward.runtime.discovery import Offer
 from leeward.runtime.metrics import Amount, AmountKind
 from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)
 
@@ -91,12 +92,14 @@ class ClusterStatusController:
         self._member.supervisor.start(self._run(), f"cluster-status/{self._member.name}")
 
     async def _run(self) -> None:
+        trouble = Trouble(log, f"status of cluster {self._member.name}")
         while True:
             started = self._plane.clock.monotonic()
             try:
                 await self.observe_once()
+                trouble.is_over()
             except WorldError as error:
-                log.warning("status of cluster %s: %s", self._member.name, error)
+                trouble.tell(error)
             except Exception:
                 log.exception("status of cluster %s: the observation failed", self._member.name)
             elapsed = self._plane.clock.monotonic() - started

@@ -27,6 +27,7 @@ from leeward.client import AlreadyExists, Client, NotFound, Request, Response, T
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
+from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +108,7 @@ class LeaderElector:
         self._clock = clock
         self._randomness = randomness
         self._settings = settings
+        self._trouble = Trouble(log, f"lease {name}")
         self._seen: _Seen | None = None
 
     async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -155,8 +157,9 @@ class LeaderElector:
             async with asyncio.timeout(timeout_seconds):
                 is_ours = await self._take()
         except (WorldError, TimeoutError) as error:
-            log.warning("lease %s: %s", self._name, error or "no answer in time")
+            self._trouble.tell(error if isinstance(error, WorldError) else "no answer in time")
             return False
+        self._trouble.is_over()
         if is_ours:
             self.leadership.extend(started + self._settings.lease_seconds)
         else:

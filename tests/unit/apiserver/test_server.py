@@ -477,6 +477,23 @@ def test_a_server_that_is_made_unready_says_why_to_who_may_ask():
     tell(story)
 
 
+def test_a_store_that_has_failed_is_named_to_everybody_and_explained_to_who_may_ask():
+    medium = MemoryMedium()
+
+    async def story() -> None:
+        async with api_world(medium) as world:
+            medium.break_down("input/output error")
+            await world.call("POST", "/api/v1/namespaces", body={"metadata": {"name": "lost"}})
+            for probe in ("/readyz", "/livez", "/healthz"):
+                told = await world.call("GET", probe, user=ANONYMOUS)
+                assert told.code == 500
+                assert "[-]etcd failed: the store has failed: see the log of the server" in told.body
+            assert (await world.call("GET", "/readyz/etcd", user=ANONYMOUS)).code == 403
+            assert "input/output error" in (await world.get("/readyz/etcd")).body
+
+    run_virtual(story())
+
+
 def test_checks_can_be_left_out_of_a_probe():
     async def story(world: ApiWorld) -> None:
         world.server.health.ready = False

@@ -77,6 +77,16 @@ def test_the_last_lines_of_a_log(tmp_path: Path) -> None:
     assert logs.last_lines(path, 0) == []
 
 
+def test_the_sentence_with_which_a_process_has_ended_is_found_in_its_log(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    assert logs.fatal_reason(path) == ""
+    line = 'time=2026-01-01T00:00:00.000Z level={} logger=leeward.cli message="the store failed: \\"x\\" is damaged"\n'
+    path.write_text("before\n" + line.format("critical"))
+    assert logs.fatal_reason(path) == 'the store failed: "x" is damaged'
+    path.write_text(line.format("critical") + line.format("info"))
+    assert logs.fatal_reason(path) == "", "another process has begun since"
+
+
 def test_a_large_log_is_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "LARGE_LOG_BYTES", 3)
     path = tmp_path / "a.log"

@@ -143,7 +143,7 @@ def _read(connection: sqlite3.Connection, path: Path) -> Loaded:
     _check_identity(connection, path)
     for (finding,) in connection.execute("PRAGMA quick_check(1)"):
         if finding != "ok":
-            raise MediumFailed(f"{path} is damaged: {finding}{RESTORE}")
+            raise MediumFailed(f"{path} is damaged: {' '.join(finding.split())}{RESTORE}")
     (compacted,) = connection.execute("SELECT revision FROM compaction").fetchone()
     rows = connection.execute("SELECT revision, key, deleted, value, checksum FROM records ORDER BY revision")
     return Loaded([_record_of(path, *row) for row in rows], compacted)
@@ -215,6 +215,7 @@ def _transaction(batch: Batch) -> list[Statement]:
     statements = [_insertion(chunk) for chunk in chunks]
     if batch.forgotten:
         statements.append((_FORGET, (json.dumps(batch.forgotten),)))
+    if batch.forgotten or not statements:
         statements.append(("UPDATE compaction SET revision = ?", (batch.compacted,)))
     return statements if len(statements) == 1 else [("BEGIN IMMEDIATE", ()), *statements, ("COMMIT", ())]
 

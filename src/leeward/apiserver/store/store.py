@@ -11,6 +11,7 @@ record is never compacted), D4 (heads), D5 (see `watch.py`), D6 and D9 (see `_co
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from leeward.apiserver.store.keyspace import Keyspace
@@ -35,6 +36,8 @@ HISTORY_BYTES = 256 * 1024 * 1024
 COMPACTION_STEP = 1_000
 MAX_UNDER_WAY = 10_000
 CLOSE_TIMEOUT_SECONDS = 10.0
+ROOM_SECONDS = 5.0
+"""So often a full medium is asked whether it has room again."""
 
 Render = Callable[[int], bytes]
 
@@ -61,6 +64,7 @@ class Store:
         self._idle = asyncio.Event()
         self._idle.set()
         self._failure = ""
+        self._full = ""
         self._history_revisions = history_revisions
         self._history_bytes = history_bytes
         self._committer: asyncio.Task[None] | None = None
@@ -108,6 +112,11 @@ class Store:
     def failure(self) -> str:
         """Why no more writes are taken; empty while they are."""
         return self._failure
+
+    @property
+    def full(self) -> str:
+        """The reason why the medium had no room for the last commit; empty when it had. Later there may be room."""
+        return self._full
 
     @property
     def history_length(self) -> int:
@@ -209,15 +218,15 @@ class Store:
         writes: list[_Write] = []
         try:
             while True:
-                await self._wake.wait()
-                self._wake.clear()
+                await self._wait_for_work()
                 writes, self._queue = self._queue, []
                 try:
                     await self._commit(self._batch_of(writes))
                 except MediumFull as error:
-                    log.error("store: %d writes are refused: %s", len(writes) + len(self._queue), error)
+                    self._take_note_of(str(error))
                     self._refuse(writes, str(error))
                 else:
+                    self._take_note_of("")
                     self._forgotten = []
                     self._publish(writes)
                 writes = []
@@ -232,8 +241,27 @@ class Store:
             self._committer.cancel()
             await asyncio.wait([self._committer])
 
+    async def _wait_for_work(self) -> None:
+        """Until something is to be committed or forgotten; where there was no room, until it is time to try again."""
+        if not self._full:
+            await self._wake.wait()
+        else:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ROOM_SECONDS):
+                    await self._wake.wait()
+        self._wake.clear()
+
+    def _take_note_of(self, full: str) -> None:
+        """Says when the disk has become full, and when there is room again."""
+        if full and not self._full:
+            log.error("store: writes are refused: %s", full)
+        if self._full and not full:
+            log.info("store: there is room on the disk again")
+        self._full = full
+
     async def _commit(self, batch: Batch) -> None:
-        if batch.records or batch.forgotten:
+        """An empty batch shows whether there is room again."""
+        if batch.records or batch.forgotten or self._full:
             await self._medium.commit(batch)
         else:
             await asyncio.sleep(0)

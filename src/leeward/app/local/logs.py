@@ -1,6 +1,8 @@
 """The log files of components: opened for a new process, their last lines, and followed as they grow."""
 
+import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 LARGE_LOG_BYTES = 10 * 1024 * 1024
 TAIL_BYTES = 1024 * 1024
 POLL_SECONDS = 0.2
+_FATAL = re.compile(r' level=critical .* message=(".*")$')
 
 
 def open_log(path: Path) -> int:
@@ -27,6 +30,12 @@ def last_lines(path: Path, count: int) -> list[str]:
     except FileNotFoundError:
         return []
     return lines[-count:] if count else []
+
+
+def fatal_reason(path: Path) -> str:
+    """The sentence with which the process that logged there last has ended; empty when it said none."""
+    found = [match for line in last_lines(path, 1) if (match := _FATAL.search(line))]
+    return str(json.loads(found[0][1])) if found else ""
 
 
 def follow(path: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[str]:

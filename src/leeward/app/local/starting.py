@@ -13,7 +13,7 @@ from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
 from leeward.app.local.lock import fleet_lock
-from leeward.app.local.logs import last_lines
+from leeward.app.local.logs import fatal_reason, last_lines
 from leeward.app.local.planning import UpRequest, plan_fleet
 from leeward.app.local.processes import State
 from leeward.app.local.registration import (
@@ -128,5 +128,7 @@ def _wait_ready(layout: Layout, component: str) -> None:
 
 def _with_log(layout: Layout, component: str, problem: str) -> str:
     path = layout.log(component)
+    if reason := fatal_reason(path):
+        return f"{problem}: {reason}"
     lines = last_lines(path, 5)
     return "\n  ".join([f"{problem}; the end of {path}:", *lines]) if lines else f"{problem}; {path} is empty"

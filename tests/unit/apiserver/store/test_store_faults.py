@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from leeward.apiserver.store import MediumFailed, Store, StoreFailed
+from leeward.apiserver.store import Batch, MediumFailed, MediumFull, Store, StoreFailed
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.apiserver.store.store import ROOM_SECONDS
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
@@ -154,9 +155,11 @@ def test_a_full_disk_refuses_writes_in_clear_words_and_takes_them_again_when_the
             with pytest.raises(StoreFailed, match=r"store\.db: database or disk is full; make room on the disk"):
                 await _fill(store, expectation)
             assert store.failure == ""
+            assert "database or disk is full" in store.full
             expectation.check(store)
             for number in range(20):
                 await expectation.write(store, "//pods/a/0", None if number % 2 else b"small")
+            assert store.full == ""
             expectation.check(store)
             await store.close()
         async with Supervisor() as supervisor:
@@ -166,6 +169,43 @@ def test_a_full_disk_refuses_writes_in_clear_words_and_takes_them_again_when_the
             await store.close()
 
     asyncio.run(main())
+
+
+class NarrowMedium(MemoryMedium):
+    """Has no room as long as it is `full`; `asked` counts the commits that it was given."""
+
+    full = False
+    asked = 0
+
+    async def commit(self, batch: Batch) -> None:
+        self.asked += 1
+        if self.full:
+            raise MediumFull("narrow: the disk is full; make room on the disk")
+        await super().commit(batch)
+
+
+def test_a_store_without_room_looks_by_itself_whether_there_is_some_again() -> None:
+    medium = NarrowMedium()
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(medium, supervisor)
+            medium.full = True
+            with pytest.raises(StoreFailed, match="make room"):
+                await store.put("//pods/a/0", None, lambda revision: b"x")
+            await asyncio.sleep(62)
+            assert store.full == "narrow: the disk is full; make room on the disk"
+            assert medium.asked == 1 + 62 // ROOM_SECONDS, "and not in a tight loop"
+            medium.full = False
+            await asyncio.sleep(ROOM_SECONDS)
+            assert store.full == ""
+            asked = medium.asked
+            await asyncio.sleep(60)
+            assert medium.asked == asked
+            await store.put("//pods/a/0", None, lambda revision: b"x")
+            await store.close()
+
+    run_virtual(main())
 
 
 def test_compaction_under_load_removes_nothing_that_lives_and_never_stops(tmp_path: Path) -> None:
