@@ -1,4 +1,4 @@
-"""Admission of Karmada's kinds: defaults, rules beyond the schema and about other objects, warnings of what is ignored."""
+"""Admission of Karmada's kinds: defaults, rules, what other objects forbid, and warnings of what is ignored."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,9 @@ from leeward.api.status import Problem
 from leeward.api.validation import validate, validate_deletion
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.remarks import warn
-from leeward.core.admission_warnings import warnings_for
 from leeward.apiserver.store import Store
 from leeward.apiserver.values import section
+from leeward.core.admission_warnings import warnings_for
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
