@@ -139,7 +139,7 @@ def test_an_outage_that_changes_its_face_swaps_the_taints_and_goes_on_with_its_c
     play(story)
 
 
-def _empty_list(request: Request) -> Response:
+def empty_list(request: Request) -> Response:
     name = request.path.rsplit("/", 1)[-1]
     body: Manifest = {
         "kind": f"{name.title()}List",
@@ -159,7 +159,7 @@ def test_s5_a_member_whose_lists_are_wrong_loses_nothing(wrong: str) -> None:
             is_list = request.method == "GET" and request.path.rsplit("/", 1)[-1] in ("deployments", "pods", "nodes")
             if not is_list:
                 return None
-            return status(500, "InternalError") if wrong == "errors" else _empty_list(request)
+            return status(500, "InternalError") if wrong == "errors" else empty_list(request)
 
         for name in DIVIDED:
             answers(world.member(name).place, instead)
@@ -210,7 +210,7 @@ def test_s5_an_api_server_that_lists_nothing_makes_nobody_leave(plural: str) -> 
         def nothing(request: Request) -> Response | None:
             if request.method != "GET" or not request.path.endswith(f"/{plural}"):
                 return None
-            return status(500, "InternalError") if "watch" in request.query else _empty_list(request)
+            return status(500, "InternalError") if "watch" in request.query else empty_list(request)
 
         answers(world.place, nothing)
         world.start_controllers()

@@ -1,20 +1,26 @@
 """The brake controller: keeps `karmada-system/leeward-brake` true, and says so when it is engaged or released.
 
-It decides nothing about any cluster or binding: those who do read its state. Holds: S4.
+It decides nothing about any cluster or binding: those who do read its state. That a Cluster has vanished is asked of
+the API server itself, since a cache may lag. Holds: S4, S5.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from leeward.api.cluster import Cluster
-from leeward.api.core import ConfigMap
+from leeward.api.core import ConfigMap, Namespace
 from leeward.api.diff import merge_patch
 from leeward.api.meta import ObjectMeta
-from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, CONFIG_MAPS
-from leeward.client import AlreadyExists
+from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, execution_space
+from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES, Resource
+from leeward.client import AlreadyExists, NotFound
 from leeward.core.failover.brake import Brake, BrakeDecision, decide_brake, looks_dead, render_brake
+from leeward.core.failover.vanished import vanished_clusters
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.plane import ControlPlane
+
+SUSPICION = timedelta(seconds=30)
+"""How soon Clusters that are in no list are asked for again, should nothing change meanwhile."""
 
 
 class BrakeController:
@@ -23,25 +29,44 @@ class BrakeController:
         self._view = view
         self._recorder = plane.recorder("brake-controller")
         self._clusters = plane.informers.of(CLUSTERS)
+        self._namespaces = plane.informers.of(NAMESPACES)
+        self._vanished: tuple[str, ...] = ()
+        """What has been told of."""
         self._controller = plane.controller("brake-controller", self.reconcile, workers=1)
 
     def start(self) -> None:
         self._clusters.on_change(self._cluster_changed)
+        self._namespaces.on_change(self._namespace_changed)
         self._view.on_change(self._look)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, _: str) -> datetime | None:
         await self._clusters.wait_synced()
+        await self._namespaces.wait_synced()
         await self._view.wait_synced()
-        before = self._view.brake
-        decision = decide_brake(before, self._clusters.list(), self._plane.clock.now(), self._view.settings)
+        suspects = vanished_clusters((cluster.name for cluster in self._clusters.list()), self._namespaces.list())
+        vanished = tuple([name for name in suspects if await self._has_vanished(name)])
+        before, now = self._view.brake, self._plane.clock.now()
+        decision = decide_brake(before, self._clusters.list(), now, self._view.settings, vanished)
         self._plane.metrics.brake_engaged.set(decision.brake.engaged)
-        await self._write(decision, before)
-        return decision.wake_at
+        await self._write(decision, before, vanished)
+        instants = (decision.wake_at, now + SUSPICION if suspects else None)
+        return min((instant for instant in instants if instant is not None), default=None)
 
-    async def _write(self, decision: BrakeDecision, before: Brake) -> None:
+    async def _has_vanished(self, name: str) -> bool:
+        """Raises: WorldError."""
+        return not await self._is_there(CLUSTERS, name) and await self._is_there(NAMESPACES, execution_space(name))
+
+    async def _is_there(self, resource: Resource[Any], name: str) -> bool:
+        try:
+            await self._plane.client.get(resource, name)
+        except NotFound:
+            return False
+        return True
+
+    async def _write(self, decision: BrakeDecision, before: Brake, vanished: tuple[str, ...]) -> None:
         present = self._view.object
-        if present is None and decision.brake == Brake():
+        if present is None and decision.brake == Brake() and not vanished:
             return
         data = render_brake(decision)
         if present is None:
@@ -59,13 +84,21 @@ class BrakeController:
                 CONFIG_MAPS, BRAKE_NAME, {"data": patch}, SYSTEM_NAMESPACE, resource_version=version
             )
         self._view.remember(written)
-        if decision.brake.engaged and not before.engaged:
+        if vanished and vanished != self._vanished:
+            self._recorder.warning(CONFIG_MAPS, written, "ClustersVanished", decision.message)
+        elif decision.brake.engaged and not before.engaged:
             self._recorder.warning(CONFIG_MAPS, written, "BrakeEngaged", decision.message)
         elif before.engaged and not decision.brake.engaged:
             self._recorder.normal(CONFIG_MAPS, written, "BrakeReleased", decision.message)
+        self._vanished = vanished
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if old is None or new is None or looks_dead(old) != looks_dead(new):
+            self._look()
+
+    def _namespace_changed(self, old: Namespace | None, new: Namespace | None) -> None:
+        namespace = new or old
+        if (old is None or new is None) and namespace is not None and namespace.name.startswith(EXECUTION_SPACE_PREFIX):
             self._look()
 
     def _look(self) -> None:

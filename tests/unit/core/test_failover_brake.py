@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from leeward.api.cluster import Cluster
+from leeward.api.codec import from_wire
+from leeward.api.core import Namespace
 from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION
 from leeward.core.failover.brake import (
@@ -15,6 +17,7 @@ from leeward.core.failover.brake import (
     parse_brake,
     render_brake,
 )
+from leeward.core.failover.vanished import vanished_clusters
 from tests.builders import at, cluster, dead
 
 SETTINGS = BrakeSettings()
@@ -112,3 +115,34 @@ def test_its_state_survives_being_written() -> None:
     decision = decide_brake(Brake(at(0)), fleet(2, 1), at(100), SETTINGS)
     assert parse_brake(render_brake(decision)) == decision.brake
     assert parse_brake({"since": "yesterday"}) == Brake()
+
+
+@pytest.mark.parametrize(
+    ("alive", "lost", "vanished", "alarming"),
+    [(0, 0, 1, True), (3, 0, 1, False), (2, 0, 2, True), (2, 2, 1, True), (4, 1, 1, False), (9, 0, 9, True)],
+)
+def test_s5_clusters_that_have_vanished_count_as_lost_and_half_of_the_fleet_is_an_alarm(
+    alive: int, lost: int, vanished: int, alarming: bool
+) -> None:
+    names = [f"vanished{n}" for n in range(vanished)]
+    decision = decide_brake(Brake(), fleet(alive, lost), at(0), SETTINGS, names)
+    assert decision.brake.engaged is alarming
+    assert decision.reason == "ClustersVanished"
+    assert names[0] in decision.message
+
+
+def test_s5_the_brake_is_released_a_while_after_the_clusters_are_listed_again() -> None:
+    engaged = decide_brake(Brake(), [], at(0), SETTINGS, ["m1", "m2"]).brake
+    calming = decide_brake(engaged, fleet(2, 0), at(100), SETTINGS)
+    assert calming.brake.engaged
+    assert not decide_brake(calming.brake, fleet(2, 0), at(160), SETTINGS).brake.engaged
+
+
+def test_s5_vanished_is_what_is_not_listed_and_has_an_execution_space_that_nobody_deletes() -> None:
+    def space(name: str, **metadata: object) -> Namespace:
+        return from_wire({"metadata": {"name": name, **metadata}}, Namespace)
+
+    leaving = space("karmada-es-m3", deletionTimestamp="2026-01-01T00:00:00Z")
+    spaces = [space("default"), space("karmada-es-m1"), space("karmada-es-m2"), leaving]
+    assert vanished_clusters(["m1"], spaces) == ("m2",)
+    assert vanished_clusters(["m1", "m2", "m3"], spaces) == ()

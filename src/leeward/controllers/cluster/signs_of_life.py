@@ -5,7 +5,7 @@ clock. From then on seconds are counted, so that silence is as long as it is, wh
 Judges nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -30,7 +30,7 @@ class SignsOfLife:
         self._patience = patience
         self._leases = plane.informers.of(LEASES, CLUSTER_NAMESPACE)
         self._last_seen: dict[str, float] = {}
-        self._received: Mapping[str, datetime] | None = None
+        self._received: dict[str, datetime] | None = None
 
     @property
     def started(self) -> datetime:
@@ -79,6 +79,7 @@ class SignsOfLife:
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if old is not None and new is None:
             self._last_seen.pop(old.name, None)
+            (self._received or {}).pop(old.name, None)
         if old is not None and new is not None and is_sign_of_life(old.status, new.status):
             self._last_seen[new.name] = self._plane.clock.monotonic()
 

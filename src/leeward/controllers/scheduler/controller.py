@@ -1,11 +1,12 @@
 """One binding at a time: decided (together with those that are taken with it), written, told."""
 
-from datetime import datetime
+import logging
+from datetime import datetime, timedelta
 from functools import partial
 
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.controllers.scheduler.deciding import Deciding, SchedulerSettings
+from leeward.controllers.scheduler.deciding import Deciding, SchedulerSettings, Unlisted
 from leeward.controllers.scheduler.telling import Telling
 from leeward.controllers.scheduler.waking import Waking
 from leeward.controllers.scheduler.writing import Writing
@@ -15,6 +16,9 @@ from leeward.runtime.plane import ControlPlane
 
 TAINT_MANAGER = "taint-manager"
 """What a scheduler is called that only evicts and finishes evictions, and leaves placing to another process."""
+UNLISTED_PAUSE = timedelta(seconds=10)
+"""How soon a binding is looked at again that names clusters which are in no list, should no event tell of them."""
+log = logging.getLogger(__name__)
 STROKE = 64
 """So many bindings are decided together, and written concurrently."""
 
@@ -43,7 +47,11 @@ class Scheduler:
             await informer.wait_synced()
         await self._brake.wait_synced()
         started = self._plane.clock.monotonic()
-        decided = await self._deciding.decide(key)
+        try:
+            decided = await self._deciding.decide(key)
+        except Unlisted as error:
+            log.debug("%s %s: %s", self._controller.name, key, error)
+            return self._plane.clock.now() + UNLISTED_PAUSE
         if decided is None:
             self._waking.settled(key)
             return None

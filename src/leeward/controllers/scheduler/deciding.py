@@ -7,9 +7,11 @@ estimators are asked first (`runtime/estimators.py`). Writes nothing.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from leeward.api.cluster import Cluster
-from leeward.api.resource import CLUSTERS
+from leeward.api.names import execution_space
+from leeward.api.resource import CLUSTERS, NAMESPACES, Resource
 from leeward.api.work import Binding
 from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
@@ -54,6 +56,7 @@ class Deciding:
     def __init__(self, plane: ControlPlane, bindings: Bindings, settings: SchedulerSettings, brake: BrakeView) -> None:
         self._plane = plane
         self._bindings = bindings
+        self._namespaces = plane.informers.of(NAMESPACES)
         self._settings = settings.placement
         self._expectation = settings.expectation
         self._brake = brake
@@ -120,15 +123,31 @@ class Deciding:
         return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or _has_no_execute(cluster)
 
     async def _confirm_gone(self, key: BindingKey) -> None:
-        """That a target has left the fleet only the API server itself can say: a list can be stale, or wrong (S5)."""
-        binding = self._bindings.get(key)
-        for target in () if binding is None else binding.spec.clusters:
-            if target.name not in self._fleet and await self._is_there(target.name):
-                raise Unlisted(f"cluster {target.name} is there, but was not in the list of clusters")
+        """A cluster is gone when it was unjoined; the API server itself has to say so: a list can be stale, or wrong.
 
-    async def _is_there(self, name: str) -> bool:
+        Raises: Unlisted. Holds: S5.
+        """
+        binding = self._bindings.get(key)
+        for name in () if binding is None else _named_by(binding):
+            cluster = self._fleet.get(name)
+            if cluster is None:
+                await self._confirm_unjoined(name)
+            elif cluster.ready is None and not cluster.is_being_deleted:
+                raise Unlisted(f"cluster {name} has joined anew, and has not been looked at yet")
+
+    async def _confirm_unjoined(self, name: str) -> None:
+        space = execution_space(name)
+        await self._namespaces.wait_synced()
+        if self._namespaces.get(space) is None:
+            if await self._is_there(CLUSTERS, name):
+                raise Unlisted(f"cluster {name} is there, but was not in the list of clusters")
+            if not await self._is_there(NAMESPACES, space):
+                return
+        raise Unlisted(f"cluster {name} is not listed, but was not unjoined: its execution space {space} is there")
+
+    async def _is_there(self, resource: Resource[Any], name: str) -> bool:
         try:
-            await self._plane.client.get(CLUSTERS, name)
+            await self._plane.client.get(resource, name)
         except NotFound:
             return False
         return True
@@ -207,6 +226,12 @@ class Deciding:
 
 class Unlisted(WorldError):
     """What was listed is not what is there: nothing is decided on it."""
+
+
+def _named_by(binding: Binding) -> Iterator[str]:
+    """The clusters where it has, or may still have, a copy."""
+    yield from (target.name for target in binding.spec.clusters)
+    yield from _left_by(binding)
 
 
 def _left_by(binding: Binding) -> Iterator[str]:

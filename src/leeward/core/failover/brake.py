@@ -5,17 +5,22 @@ Taints set by hand or by a policy on a cluster that is alive are not held. It re
 stayed below its threshold for a while. A cut is not noticed everywhere at once: while clusters begin to fail that would
 raise the alarm, evictions are held already.
 
-Holds: S4. Karmada has no such thing (BEHAVIOUR 8.5).
+Clusters that have vanished from the list (`core.failover.vanished`) count as lost, and half of the fleet is an alarm.
+
+Holds: S4, S5. Karmada has no such thing (BEHAVIOUR 8.5).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from leeward.api import codec
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, format_time, parse_time
 from leeward.core.failover.doubt import is_failing
+
+BrakeReason = Literal["ClustersVanished", "FleetLooksDead", "FleetLooksWell", "Overruled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +51,12 @@ class Brake:
 
 @dataclass(frozen=True, slots=True)
 class BrakeDecision:
+    """`reason` is that of the condition Engaged."""
+
     brake: Brake
     message: str
     wake_at: datetime | None = None
+    reason: BrakeReason = "FleetLooksWell"
 
 
 def looks_dead(cluster: Cluster) -> bool:
@@ -71,37 +79,61 @@ def _is_being_lost(cluster: Cluster) -> bool:
 
 
 def is_alarming(
-    clusters: Iterable[Cluster], settings: BrakeSettings, is_lost: Callable[[Cluster], bool] = looks_dead
+    clusters: Iterable[Cluster],
+    settings: BrakeSettings,
+    is_lost: Callable[[Cluster], bool] = looks_dead,
+    vanished: Collection[str] = (),
 ) -> bool:
     """Whether so much of the fleet looks dead that it is more likely us. The fleet is what was ever Ready."""
     if not settings.enabled:
         return False
     fleet = [cluster for cluster in clusters if cluster.status.kubernetes_version and not cluster.is_being_deleted]
-    dead = sum(map(is_lost, fleet))
-    most = dead >= settings.minimum and dead > settings.threshold * len(fleet)
-    return most or (dead > 0 and dead == len(fleet))
+    size = len(fleet) + len(vanished)
+    lost = sum(map(is_lost, fleet)) + len(vanished)
+    most = lost >= settings.minimum and lost > settings.threshold * size
+    return most or (lost > 0 and lost == size) or _is_list_short(vanished, size)
 
 
-def decide_brake(brake: Brake, clusters: Iterable[Cluster], now: datetime, settings: BrakeSettings) -> BrakeDecision:
-    """What the brake is to be now, why, and when to look again."""
+def _is_list_short(vanished: Collection[str], size: int) -> bool:
+    return bool(vanished) and 2 * len(vanished) >= size
+
+
+def decide_brake(
+    brake: Brake, clusters: Iterable[Cluster], now: datetime, settings: BrakeSettings, vanished: Collection[str] = ()
+) -> BrakeDecision:
+    """What the brake is to be now, why, and when to look again. `vanished` are Clusters that are listed no more."""
     clusters = list(clusters)
     dead = sorted(cluster.name for cluster in clusters if looks_dead(cluster))
-    count = f"{len(dead)} of {len(clusters)} clusters look dead"
-    alarming = is_alarming(clusters, settings)
+    count = f"{len(dead)} of {len(clusters)} clusters look dead{_of_vanished(vanished, len(clusters))}"
+    alarming = is_alarming(clusters, settings, vanished=vanished)
     if alarming and brake.overruled:
-        return BrakeDecision(Brake(overruled=True), f"released by hand: {count}")
+        return BrakeDecision(Brake(overruled=True), f"released by hand: {count}", reason="Overruled")
     if alarming:
         message = (
-            f"{count} ({', '.join(dead)}): no automatic eviction starts until they are back, or `leeward brake release`"
+            f"{count} ({', '.join((*dead, *vanished))}): no automatic eviction starts until they are back, "
+            "or `leeward brake release`"
         )
-        return BrakeDecision(Brake(brake.since or now), message)
+        return BrakeDecision(Brake(brake.since or now), message, reason=_alarm(vanished))
     if not brake.engaged:
-        return BrakeDecision(Brake(), count)
+        return BrakeDecision(Brake(), count, reason="ClustersVanished" if vanished else "FleetLooksWell")
     calm_since = min(brake.calm_since or now, now)
     release_at = calm_since + timedelta(seconds=settings.release_seconds)
     if now >= release_at:
         return BrakeDecision(Brake(), f"released: {count}")
-    return BrakeDecision(Brake(brake.since, calm_since), f"{count}: about to be released", release_at)
+    return BrakeDecision(Brake(brake.since, calm_since), f"{count}: about to be released", release_at, _alarm(vanished))
+
+
+def _alarm(vanished: Collection[str]) -> BrakeReason:
+    return "ClustersVanished" if vanished else "FleetLooksDead"
+
+
+def _of_vanished(vanished: Collection[str], listed: int) -> str:
+    if not vanished:
+        return ""
+    return (
+        f"; {len(vanished)} of {listed + len(vanished)} are not listed, though nobody has unjoined them "
+        f"({', '.join(sorted(vanished))}): what names them stays as it is"
+    )
 
 
 def holds(brake: Brake, clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
@@ -120,7 +152,7 @@ def render_brake(decision: BrakeDecision) -> dict[str, str]:
     condition = Condition(
         type="Engaged",
         status="True" if brake.engaged else "False",
-        reason="FleetLooksDead" if brake.engaged else "Overruled" if brake.overruled else "FleetLooksWell",
+        reason=decision.reason,
         message=decision.message,
         last_transition_time=brake.since,
     )
