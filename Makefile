@@ -3,7 +3,7 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test e2e crash worlds sim systematic planted oracle check format bench chart lock clean
+.PHONY: help setup demo test e2e crash worlds sim systematic planted nightly oracle check format bench chart lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -36,7 +36,15 @@ systematic: setup  ## one outage with one more fault at every await, line and re
 	@for mode in $(or $(MODE),stale drop kill); do $(BIN)/python -m leeward.sim --systematic $$mode || exit 1; done
 
 planted: setup  ## plant bugs, find each in a history, cut it down to a short story; try every checker (five minutes)
-	@$(BIN)/pytest tests/sim/test_planted.py tests/sim/test_checkers.py tests/sim/test_systematic.py
+	@$(BIN)/pytest -n auto --dist worksteal tests/sim/test_planted.py tests/sim/test_checkers.py tests/sim/test_systematic.py
+
+nightly: FRESH := $(shell date +%s)
+nightly: setup  ## what is too long for every commit, on seeds that nobody has seen (some hours)
+	@$(MAKE) planted
+	@echo "make sim N=2000 SEED=$(FRESH)"; $(MAKE) sim N=2000 SEED=$(FRESH)
+	@$(MAKE) worlds STATES=1000000
+	@$(MAKE) systematic
+	@$(MAKE) crash N=500
 
 check: setup  ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check $(CODE)
