@@ -3,7 +3,7 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test e2e crash worlds sim systematic planted nightly oracle check format bench chart lock clean
+.PHONY: help setup demo test e2e crash worlds sim systematic planted nightly mutants oracle check format bench chart lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -45,6 +45,10 @@ nightly: setup  ## what is too long for every commit, on seeds that nobody has s
 	@$(MAKE) worlds STATES=1000000
 	@$(MAKE) systematic
 	@$(MAKE) crash N=500
+	@$(MAKE) mutants ALL=1
+
+mutants: setup  ## small faults, one at a time, that tests must notice: where lines changed since main (BASE=rev, ONLY=core.pace, ALL=1)
+	@$(BIN)/python -m tests.mutants $(if $(ALL),--all) $(if $(ONLY),--only $(ONLY)) $(if $(BASE),--base $(BASE))
 
 check: setup  ## format, lint, types, import contracts
 	@$(BIN)/ruff format --check $(CODE)

@@ -1,0 +1,79 @@
+"""`make mutants`: what a change has touched, and how a run is held against the list of survivors."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.playing import NO_TESTS, SURVIVED, Played
+from tests.mutants.scope import all_targets, changed_lines, functions_at
+from tests.mutants.survivors import judge, read_survivors
+
+SOURCE = """LIMIT = 3
+
+def first(a):
+    return a
+
+class Kind:
+    def second(self):
+        return 2
+
+    async def third(self):
+        return 3
+"""
+LISTED = """
+[[survivor]]
+function = "core.pace.wait"
+was = "a > b"
+becomes = ["a >= b", "a != b"]
+reason = "They are never equal."
+
+[[rule]]
+pattern = "-> cast"
+reason = "Casts mean nothing."
+"""
+
+
+def mutant(code: int, becomes: str, function: str = "wait") -> Played:
+    return Played("core.pace", function, "a > b", becomes, code)
+
+
+def listed(folder: Path, text: str = LISTED) -> Path:
+    (folder / "survivors.toml").write_text(text)
+    return folder / "survivors.toml"
+
+
+def test_what_a_diff_adds_changes_and_takes_out_is_changed() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -3 +3,2 @@ def f():\n@@ -9,2 +10,0 @@ def g():\n@@ -20 +19 @@\n+@@ text\n"
+    assert changed_lines(diff) == {3, 4, 10, 19}
+
+
+def test_a_change_touches_the_functions_that_hold_its_lines() -> None:
+    assert functions_at(SOURCE, {1}) == ()
+    assert functions_at(SOURCE, {4, 11}) == ("first", "Kind.third")
+    assert functions_at(SOURCE, {7, 8}) == ("Kind.second",)
+
+
+@pytest.mark.parametrize("code", [SURVIVED, NO_TESTS])
+def test_a_survivor_that_is_not_listed_fails_the_run(tmp_path: Path, code: int) -> None:
+    played = [mutant(code, "a >= b"), mutant(code, "a != b"), mutant(code, "a == b"), mutant(code, "cast(a)")]
+    judgement = judge(played, read_survivors(listed(tmp_path)))
+    assert judgement.unlisted == (played[2],)
+    assert judgement.listed == {played[0], played[1], played[3]}
+    assert judgement.died == ()
+
+
+def test_a_listed_survivor_that_dies_is_told_where_its_function_was_played(tmp_path: Path) -> None:
+    survivors = read_survivors(listed(tmp_path))
+    assert [entry.becomes for entry in judge([mutant(1, "a >= b"), mutant(0, "a != b")], survivors).died] == ["a >= b"]
+    assert judge([mutant(1, "a >= b", "other")], survivors).died == ()
+
+
+def test_a_survivor_needs_a_reason(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no reason is given"):
+        read_survivors(listed(tmp_path, LISTED.replace("They are never equal.", " ")))
+
+
+def test_every_survivor_that_is_listed_is_in_the_scope() -> None:
+    modules = {target.module.removeprefix("leeward.") for target in all_targets()}
+    functions = {entry.function for entry in read_survivors().entries}
+    assert {f for f in functions if not any(f.startswith(f"{module}.") for module in modules)} == set()
