@@ -123,7 +123,9 @@ async def api_world(
     webhook_client: WebhookClient | None = None,
     clock: VirtualClock | None = None,
     seed: int = 7,
+    admission_over: Callable[[Store], Sequence[Admission]] = lambda _: (),
 ) -> AsyncGenerator[ApiWorld, None]:
+    """`admission_over` makes admission that looks into the server's own store."""
     async with AsyncExitStack() as stack:
         supervisor = await stack.enter_async_context(Supervisor("test"))
         store = await Store.open(medium or MemoryMedium(), supervisor)
@@ -133,7 +135,7 @@ async def api_world(
             clock or VirtualClock(),
             Randomness(seed),
             supervisor,
-            admission,
+            (*admission, *admission_over(store)),
             crds,
             metrics=CollectorRegistry(),
             webhook_client=webhook_client,

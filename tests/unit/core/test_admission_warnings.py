@@ -14,6 +14,7 @@ from leeward.api import codec
 from leeward.api.defaulting import DefaultingSettings
 from leeward.api.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
+from leeward.apiserver.store import Store
 from leeward.apiserver.webhooks.calling import Address
 from leeward.core.admission_warnings import GATED, MAX_WARNING_CHARACTERS, UNSUPPORTED, warnings_for
 from leeward.loop.clock import VirtualClock
@@ -112,8 +113,10 @@ class RealWebhook:
 
 @asynccontextmanager
 async def embedded() -> AsyncGenerator[ApiWorld]:
-    admission = KarmadaAdmission(VirtualClock(), Randomness(1), Timing.karmada())
-    async with api_world(crds=custom_resource_definitions(), admission=(admission,)) as world:
+    def admission(store: Store) -> tuple[KarmadaAdmission]:
+        return (KarmadaAdmission(VirtualClock(), Randomness(1), Timing.karmada(), store),)
+
+    async with api_world(crds=custom_resource_definitions(), admission_over=admission) as world:
         yield world
 
 
