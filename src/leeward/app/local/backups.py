@@ -42,27 +42,52 @@ def back_up(layout: Layout, member: str, target: Path) -> Summary:
 
 
 def restore(layout: Layout, member: str, backup: Path) -> Summary:
-    """Puts a copy back; a server that runs is stopped for it and started again. Raises: FleetError."""
+    """Puts a copy back; a server that runs is stopped for it and started again.
+
+    The backup is looked through first, to its last record: what is damaged, not whole or another cluster's changes and
+    stops nothing. Raises: FleetError.
+    """
     if not backup.exists():
         raise FleetError(f"{backup} does not exist")
-    with fleet_lock(layout, LOCK_SECONDS, create=not member), _unpacked(layout, backup) as unpacked:
-        if find_fleet(layout) is None and not member:
-            return _found_fleet(layout, unpacked, backup)
-        return _restore_component(layout, _component(layout, member), unpacked)
+    if not member and find_fleet(layout) is None and not is_archive(backup):
+        raise _makes_no_fleet(layout, backup)
+    if member:
+        load_fleet(layout).member(member)
+    with _checked(backup) as checked:
+        _refuse_other(checked, backup, member)
+        with fleet_lock(layout, LOCK_SECONDS, create=not member):
+            if find_fleet(layout) is None and not member:
+                return _found_fleet(layout, checked, backup)
+            return _restore_component(layout, _component(layout, member), checked)
 
 
-def _restore_component(layout: Layout, component: str, unpacked: Path) -> Summary:
+def _refuse_other(checked: Path, backup: Path, member: str) -> None:
+    """Raises: FleetError for the backup of another cluster than the one that is to have it."""
+    own = member or CONTROL_PLANE
+    of = _taken_of(checked)
+    if of not in ("", own):
+        whose, way_out = (
+            ("the control plane", "leave out --member") if of == CONTROL_PLANE else (of, f"give --member {of}")
+        )
+        raise FleetError(f"{backup} is a backup of {whose}, and not of {member or 'the control plane'}: {way_out}")
+
+
+def _taken_of(checked: Path) -> str:
+    """The component that a backup was taken of; empty for a bare copy of a store."""
+    paths = Layout(checked)
+    if paths.fleet_file.exists():
+        return CONTROL_PLANE
+    members = paths.member("any").parent
+    return next((path.name for path in members.iterdir()), "") if members.is_dir() else ""
+
+
+def _restore_component(layout: Layout, component: str, checked: Path) -> Summary:
     ran = processes.find_process(layout, component) is not None
     if ran:
         processes.terminate(layout, [component])
     directory = _directory(layout, component)
     try:
-        summary = copies.restore(unpacked / STORE, directory / STORE)
-        key = directory / SIGNING_KEY_FILE
-        kept = unpacked / key.relative_to(layout.root)
-        if kept.exists():
-            write_file(key, kept.read_bytes())
-        return summary
+        return _replace(directory, checked, directory.relative_to(layout.root))
     except MediumFailed as error:
         raise FleetError(str(error)) from error
     finally:
@@ -70,36 +95,91 @@ def _restore_component(layout: Layout, component: str, unpacked: Path) -> Summar
             start_components(layout, [component])
 
 
-def _found_fleet(layout: Layout, unpacked: Path, backup: Path) -> Summary:
-    """Makes the fleet that the backup was taken of; fleet.json comes last, so that half of it is none."""
-    fleet_file = unpacked / layout.fleet_file.name
-    if not fleet_file.exists():
-        raise FleetError(
-            f"there is no fleet in {layout.root}, and {backup} is no backup of a control plane with its keys: "
-            "start a fleet (`leeward up`), and restore into that"
-        )
+def _replace(directory: Path, checked: Path, own: Path) -> Summary:
+    """Puts back the key and then the objects; when that fails, both are as they were. Raises: MediumFailed."""
+    key = directory / SIGNING_KEY_FILE
+    kept = checked / own / SIGNING_KEY_FILE
+    before = key.read_bytes() if key.exists() else None
     try:
-        directory = _directory(layout, CONTROL_PLANE)
+        if kept.exists():
+            write_file(key, kept.read_bytes())
+        return copies.restore(checked / STORE, directory / STORE)
+    except BaseException:
+        if before is not None:
+            write_file(key, before)
+        elif kept.exists():
+            key.unlink(missing_ok=True)
+        raise
+
+
+def _makes_no_fleet(layout: Layout, backup: Path) -> FleetError:
+    return FleetError(
+        f"there is no fleet in {layout.root}, and {backup} is no backup of a control plane with its keys: "
+        "start a fleet (`leeward up`), and restore into that"
+    )
+
+
+def _found_fleet(layout: Layout, checked: Path, backup: Path) -> Summary:
+    """Makes the fleet that the backup was taken of; fleet.json comes last, so that half of it is none.
+
+    What fails leaves nothing. Raises: FleetError.
+    """
+    fleet_file = checked / layout.fleet_file.name
+    if not fleet_file.exists():
+        raise _makes_no_fleet(layout, backup)
+    directory = _directory(layout, CONTROL_PLANE)
+    store = directory / STORE
+    written: list[Path] = []
+    try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        summary = copies.restore(unpacked / STORE, directory / STORE)
-    except MediumFailed as error:
-        raise FleetError(str(error)) from error
-    keys = (path for path in unpacked.rglob("*") if path.is_file() and path.name not in (STORE, fleet_file.name))
-    for path in (*keys, fleet_file):
-        write_file(layout.root / path.relative_to(unpacked), path.read_bytes())
-    return summary
+        written.append(store)
+        summary = copies.restore(checked / STORE, store)
+        keys = (path for path in checked.rglob("*") if path.is_file() and path.name not in (STORE, fleet_file.name))
+        for path in (*keys, fleet_file):
+            written.append(layout.root / path.relative_to(checked))
+            write_file(written[-1], path.read_bytes())
+        return summary
+    except BaseException as error:
+        for path in written:
+            path.unlink(missing_ok=True)
+        if isinstance(error, MediumFailed | OSError):
+            raise FleetError(f"the backup cannot be put into {layout.root}: {error}") from error
+        raise
 
 
 @contextmanager
-def _unpacked(layout: Layout, backup: Path) -> Generator[Path]:
-    """A directory with what is in the backup; a bare copy of a store is a backup, too."""
-    with tempfile.TemporaryDirectory(prefix=".restore-", dir=layout.root) as name:
+def _checked(backup: Path) -> Generator[Path]:
+    """A directory with what is in the backup, and a store that was read to its end; a bare copy of one is a backup,
+    too. It is not in the data directory. Raises: FleetError."""
+    with tempfile.TemporaryDirectory(prefix="leeward-restore-") as name:
         directory = Path(name)
+        store = directory / STORE
         if is_archive(backup):
             unpack(backup, directory)
+            _refuse_partial(directory, backup)
         else:
-            (directory / STORE).symlink_to(backup.resolve())
+            store.symlink_to(backup.resolve())
+        try:
+            copies.back_up(store, directory / f".{STORE}.read")
+        except MediumFailed as error:
+            raise FleetError(f"{backup} is no backup, or is damaged: {error.__cause__ or error}") from error
+        (directory / f".{STORE}.read").replace(store)
         yield directory
+
+
+def _refuse_partial(unpacked: Path, backup: Path) -> None:
+    """Raises: FleetError for the backup of a control plane without what a fleet cannot do without."""
+    paths = Layout(unpacked)
+    if not paths.fleet_file.exists():
+        return
+    try:
+        load_fleet(paths)
+    except FleetError as error:
+        raise FleetError(f"the fleet in the backup {backup} cannot be read: {error}") from error
+    needed = (paths.pki / "ca.crt", paths.pki / "ca.key", paths.control_plane / SIGNING_KEY_FILE)
+    missing = [str(path.relative_to(unpacked)) for path in needed if not path.exists()]
+    if missing:
+        raise FleetError(f"the backup {backup} is not whole: {', '.join(missing)} is missing; take another one")
 
 
 def _keys(layout: Layout, component: str) -> list[Path]:

@@ -1,0 +1,152 @@
+"""A restore looks at its file before it touches anything, and does all of it or nothing."""
+
+import asyncio
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from leeward.apiserver.store import Store
+from leeward.apiserver.store import backup as copies
+from leeward.apiserver.store.backup import Summary
+from leeward.apiserver.store.medium import MediumFailed
+from leeward.apiserver.store.sqlite import SqliteMedium
+from leeward.app.config import SIGNING_KEY_FILE
+from leeward.app.local.archive import STORE
+from leeward.app.local.backups import back_up, restore
+from leeward.app.local.errors import FleetError
+from leeward.app.local.files import write_file
+from leeward.app.local.fleet import Fleet, Member, save_fleet
+from leeward.app.local.layout import Layout
+from leeward.loop.supervisor import Supervisor
+
+MEMBERS = (Member("member1", "push", 20_001), Member("member2", "push", 20_002))
+Tree = dict[str, bytes]
+
+
+async def _fill(path: Path, note: bytes) -> None:
+    async with Supervisor() as supervisor:
+        store = await Store.open(SqliteMedium(path), supervisor)
+        await store.put("//configmaps/default/note", None, lambda revision: note)
+        await store.close()
+
+
+def make_fleet(root: Path, note: bytes) -> Layout:
+    """A fleet that does not run, with objects and keys of its own."""
+    layout = Layout(root)
+    for directory in (layout.control_plane, *(layout.member(member.name) for member in MEMBERS)):
+        directory.mkdir(parents=True)
+        asyncio.run(_fill(directory / STORE, note))
+        write_file(directory / SIGNING_KEY_FILE, b"key of " + note)
+    for name in ("ca.crt", "ca.key"):
+        write_file(layout.pki / name, b"authority")
+    save_fleet(layout, Fleet(20_000, MEMBERS))
+    return layout
+
+
+def tree(root: Path) -> Tree:
+    """All files but the lock, which says nothing."""
+    files = [path for path in root.rglob("*") if path.is_file() and not path.name.endswith("lock")]
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return make_fleet(tmp_path / "fleet", b"now")
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    target = tmp_path / "backup.tar"
+    back_up(make_fleet(tmp_path / "before", b"before"), "", target)
+    return target
+
+
+def cut_off(backup: Path, length: int) -> Path:
+    cut = backup.with_name("cut.tar")
+    cut.write_bytes(backup.read_bytes()[:length])
+    return cut
+
+
+def without(backup: Path, name: str) -> Path:
+    less = backup.with_name("less.tar")
+    with tarfile.open(backup) as whole, tarfile.open(less, "w") as target:
+        for entry in whole:
+            if entry.name != name:
+                target.addfile(entry, whole.extractfile(entry))
+    return less
+
+
+def test_a_whole_backup_is_put_back_with_its_key(layout: Layout, backup: Path) -> None:
+    assert restore(layout, "", backup).objects == 1
+    assert (layout.control_plane / SIGNING_KEY_FILE).read_bytes() == b"key of before"
+    assert b"before" in (layout.control_plane / STORE).read_bytes()
+
+
+def test_a_backup_that_was_cut_off_anywhere_changes_nothing(layout: Layout, backup: Path, tmp_path: Path) -> None:
+    before, nowhere = tree(layout.root), Layout(tmp_path / "nowhere")
+    size = backup.stat().st_size
+    with tarfile.open(backup) as archive:
+        ends = [entry.offset_data + (entry.size + 511) // 512 * 512 for entry in archive]
+    for length in [0, 1, 512, *range(1_000, ends[-1] - 512, size // 25), *ends[:-1]]:
+        for target in (layout, nowhere):
+            with pytest.raises(FleetError):
+                restore(target, "", cut_off(backup, length))
+        assert not nowhere.root.exists()
+    assert tree(layout.root) == before
+
+
+@pytest.mark.parametrize("name", ["fleet.json", "pki/ca.key", "control-plane/service-account.key", STORE])
+def test_a_backup_in_which_something_is_missing_is_named_with_it(layout: Layout, backup: Path, name: str) -> None:
+    before = tree(layout.root)
+    with pytest.raises(FleetError, match=name):
+        restore(layout, "", without(backup, name))
+    assert tree(layout.root) == before
+
+
+def test_a_store_that_is_damaged_in_the_middle_is_refused(layout: Layout, backup: Path) -> None:
+    before = tree(layout.root)
+    content = bytearray(backup.read_bytes())
+    at = content.index(b"before", content.index(b"SQLite format 3"))
+    content[at : at + 6] = b"behind"
+    backup.write_bytes(content)
+    with pytest.raises(FleetError, match=r"is no backup, or is damaged: .*checksum"):
+        restore(layout, "", backup)
+    assert tree(layout.root) == before
+
+
+def test_the_backup_of_another_cluster_is_refused(layout: Layout, backup: Path, tmp_path: Path) -> None:
+    of_member = tmp_path / "member1.tar"
+    back_up(layout, "member1", of_member)
+    before = tree(layout.root)
+    for member, file, said in (
+        ("member1", backup, "is a backup of the control plane, and not of member1: leave out --member"),
+        ("member2", of_member, "is a backup of member1, and not of member2: give --member member1"),
+        ("", of_member, "is a backup of member1, and not of the control plane: give --member member1"),
+        ("member9", of_member, "there is no member 'member9'"),
+    ):
+        with pytest.raises(FleetError, match=said):
+            restore(layout, member, file)
+    assert tree(layout.root) == before
+    assert restore(layout, "member1", of_member).objects == 1
+
+
+def test_a_restore_that_fails_midway_leaves_what_was(
+    layout: Layout, backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path, store: Path) -> Summary:
+        raise MediumFailed(f"{store}: the disk is full")
+
+    before = tree(layout.root)
+    monkeypatch.setattr(copies, "restore", full)
+    for target in (layout, Layout(tmp_path / "nowhere")):
+        with pytest.raises(FleetError, match="the disk is full"):
+            restore(target, "", backup)
+    assert tree(layout.root) == before
+    assert tree(tmp_path / "nowhere") == {}
+
+
+def test_a_backup_of_a_later_format_names_the_way_out(layout: Layout, backup: Path) -> None:
+    backup.write_bytes(backup.read_bytes().replace(b'{"format":1,', b'{"format":9,'))
+    with pytest.raises(FleetError, match=r"of format 9, .*: use the version that wrote it"):
+        restore(layout, "", backup)
