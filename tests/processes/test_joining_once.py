@@ -119,6 +119,35 @@ def test_a_pull_member_that_was_unregistered_comes_back_by_add_or_by_its_agent(f
     fleet.eventually(lambda: is_back(fleet, "member3"), "its agent has joined it again, and users reach it")
 
 
+POLICY = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-more}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [cluster.karmada.io], apiVersions: [v1alpha1], operations: [CREATE], resources: [clusters]}
+  validations: [{expression: "false", message: no more clusters}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-more}
+spec: {policyName: no-more, validationActions: [Deny]}
+"""
+
+
+def test_a_member_that_cannot_join_leaves_nothing(fleet: Fleet) -> None:
+    fleet.kubectl("apply", "-f", "-", stdin=POLICY)
+    joined = clusters(fleet)
+    files = {path for path in fleet.data_dir.rglob("*") if "kubectl-cache" not in path.parts}
+    fleet.eventually(lambda: "no more clusters" in fleet.leeward("member", "add", "member2", fails=True), "refused")
+    assert {path for path in fleet.data_dir.rglob("*") if "kubectl-cache" not in path.parts} == files
+    assert clusters(fleet) == joined
+    assert "member2" not in fleet.kubectl("get", "secrets", "-n", "karmada-cluster", "-o", "name")
+    assert "member2" not in fleet.leeward("status", "-o", "json")
+    fleet.kubectl("delete", "-f", "-", stdin=POLICY)
+
+
 def test_a_fleet_starts_although_one_of_its_members_has_joined_under_another_name(fleet: Fleet) -> None:
     on_control_plane(fleet, "unjoin", "member1")
     join(fleet, "other", "member1")

@@ -18,7 +18,8 @@ from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
 from leeward.app.local.errors import FleetError
 from leeward.client import AlreadyExists, Client, NotFound, WorldError
-from leeward.client.connection import Connection, transport_of
+from leeward.client.connection import Connection
+from leeward.client.greeting import greeting_transport_of
 
 NAME, NAMESPACE = "cluster-info", "kube-public"
 ANONYMOUS = "system:anonymous"
@@ -62,7 +63,7 @@ async def withdraw(client: Client) -> None:
 async def discover(endpoint: str, ca_hash: str) -> Connection:
     """A connection without an identity to the control plane whose CA has this hash. Raises: FleetError."""
     unsure = Connection(server=endpoint, insecure_skip_tls_verify=True)
-    client = Client(transport_of(unsure), "leeward-register")
+    client = Client(greeting_transport_of(unsure), "leeward-register")
     try:
         info = await client.get(_CONFIG_MAPS, NAME, NAMESPACE)
     except WorldError as error:

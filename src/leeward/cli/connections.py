@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-ANSWER_SECONDS = 2.0
-"""A control plane on this machine that has not answered within that is frozen, or gone."""
-REMOTE_ANSWER_SECONDS = 10.0
-"""Elsewhere: there may be an identity to be fetched first, and a long way."""
-
 
 def control_plane_options(command: F) -> F:
     """Adds `--kubeconfig` and `--karmada-context` as `kubeconfig` and `context`."""
@@ -103,10 +98,11 @@ def ask(target: Target, work: Callable[["Client"], Awaitable[T]]) -> T:
     from leeward.client import WorldError
     from leeward.operations import OperationFailed
 
-    client = client_of(target.connection)
+    client = client_of(target.connection, greets=False)
 
     async def run() -> T:
         try:
+            _refuse_frozen(target)
             await client.raw("GET", "/version", timeout_seconds=_patience(target))
             return await work(client)
         finally:
@@ -120,7 +116,19 @@ def ask(target: Target, work: Callable[["Client"], Awaitable[T]]) -> T:
         raise FleetError(str(error)) from error
 
 
+def _refuse_frozen(target: Target) -> None:
+    """Raises: Unreachable for a fleet of this machine whose control plane is frozen: there is nothing to wait for."""
+    if target.layout is not None:
+        from leeward.app.local.control_plane import is_frozen
+        from leeward.client import Unreachable
+
+        if is_frozen(target.layout):
+            raise Unreachable("frozen")
+
+
 def _patience(target: Target) -> float:
+    from leeward.client.greeting import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS
+
     return REMOTE_ANSWER_SECONDS if target.layout is None else ANSWER_SECONDS
 
 
@@ -145,13 +153,17 @@ def connection_from(kubeconfig: Path | None, context: str = "") -> "Connection":
         raise FleetError(str(error)) from error
 
 
-def client_of(connection: "Connection") -> "Client":
-    """Raises: FleetError when its certificates cannot be used."""
+def client_of(connection: "Connection", *, greets: bool = True) -> "Client":
+    """A client that names a server which does not answer soon, unless it `greets` nobody.
+
+    Raises: FleetError when its certificates cannot be used.
+    """
     from leeward.client import Client
     from leeward.client.connection import transport_of
+    from leeward.client.greeting import greeting_transport_of
 
     try:
-        return Client(transport_of(connection), "leeward")
+        return Client(greeting_transport_of(connection) if greets else transport_of(connection), "leeward")
     except ValueError as error:
         raise FleetError(str(error)) from error
 

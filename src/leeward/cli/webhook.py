@@ -38,7 +38,7 @@ def webhook(
     from leeward.webhook import Endpoint, Webhook, WebhookSettings
 
     log_to_stderr()
-    client = client_of(connection_of(kubeconfig, kubeconfig_context))
+    client = client_of(connection_of(kubeconfig, kubeconfig_context), greets=False)
     settings = WebhookSettings(
         endpoint=Endpoint(url),
         host=bind_address,

@@ -9,8 +9,10 @@ import ssl
 from typing import Any, cast
 
 from leeward.api.meta import Manifest
+from leeward.app.local import processes
 from leeward.app.local.errors import FleetError
-from leeward.app.local.layout import Layout
+from leeward.app.local.layout import CONTROL_PLANE, Layout
+from leeward.app.local.processes import State
 
 TIMEOUT_SECONDS = 5.0
 
@@ -28,10 +30,16 @@ class Refused(FleetError):
 
 
 class AdminClient:
-    """One API server on this machine, over one connection that is kept open."""
+    """One API server on this machine, over one connection that is kept open.
 
-    def __init__(self, layout: Layout, port: int, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+    `component` is whose server it is: one whose process is frozen is not waited for.
+    """
+
+    def __init__(
+        self, layout: Layout, port: int, timeout_seconds: float = TIMEOUT_SECONDS, component: str = CONTROL_PLANE
+    ) -> None:
         self._name = f"https://127.0.0.1:{port}"
+        self._layout, self._component = layout, component
         try:
             context = ssl.create_default_context(cafile=layout.pki / "ca.crt")
             context.load_cert_chain(layout.pki / "admin.crt", layout.pki / "admin.key")
@@ -74,6 +82,7 @@ class AdminClient:
     def _request(
         self, method: str, path: str, body: Manifest | None = None, content_type: str = "application/json"
     ) -> Manifest:
+        self._refuse_frozen()
         content = None if body is None else json.dumps(body).encode()
         headers = {"content-type": content_type, "accept": "application/json", "user-agent": "leeward"}
         try:
@@ -84,6 +93,15 @@ class AdminClient:
             self._connection.close()
             raise NoAnswer(f"{self._name} does not answer: {error}") from error
         return self._read(response.status, answer)
+
+    def _refuse_frozen(self) -> None:
+        """Raises: NoAnswer."""
+        process = processes.find_process(self._layout, self._component)
+        if process is not None and processes.state_of_process(process) is State.PAUSED:
+            raise NoAnswer(
+                f"{self._component} at {self._name} does not answer: its process {process.pid} is frozen (stopped by a "
+                f"signal); `kill -CONT {process.pid}` lets it go on"
+            )
 
     def _read(self, code: int, answer: bytes) -> Manifest:
         try:

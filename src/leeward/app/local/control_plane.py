@@ -25,6 +25,10 @@ def administrators_connection(layout: Layout) -> Connection:
     )
 
 
+def is_frozen(layout: Layout) -> bool:
+    return processes.state_of(layout, CONTROL_PLANE) is State.PAUSED
+
+
 def why_silent(layout: Layout) -> str:
     """What has become of the process that does not answer, and the way out."""
     match processes.state_of(layout, CONTROL_PLANE):

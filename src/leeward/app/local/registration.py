@@ -25,7 +25,7 @@ REJOIN_SECONDS = 5.0
 
 def identity_of(layout: Layout, member: Member) -> str:
     """The UID of its Namespace kube-system, by which a cluster is known. Raises: FleetError."""
-    api = AdminClient(layout, member.port)
+    api = AdminClient(layout, member.port, component=member.name)
     try:
         namespace = api.find(NAMESPACES.path(name=IDENTIFYING_NAMESPACE))
     finally:
