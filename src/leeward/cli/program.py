@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+from leeward import __version__
 from leeward.cli.settings import Settings
 from leeward.cli.verbs import LazyGroup, LazyVerb
 
@@ -37,6 +38,7 @@ VERBS = (
     LazyVerb("scheduler", "Run the scheduler beside an API server."),
     LazyVerb("serve", "Run controller manager and scheduler in one process."),
     LazyVerb("agent", "Run the agent of a Pull member."),
+    LazyVerb("completion", "Print the script that completes verbs and options in a shell."),
     LazyVerb("version", "Print the version."),
     LazyVerb("run", "Run one component of a fleet in the foreground.", hidden=True),
 )
@@ -46,6 +48,7 @@ program = LazyGroup(
     help="Leeward: a control plane for many Kubernetes clusters that keeps applications running when one dies.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+click.version_option(__version__, prog_name="leeward", message="%(prog)s %(version)s")(program)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from leeward.cli.settings import common_options
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class VerbGroup(click.Group):
@@ -50,6 +53,27 @@ class LazyGroup(VerbGroup):
             else:
                 self.add_command(command, cmd_name)
         return self.commands.get(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Raises: UsageError that names the verbs which may have been meant."""
+        asked = args[0]
+        if asked not in self._verbs and not asked.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            close = get_close_matches(asked, [verb.name for verb in self._verbs.values() if not verb.hidden])
+            meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise click.UsageError(f"No such command {asked!r}.{meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """The verbs, without importing them, and the options."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [verb for verb in self._verbs.values() if not verb.hidden and verb.name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(verb.name, help=verb.help) for verb in verbs), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(verb.name, verb.help) for verb in self._verbs.values() if not verb.hidden]

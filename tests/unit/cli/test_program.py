@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,7 +28,58 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def test_the_version_is_printed(run: Run) -> None:
-    assert run("version") == (0, f"leeward {__version__}\n", "")
+    assert run("version") == run("--version") == (0, f"leeward {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (("statsu",), "'statsu'. Did you mean 'status'?"),
+        (("memebr", "add"), "'memebr'. Did you mean 'member'?"),
+        (("member", "ad"), "'ad'. Did you mean 'add'?"),
+        (("status", "--outptu", "json"), "'--outptu'. Did you mean '--output'?"),
+        (("unregistre", "x"), "'unregistre'. Did you mean 'unregister' or 'register' or 'restore'?"),
+        (("xyzzy",), "No such command 'xyzzy' (see `leeward --help`)"),
+    ],
+)
+def test_what_was_mistyped_is_answered_with_what_may_have_been_meant(
+    run: Run, typed: tuple[str, ...], meant: str
+) -> None:
+    code, out, err = run(*typed)
+    assert (code, out) == (1, "")
+    assert meant in err
+
+
+@pytest.mark.parametrize(
+    ("shell", "said"), [("bash", "complete -o"), ("zsh", "#compdef leeward"), ("fish", "complete ")]
+)
+def test_a_shell_gets_the_script_that_completes(run: Run, shell: str, said: str) -> None:
+    code, out, _ = run("completion", shell)
+    assert code == 0
+    assert said in out
+    assert "_LEEWARD_COMPLETE" in out
+
+
+def completed(line: str, *names: str) -> tuple[set[str], list[str]]:
+    """What bash would offer behind `line`, and which of these modules were imported for it."""
+    words = line.split(" ")
+    script = "import sys; from leeward.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    settings = {"_LEEWARD_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False)
+    offered = {entry.partition(",")[2] for entry in done.stdout.split()}
+    return offered, [name for name in names if name in done.stderr.split()]
+
+
+def test_verbs_are_completed_without_importing_them() -> None:
+    offered, imported = completed("leeward un", "leeward.cli.unjoin", "leeward.app.local.fleet", "aiohttp")
+    assert offered == {"uncordon", "unregister", "unjoin"}
+    assert imported == []
+
+
+def test_options_and_verbs_of_verbs_are_completed() -> None:
+    assert completed("leeward member re")[0] == {"remove", "resume", "ready"}
+    assert "--cluster-kubeconfig" in completed("leeward join --clu")[0]
 
 
 def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
@@ -58,6 +110,7 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
         "scheduler",
         "serve",
         "agent",
+        "completion",
         "version",
     ]
 
