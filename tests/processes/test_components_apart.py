@@ -1,0 +1,115 @@
+"""An API server that is not of `leeward up`, with the components beside it: warnings, and a component that is gone."""
+
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.kubectl import Kubectl, needs_kubectl
+from tests.ports import free_port
+from tests.processes.lone_server import LoneServer, lone_server
+
+SECONDS = 60
+POLICY = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: nginx, namespace: default}
+spec:
+  propagateDeps: true
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: nginx}]
+"""
+QUOTA = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: FederatedResourceQuota
+metadata: {name: quota, namespace: default}
+spec: {overall: {cpu: 1}}
+"""
+
+pytestmark = [pytest.mark.processes, needs_kubectl]
+
+
+@contextmanager
+def component(directory: Path, *arguments: str) -> Generator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "leeward.cli", *arguments, "--kubeconfig", str(directory / "kubeconfig")]
+    with (directory / f"{arguments[0]}.log").open("ab") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(SECONDS)
+
+
+def leeward(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "leeward.cli", *arguments, "--kubeconfig", str(directory / "kubeconfig")]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+class Plane(Kubectl):
+    """kubectl as the administrator, with what it prints on stderr."""
+
+    def __init__(self, directory: Path, server: LoneServer) -> None:
+        server.write_kubeconfig(directory / "kubeconfig")
+        super().__init__(directory / "kubeconfig")
+        self.directory = directory
+
+    def apply(self, manifest: str) -> str:
+        """What kubectl warns of."""
+        command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "apply", "-f", "-"]
+        done = subprocess.run(command, input=manifest, capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    def status(self) -> tuple[int, str]:
+        done = leeward(self.directory, "status")
+        return done.returncode, done.stdout
+
+    def overview(self) -> str:
+        return "\n".join(path.read_text()[-2000:] for path in sorted(self.directory.glob("*.log")))
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Generator[Plane]:
+    directory = tmp_path_factory.mktemp("plane")
+    with ExitStack() as stack:
+        server = stack.enter_context(lone_server(directory))
+        plane = Plane(directory, server)
+        done = leeward(directory, "init")
+        assert done.returncode == 0, done.stderr
+        yield plane
+
+
+def test_what_is_ignored_warns_through_the_webhook(plane: Plane) -> None:
+    port = free_port()
+    listening = ("--bind-address", "127.0.0.1", "--secure-port", str(port), "--url", f"https://127.0.0.1:{port}")
+    with component(plane.directory, "webhook", *listening):
+        plane.eventually(
+            lambda: plane.exists("validatingwebhookconfiguration", "leeward-webhook", context="admin"),
+            "it is pointed to",
+        )
+        for manifest in (POLICY, POLICY.replace("nginx", "other")):
+            assert plane.apply(manifest).startswith("Warning: spec.propagateDeps is stored and has no effect yet: ")
+        changed = POLICY.replace("propagateDeps: true", "propagateDeps: true\n  priority: 7")
+        assert "Warning: spec.propagateDeps" in plane.apply(changed), "an update warns, too"
+        assert plane.apply(POLICY.replace("  propagateDeps: true\n", "  propagateDeps: false\n")) == ""
+        assert plane.apply(QUOTA).startswith("Warning: FederatedResourceQuota is stored and has no effect yet: ")
+        plane.kubectl("delete", "propagationpolicies,federatedresourcequotas", "--all", "--wait=false", context="admin")
+    plane.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--all", context="admin")
+
+
+def test_a_component_that_is_gone_is_named(plane: Plane) -> None:
+    quick = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
+    with component(plane.directory, "serve", *quick) as serving:
+        plane.eventually(
+            lambda: "karmada-controller-manager, karmada-scheduler at work" in plane.status()[1], "both are at work"
+        )
+        assert plane.status()[0] == 0
+        serving.kill()
+        plane.eventually(lambda: plane.status()[0] == 1, "their leases have ended", times=2)
+    lines = plane.status()[1].splitlines()
+    assert lines[2].startswith("! karmada-controller-manager has not renewed its lease since ")
+    assert "    kubectl get lease karmada-controller-manager -n karmada-system -o yaml" in lines
+    assert any(line.startswith("! karmada-scheduler has not renewed its lease since ") for line in lines)
