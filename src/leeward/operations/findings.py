@@ -13,10 +13,11 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE
+from leeward.api.names import EVICTION_HELD_CONDITION, REMOVAL_BLOCKED_CONDITION, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.core.failover.eviction import Stay, decide_stay
+from leeward.core.failover.holding import NOTHING_TO_GAIN, SHARED_RESOURCE, WAITING_FOR_TURN
 from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterRow, ClusterState, is_application, left_to_drain
 from leeward.operations.drain import workload_of
@@ -54,9 +55,10 @@ class Hold(Enum):
 
 
 HOLDS: Mapping[str, Hold] = {
-    "NothingToGain": Hold.KEPT,
+    NOTHING_TO_GAIN: Hold.KEPT,
+    SHARED_RESOURCE: Hold.KEPT,
     "DeletionSuppressed": Hold.KEPT,
-    "WaitingForTurn": Hold.WAITING,
+    WAITING_FOR_TURN: Hold.WAITING,
 }
 """By the reason of the condition: kept is Leeward being careful, or somebody's will. Every other one is held."""
 
@@ -137,12 +139,7 @@ def _held(observed: Observed) -> Iterator[Finding]:
     held = [(binding, hold[1]) for binding, hold in holds if hold is not None and hold[0] is Hold.HELD]
     yield from _some(
         held,
-        lambda each: _needs(
-            _about(each[0]),
-            f"{workload_of(each[0])} is held ({each[1].reason})"
-            f"{since(each[1].last_transition_time, observed.now)}: {each[1].message or 'no message'}",
-            next=_describe_command(each[0]),
-        ),
+        lambda each: _told(each, "is held", observed.now),
         "more evictions are held",
     )
 
@@ -219,14 +216,18 @@ def _unplaced(observed: Observed) -> Iterator[Finding]:
     ]
     yield from _some(
         unplaced,
-        lambda each: _needs(
-            _about(each[0]),
-            f"{workload_of(each[0])} is not placed ({each[1].reason})"
-            f"{since(each[1].last_transition_time, observed.now)}: {each[1].message or 'no message'}",
-            next=_describe_command(each[0]),
-        ),
+        lambda each: _told(each, "is not placed", observed.now),
         "more are not placed",
     )
+
+
+def _unremoved(observed: Observed) -> Iterator[Finding]:
+    """What was taken out of a cluster and is still there, because finalizers of others keep it."""
+    conditions = (
+        (binding, find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)) for binding in observed.bindings
+    )
+    blocked = [(binding, found) for binding, found in conditions if found is not None and found.status == "True"]
+    yield from _some(blocked, lambda each: _told(each, "is not removed", observed.now), "more are not removed")
 
 
 def _doubtful_clusters(observed: Observed) -> Iterator[Finding]:
@@ -263,6 +264,7 @@ _ASKED: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     _dead_clusters,
     _unreadable,
     _unplaced,
+    _unremoved,
     _doubtful_clusters,
     _drains,
 )
@@ -276,6 +278,13 @@ def _some(
     yield from map(tell, items[:NAMED_AT_MOST])
     if len(items) > NAMED_AT_MOST:
         yield _needs("bindings", f"{len(items) - NAMED_AT_MOST} {more}: leeward status -o json names all")
+
+
+def _told(each: tuple[Binding, Condition], what: str, now: datetime) -> Finding:
+    """`Deployment payments/ledger is held (NoPlaceToGo) since 02:40:17, 1 min: ...`"""
+    binding, condition = each
+    said = f"{workload_of(binding)} {what} ({condition.reason}){since(condition.last_transition_time, now)}"
+    return _needs(_about(binding), f"{said}: {condition.message or 'no message'}", next=_describe_command(binding))
 
 
 def _needs(about: str, sentence: str, details: tuple[str, ...] = (), next: str = "") -> Finding:

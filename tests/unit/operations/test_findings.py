@@ -3,11 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import from_wire
 from leeward.api.core import Lease
+from leeward.api.meta import Condition
 from leeward.api.work import ResourceBinding
 from leeward.core.failover.brake import Brake
 from leeward.operations.brake import BrakeReading
@@ -120,6 +122,7 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
         ("StateNotPreserved", Hold.HELD),
         ("SomethingThatIsYetToCome", Hold.HELD),
         ("NothingToGain", Hold.KEPT),
+        ("SharedResource", Hold.KEPT),
         ("DeletionSuppressed", Hold.KEPT),
         ("WaitingForTurn", Hold.WAITING),
     ],
@@ -154,6 +157,19 @@ def test_what_has_nowhere_to_run_is_named() -> None:
     assert findings_of(observed(ready("a"), bindings=(web,))) == []
     assert only(observed(ready("a"), bindings=(seen,))).sentence == (
         "Deployment payments/web is not placed (NoClusterFit) since 02:30:17, 11 min: 0/3 clusters are available"
+    )
+
+
+def test_what_was_taken_out_and_is_still_there_is_named() -> None:
+    web = binding("web", "a")
+    status = msgspec.structs.replace(
+        web.status,
+        conditions=(
+            from_wire(condition("leeward.dev/RemovalBlocked", "True", "ForeignFinalizers", "in b: x/y"), Condition),
+        ),
+    )
+    assert only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),))).sentence == (
+        "Deployment payments/web is not removed (ForeignFinalizers) since 02:30:17, 11 min: in b: x/y"
     )
 
 

@@ -14,8 +14,3 @@ def is_ready(cluster: Manifest) -> bool:
 def ready_condition(cluster: Manifest) -> Manifest | None:
     conditions = cluster.get("status", {}).get("conditions", [])
     return next((condition for condition in conditions if condition["type"] == "Ready"), None)
-
-
-def taints_of(cluster: Manifest) -> list[str]:
-    """`cluster.karmada.io/not-ready:NoSchedule`, ... in the order of the object."""
-    return [f"{taint['key']}:{taint['effect']}" for taint in cluster.get("spec", {}).get("taints") or ()]
