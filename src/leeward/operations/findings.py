@@ -65,10 +65,13 @@ HOLDS: Mapping[str, Hold] = {
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was seen at `now`. `failed_checks` are those of /readyz, by name, with the reason where it was told."""
+    """What was seen at `now`. `failed_checks` are those of /readyz, by name, with the reason where it was told.
+
+    `clusters` is None when they could not be seen.
+    """
 
     now: datetime
-    clusters: tuple[Cluster, ...] = ()
+    clusters: tuple[Cluster, ...] | None = ()
     rows: tuple[ClusterRow, ...] = ()
     bindings: tuple[Binding, ...] = ()
     unreadable: tuple[str, ...] = ()
@@ -148,10 +151,10 @@ def _dead_clusters(observed: Observed) -> Iterator[Finding]:
     words = {
         ClusterState.NOT_READY: "is not ready",
         ClusterState.UNKNOWN: "is not heard of",
-        ClusterState.UNCOLLECTED: "is not looked into",
+        ClusterState.UNCOLLECTED: "cannot be looked into",
         ClusterState.UNREADABLE: "cannot be read",
     }
-    by_name = {cluster.name: cluster for cluster in observed.clusters}
+    by_name = {cluster.name: cluster for cluster in observed.clusters or ()}
     for row in observed.rows:
         cluster = by_name.get(row.name)
         if row.state in words:
@@ -166,6 +169,20 @@ def _dead_clusters(observed: Observed) -> Iterator[Finding]:
                 f"{row.name} answers, and none of its {counted(nodes.total_num if nodes else 0, 'node')} is ready",
                 next=f"kubectl describe cluster {row.name}",
             )
+
+
+def _vanished_clusters(observed: Observed) -> Iterator[Finding]:
+    """What bindings name and nobody lists: unjoined by force, or hidden from us."""
+    if observed.clusters is None:
+        return
+    listed = {row.name for row in observed.rows}
+    named = [(target.name, binding) for binding in observed.bindings for target in binding.spec.clusters]
+    gone = sorted({name for name, _ in named} - listed)
+    if gone:
+        number = len({_about(binding) for name, binding in named if name in gone})
+        names = ", ".join(gone[:NAMED_AT_MOST])
+        said = f"{counted(len(gone), 'cluster')} that {counted(number, 'binding')} name cannot be found: {names}"
+        yield _needs("clusters", said, next="kubectl get clusters")
 
 
 def _has_no_ready_node(cluster: Cluster) -> bool:
@@ -262,6 +279,7 @@ _ASKED: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     _brake,
     _held,
     _dead_clusters,
+    _vanished_clusters,
     _unreadable,
     _unplaced,
     _unremoved,

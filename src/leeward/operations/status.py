@@ -4,11 +4,11 @@ What could not be seen is named in `unseen`, and is never taken for well.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,7 +18,7 @@ from leeward.api.core import Lease
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.api.work import Binding
-from leeward.client import Client, NotFound, WorldError
+from leeward.client import Client, NotFound, Unreachable, WorldError
 from leeward.client.errors import error_of
 from leeward.loop.clock import Clock
 from leeward.operations.bindings import list_bindings, list_manifests
@@ -35,7 +35,7 @@ MAX_CHECKS, MAX_REASON = 10, 300
 """Failed checks of the API server whose reasons are asked for, and how many characters of one are shown."""
 _FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)
 
-FindingSource = Callable[[Client, datetime], Awaitable[Sequence[Finding]]]
+FindingSource = Callable[[Client, datetime], Coroutine[Any, Any, Sequence[Finding]]]
 """Finds something that one look at these objects cannot show. Raises: WorldError."""
 
 
@@ -78,14 +78,23 @@ class FleetStatus(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(slots=True)
 class _Look:
-    """One look in the making: `see` gives what was asked for, or None, and notes why it could not be seen."""
+    """One look in the making: `see` gives what was asked for, or None, and notes why it could not be seen.
+
+    Who has not answered once is not asked again, so that a look takes no longer than one deadline.
+    """
 
     unseen: list[str] = field(default_factory=list[str])
+    silent: bool = False
 
-    async def see(self, what: str, asking: Awaitable[T]) -> T | None:
+    async def see(self, what: str, asking: Coroutine[Any, Any, T]) -> T | None:
+        if self.silent:
+            asking.close()
+            self.unseen.append(f"{what}: not asked any more")
+            return None
         try:
             return await asking
         except WorldError as error:
+            self.silent = isinstance(error, Unreachable)
             self.unseen.append(f"{what}: {error}")
             return None
 
@@ -104,7 +113,14 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
     rows = [*unreadable, *(cluster_row(cluster, items) for cluster in clusters)]
     rows.sort(key=lambda row: (ORDER[row.state], row.name))
     observed = Observed(
-        now, clusters, tuple(rows), items, unreadable_bindings, brake, leases or (), failed_checks=failed_checks
+        now,
+        clusters if seen else None,
+        tuple(rows),
+        items,
+        unreadable_bindings,
+        brake,
+        leases or (),
+        failed_checks=failed_checks,
     )
     found = findings_of(observed)
     for source in sources:

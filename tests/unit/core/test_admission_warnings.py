@@ -247,3 +247,15 @@ def test_every_field_that_no_code_reads_is_in_the_table(kind: str) -> None:
 def test_the_exceptions_are_fields_that_there_are() -> None:
     fields = FIELDS["policy.karmada.io/v1alpha1/PropagationPolicy"]["fields"]
     assert {*COPIED, *NOT_READ_ON_PURPOSE, *READ_BY_PARTS} <= set(fields)
+
+
+def test_the_readme_lists_what_is_ignored_and_the_kinds_that_are_not_served() -> None:
+    readme = (SOURCE.parents[1] / "README.md").read_text()
+    section = readme.partition("## What of Karmada's API is not there")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`([A-Za-z]+)", section))
+    ignored = {line.field.rpartition(".")[2] or kind for line in UNSUPPORTED for _, kind in line.kinds}
+    assert ignored <= named
+    served = {definition["spec"]["names"]["kind"] for definition in custom_resource_definitions()}
+    refused = set(re.findall(r"`([A-Z][A-Za-z]+)`", section.partition("These are served")[0]))
+    assert refused
+    assert not refused & served

@@ -82,7 +82,7 @@ def test_a_fleet_that_is_well_has_no_findings() -> None:
     [
         (dead("fra-2"), "fra-2 is not ready since 02:30:17, 11 min: connection refused"),
         (dead("fra-2", "Unknown", "ClusterStatusUnknown"), "fra-2 is not heard of since 02:30:17, 11 min: connection"),
-        (dead("fra-2", reason="StatusCollectionFailed"), "fra-2 is not looked into since 02:30:17, 11 min: conn"),
+        (dead("fra-2", reason="StatusCollectionFailed"), "fra-2 cannot be looked into since 02:30:17, 11 min: c"),
         (
             ready("fra-2", nodeSummary={"totalNum": 3, "readyNum": 0}),
             "fra-2 answers, and none of its 3 nodes is ready",
@@ -108,7 +108,7 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
         binding("e", "fra-2", held="WaitingForTurn"),
         binding("f", "elsewhere"),
     )
-    finding = only(observed(dead("fra-2", taints=(NO_EXECUTE,)), bindings=there))
+    finding = only(observed(dead("fra-2", taints=(NO_EXECUTE,)), ready("elsewhere"), bindings=there))
     assert finding.details == ("5 applications: 1 moving, 1 due at 02:45:17 (in 4 min), 1 not due, 1 kept, 1 waiting",)
 
 
@@ -138,6 +138,13 @@ def test_only_what_is_held_needs_somebody_and_what_is_kept_does_not(reason: str,
     )
     if findings:
         assert findings[0].next == "kubectl describe resourcebinding web-deployment -n payments"
+
+
+def test_clusters_that_bindings_name_and_nobody_lists_are_told_of() -> None:
+    there = (binding("a", "fra-1", "fra-2"), binding("b", "fra-2"), binding("c", "ams-1"))
+    seen = observed(ready("ams-1"), bindings=there)
+    assert only(seen).sentence == "2 clusters that 2 bindings name cannot be found: fra-1, fra-2"
+    assert findings_of(Observed(NOW, None, bindings=there)) == [], "what could not be seen is not gone"
 
 
 def test_many_that_are_held_are_counted_and_not_all_named() -> None:
