@@ -11,6 +11,7 @@ from leeward.controllers.scheduler.departures import CROWD
 from leeward.sim.network import Answering
 from leeward.sim.world import World
 from tests.world.stories import apply, by_weight, deployment, play, policy
+from tests.world.test_outages_told import REASON, outage
 
 BINDINGS = 100
 REST_SECONDS = 400
@@ -56,6 +57,13 @@ def test_a_mass_failover_costs_few_writes() -> None:
         await world.sleep(REST_SECONDS)
         accounts = Accounts(world)
         await world.member("member1").stop()
+        await world.until(lambda: all(outage(world, name) for name in names), 60)
+        await world.sleep(120)
+        assert accounts.writes["PATCH resourcebindings/status"] == BINDINGS, "each says it, in one write"
+        of_outage = [event for event in (await world.client.list(EVENTS, "default")).items if event.reason == REASON]
+        sums = [event.message for event in of_outage if event.involved_object.kind == "Cluster"]
+        assert [message.split()[0] for message in sums] == [str(BINDINGS - CROWD + 1)]
+        assert len(of_outage) == 1 + 2 * (CROWD - 1), "the first few on the binding and on the template"
         await world.until(lambda: all(has_moved(world, name) for name in names))
         await world.sleep(60)
         events = sum(count for kind, count in accounts.writes.items() if kind.endswith(" events"))

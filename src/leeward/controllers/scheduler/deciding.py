@@ -17,6 +17,7 @@ from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.leaving import TAINT_UNTOLERATED
+from leeward.core.failover.outage import NO_OUTAGE, clusters_of, is_lost
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.pace import Pace
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
@@ -194,17 +195,23 @@ class Deciding:
         self, bindings: Mapping[BindingKey, Binding], plans: Mapping[BindingKey, Decision], brake: bool, now: datetime
     ) -> Mapping[BindingKey, Decision]:
         """The decisions with what is to be said of clusters that are lost, on a fleet that is tainted as it will be."""
-        expected = {c.name: expected_taints(c, now, self._expectation) for c in self._fleet.values() if not c.is_ready}
-        now_so = [self._fleet[name] for name, cluster in expected.items() if cluster is not self._fleet[name]]
-        told: dict[BindingKey, Decision] = {}
+        lost = {cluster.name for cluster in self._fleet.values() if is_lost(cluster)}
+        told = {key: replace(decision, outage=NO_OUTAGE) for key, decision in plans.items()}
+        concerned = [key for key in plans if not lost.isdisjoint(clusters_of(bindings[key].spec))]
+        if not concerned:
+            return told
+        present = [self._fleet[name] for name in lost]
+        expected = [(c, expected_taints(c, now, self._expectation)) for c in present]
+        changed = [(cluster, tainted) for cluster, tainted in expected if tainted is not cluster]
         try:
-            for cluster in now_so:
-                self._fleet.put(expected[cluster.name])
-            for key, decision in plans.items():
+            for _, tainted in changed:
+                self._fleet.put(tainted)
+            for key in concerned:
                 around = Surroundings(self._fleet, self._bindings.works_by_cluster(key), brake)
-                told[key] = replace(decision, outage=foresee(bindings[key], decision, around, now, self._settings))
+                outage = foresee(bindings[key], plans[key], around, now, self._settings)
+                told[key] = replace(plans[key], outage=outage)
         finally:
-            for cluster in now_so:
+            for cluster, _ in changed:
                 self._fleet.put(cluster)
         return told
 

@@ -112,6 +112,9 @@ class OutageReport:
         return (outlook for outlook in self.outlooks if outlook.outage.head not in told)
 
 
+NO_OUTAGE = OutageReport()
+
+
 def not_seen_since(cluster: Cluster) -> datetime | None:
     """Since when nothing is known of a cluster; None of one that is Ready, or was never reported of."""
     ready = cluster.ready
@@ -160,6 +163,17 @@ def nodes_down(cluster: Cluster) -> int:
     return nodes.total_num if cluster.is_ready and nodes is not None and not nodes.ready_num else 0
 
 
+def is_lost(cluster: Cluster) -> bool:
+    """Whether there is something to say of it: it is not Ready, or none of its nodes is."""
+    return not cluster.is_ready or bool(nodes_down(cluster))
+
+
+def clusters_of(spec: ResourceBindingSpec) -> Iterator[str]:
+    """The clusters that a binding is assigned to, or on its way out of."""
+    yield from (target.name for target in spec.clusters)
+    yield from (task.from_cluster for task in spec.graceful_eviction_tasks)
+
+
 def is_tainted(cluster: Cluster) -> bool:
     """Whether its outage was noted as taints, which tell when its clock began."""
     return any(key_of(taint) in AUTOMATIC for taint in cluster.spec.taints)
@@ -167,8 +181,7 @@ def is_tainted(cluster: Cluster) -> bool:
 
 def all_not_seen(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> dict[str, datetime]:
     """Since when nothing is known, by cluster that the binding is assigned to or on its way out of."""
-    names = (*(t.name for t in spec.clusters), *(task.from_cluster for task in spec.graceful_eviction_tasks))
-    found = {name: not_seen_since(fleet[name]) for name in names if name in fleet}
+    found = {name: not_seen_since(fleet[name]) for name in clusters_of(spec) if name in fleet}
     return {name: since for name, since in found.items() if since is not None}
 
 
