@@ -7,7 +7,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -128,6 +128,28 @@ async def _life(medium: SqliteMedium, expectation: Expectation, steps: int) -> N
         expectation.check(store)
         await write_until_it_fails(store, expectation, "a", range(steps))
         await store.close()
+
+
+class Asked(sqlite3.Connection):
+    """Asks SQLite before every statement that commits, how it will do that."""
+
+    answers: ClassVar[list[tuple[str, int]]] = []
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        if str(arguments[0]).startswith(("COMMIT", "INSERT", "DELETE", "UPDATE")):
+            (mode,) = super().execute("PRAGMA journal_mode").fetchone()
+            (forced,) = super().execute("PRAGMA synchronous").fetchone()
+            self.answers.append((mode, forced))
+        return super().execute(*arguments)
+
+
+def test_d2_every_commit_is_forced_to_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
+    """With less than FULL (2) SQLite forces the log to the disk at checkpoints only, in WAL mode."""
+    expectation = Expectation()
+    for steps in (24, 3):
+        asyncio.run(_life(SqliteMedium(tmp_path / "store.db", Asked), expectation, steps))
+    assert len(Asked.answers) > 27
+    assert set(Asked.answers) == {("wal", 2)}
 
 
 class SmallDisk(sqlite3.Connection):

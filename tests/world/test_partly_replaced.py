@@ -1,0 +1,39 @@
+"""A copy that is replaced in part only: no time that passes takes away what the rest of it serves."""
+
+from leeward.api.meta import Manifest
+from leeward.sim.world import World
+from tests.world.stories import DEPLOYMENTS, apply, play, policy, ready_replicas, tasks, without_room
+from tests.world.test_partial_eviction import DYNAMIC, hungry
+
+WEB = "web-deployment"
+GRACE_SECONDS = 600
+"""The default of `--graceful-eviction-timeout`."""
+
+
+async def copy_in(world: World, member: str) -> Manifest:
+    return await world.member(member).client.get(DEPLOYMENTS, "web", "default")
+
+
+def test_s1_a_partial_replacement_ends_no_eviction_by_time() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, hungry(8), policy("web", DYNAMIC))
+        await world.until(lambda: world.assigned(WEB) == {"member1": 4, "member2": 4}, 60)
+        await world.sleep(30)
+        before = await copy_in(world, "member1")
+        await world.member("member1").stop()
+        await world.until(lambda: tasks(world, WEB) == ["member1"])
+        await without_room(world, "member2")
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 40}}, "default")
+        await world.sleep(3 * GRACE_SECONDS)
+        assert sum(world.assigned(WEB).values()) < 40, "there is no place for all of them"
+        assert await ready_replicas(world, "member2", "web") == 4, "nor for what has left member1"
+        assert tasks(world, WEB) == ["member1"]
+
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(120)
+        after = await copy_in(world, "member1")
+        assert after["metadata"]["uid"] == before["metadata"]["uid"]
+        assert await ready_replicas(world, "member1", "web") == 4
+
+    play(story)
