@@ -1,0 +1,141 @@
+"""What a user would miss in a member: replicas and completions, the way back to the template, marks of others."""
+
+from typing import Any
+
+import pytest
+
+from leeward.core.execution.retain import covers, merge
+from leeward.core.execution.works import build_works, replicas_by_cluster
+from tests.unit.core.test_execution import TEMPLATE, binding, manifest_of, task
+
+UID, GENERATION = "resourcetemplate.karmada.io/uid", "resourcetemplate.karmada.io/generation"
+DIVIDED = {"replicaScheduling": {"replicaSchedulingType": "Divided"}}
+DUPLICATED = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
+
+
+def job(completions: int | None = 12, uid: str = "u") -> dict[str, Any]:
+    spec = {"parallelism": 3} if completions is None else {"parallelism": 3, "completions": completions}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "sums", "namespace": "default", "uid": uid},
+        "spec": spec,
+    }
+
+
+def completions(spec: dict[str, Any], template: dict[str, Any]) -> dict[str, Any]:
+    resource = {"apiVersion": template["apiVersion"], "kind": template["kind"], "name": "sums", "namespace": "default"}
+    works = build_works(binding(resource=resource, placement=DIVIDED, **spec), template)
+    return {name: manifest_of(work)["spec"].get("completions") for name, work in works.items()}
+
+
+TWO = {"clusters": [{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}]}
+
+
+def test_a_jobs_completions_are_shared_out_as_its_replicas_are() -> None:
+    assert completions(TWO, job()) == {"m1": 4, "m2": 8}
+
+
+def test_a_job_without_completions_gets_none() -> None:
+    assert completions(TWO, job(None)) == {"m1": None, "m2": None}
+
+
+def test_only_a_jobs_completions_are_shared_out() -> None:
+    other = {**job(), "apiVersion": "example.io/v1", "kind": "Sums"}
+    assert completions(TWO, other) == {"m1": 12, "m2": 12}
+
+
+def test_an_eviction_takes_no_completions_from_those_that_replace_it() -> None:
+    """The copy that is being left has a share beside them: it may not be seen again."""
+    spec = {**TWO, "gracefulEvictionTasks": [task("m3", "Gracefully", 3)]}
+    assert completions(spec, job()) == {"m1": 4, "m2": 8, "m3": 6}
+
+
+def test_of_completions_that_cannot_be_shared_evenly_the_template_decides_who_gets_more() -> None:
+    even = {"clusters": [{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 1}]}
+    shares = {uid: completions(even, job(3, uid)) for uid in ("u-0", "u-1", "u-2", "u-3")}
+    assert {tuple(share.values()) for share in shares.values()} == {(1, 2), (2, 1)}
+    leaving = {"clusters": [{"name": "m1", "replicas": 1}], "gracefulEvictionTasks": [task("m2", "Gracefully", 1)]}
+    for uid, share in shares.items():
+        assert completions(leaving, job(3, uid)) == {"m1": 3, "m2": share["m2"]}
+
+
+@pytest.mark.parametrize(("placement", "left"), [(DIVIDED, 0), (DUPLICATED, 3), (None, 3)])
+def test_a_task_that_gives_no_number_leaves_a_whole_copy_and_no_part_of_one(placement: Any, left: int) -> None:
+    spec = binding(placement=placement, gracefulEvictionTasks=[task("m1", "Gracefully", None)]).spec
+    assert replicas_by_cluster(spec) == {"m1": left}
+
+
+@pytest.mark.parametrize(("number", "both"), [(2, 3), (None, 1)])
+def test_a_target_of_which_a_part_is_leaving_keeps_that_part_s1(number: int | None, both: int) -> None:
+    spec = {"clusters": [{"name": "m1", "replicas": 1}], "gracefulEvictionTasks": [task("m1", "Gracefully", number)]}
+    assert replicas_by_cluster(binding(placement=DIVIDED, **spec).spec) == {"m1": both}
+
+
+def test_a_manifest_says_of_which_template_it_was_made_and_its_work_of_which_binding() -> None:
+    work = build_works(binding(clusters=[{"name": "m1", "replicas": 3}]), TEMPLATE)["m1"]
+    annotations = manifest_of(work)["metadata"]["annotations"]
+    assert (annotations[UID], annotations[GENERATION]) == ("u", "2")
+    assert annotations["resourcebinding.karmada.io/name"] == "nginx-deployment"
+    assert work["metadata"]["labels"]["resourcebinding.karmada.io/permanent-id"] == "b"
+
+
+def test_what_has_no_replicas_is_not_given_any() -> None:
+    template = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+    resource = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "default"}
+    found = build_works(binding(resource=resource, replicas=0, clusters=[{"name": "m1"}]), template)
+    assert "spec" not in manifest_of(found["m1"])
+
+
+@pytest.mark.parametrize(
+    ("tasks", "preserved"),
+    [([], True), ([task("m1", "Gracefully", 1)], True), ([task("m2", "Gracefully", 1)], True)],
+    ids=["stays", "a part leaves", "another leaves"],
+)
+def test_what_a_deleted_template_preserves_is_preserved_where_it_stays(tasks: list[Any], preserved: bool) -> None:
+    clusters = [{"name": "m1", "replicas": 2}]
+    wish = {"preserveResourcesOnDeletion": True, "gracefulEvictionTasks": tasks}
+    works = build_works(binding(clusters=clusters, **wish), TEMPLATE)
+    assert works["m1"]["spec"]["preserveResourcesOnDeletion"] is preserved
+
+
+def test_what_has_been_evicted_is_not_preserved() -> None:
+    leaving = {"clusters": [{"name": "m2", "replicas": 3}], "gracefulEvictionTasks": [task("m1", "Gracefully", 3)]}
+    works = build_works(binding(preserveResourcesOnDeletion=True, **leaving), TEMPLATE)
+    assert {name: work["spec"]["preserveResourcesOnDeletion"] for name, work in works.items()} == {
+        "m1": False,
+        "m2": True,
+    }
+
+
+def test_the_owners_and_annotations_that_others_gave_an_object_survive_and_those_that_were_ours_go_s9() -> None:
+    managed = "resourcetemplate.karmada.io/managed-annotations"
+    observed = {
+        "metadata": {
+            "name": "a",
+            "ownerReferences": [{"uid": "o"}],
+            "annotations": {"theirs": "1", "old": "2", managed: f"old,{managed}"},
+        }
+    }
+    desired = {"metadata": {"name": "a", "annotations": {"new": "3", managed: f"new,{managed}"}}}
+    merged = merge(desired, observed)["metadata"]
+    assert merged["ownerReferences"] == [{"uid": "o"}]
+    assert merged["annotations"] == {"theirs": "1", "new": "3", managed: f"new,{managed}"}
+
+
+@pytest.mark.parametrize(
+    ("observed", "desired", "expected"),
+    [
+        ({"a": "text"}, {"a": {"b": 1}}, False),
+        ({"a": {"b": 1}}, {"a": [1]}, False),
+        ({"limits": "some"}, {"limits": "all"}, False),
+        ({"limits": {"cpu": None}}, {"limits": {"cpu": None}}, True),
+        ({"limits": {"gpu": "many"}}, {"limits": {"gpu": "many"}}, True),
+        ({"limits": {"gpu": "few"}}, {"limits": {"gpu": "many"}}, False),
+        ({"hard": {"pods": "1k"}}, {"hard": {"pods": "1000"}}, True),
+    ],
+)
+def test_another_kind_of_value_is_drift_and_an_amount_that_cannot_be_read_is_compared_as_it_is(
+    observed: object, desired: object, expected: bool
+) -> None:
+    assert covers(observed, desired) is expected
