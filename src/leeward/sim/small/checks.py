@@ -1,4 +1,4 @@
-"""What must hold whenever the scheduler writes a binding, told from the model alone: S1 to S4, S11, C2, C3.
+"""What must hold whenever the scheduler writes a binding, told from the model alone: S1 to S4, S11, S12, C2, C3.
 
 Nothing here asks the functions that are under test: whether a copy is seen healthy is looked up in the model again.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
-from leeward.sim.small.model import GRACE_TICKS, ClusterObject, Plan, Problem, Task, WorkObject
+from leeward.sim.small.model import GRACE_TICKS, MAINTENANCE, ClusterObject, Plan, Problem, Task, WorkObject
 from leeward.sim.small.worlds import NAMES, Workload
 
 
@@ -54,23 +54,24 @@ class Writing:
 
     def _serves(self, cluster: int, replicas: int) -> bool:
         work = self.works[cluster]
-        return work is not None and not work.outdated and self.sees_healthy(cluster, replicas)
+        return work is not None and not work.outdated and work.healthy and self.seen_ready(cluster) >= replicas
 
-    def sees_healthy(self, cluster: int, replicas: int) -> bool:
-        work = self.works[cluster]
-        return work is not None and work.healthy and self.seen_ready(cluster) >= replicas
-
-    def seen_ready(self, cluster: int) -> int:
-        """The replicas that are known to be ready now, under the Work's present contents."""
+    def is_seen(self, cluster: int) -> bool:
+        """Whether it is known what runs there now, under the Work's present contents."""
         work = self.works[cluster]
         if work is None or work.deleting or not self.fleet[cluster].ready:
-            return 0
-        return work.ready if work.applied and work.reflected and work.since_ready else 0
+            return False
+        return work.applied and work.reflected and work.since_ready
+
+    def seen_ready(self, cluster: int) -> int:
+        """The replicas that are known to be ready now; what is not known counts as none."""
+        work = self.works[cluster]
+        return work.ready if work is not None and self.is_seen(cluster) else 0
 
 
 def check_decision(writing: Writing) -> tuple[Problem, ...]:
     """All that is wrong with one write of the scheduler."""
-    checks = (_keeps_copies, _is_legal, _is_conserved, _is_braked, _has_a_place, _spares, _is_single)
+    checks = (_keeps_copies, _is_legal, _is_conserved, _is_braked, _has_a_place, _gains, _spares, _is_single)
     return tuple(problem for check in checks for problem in check(writing))
 
 
@@ -86,7 +87,7 @@ def _keeps_copies(w: Writing) -> Iterator[Problem]:
 
 
 def _ends_in_time(w: Writing, task: Task, left: int) -> Iterator[Problem]:
-    """An eviction ends when its replacement is seen healthy, or late; but never a copy that is the one seen healthy.
+    """An eviction ends when its replacement is seen healthy; or late, where the old copy is known to serve no more.
 
     Where as many replicas stay as are asked for by now, what goes is nobody's.
     """
@@ -94,12 +95,15 @@ def _ends_in_time(w: Writing, task: Task, left: int) -> Iterator[Problem]:
     is_surplus = w.workload.is_divided and left >= w.after.replicas
     if task.mode == "Directly" or is_surplus:
         return
+    others = sum(w.seen_ready(cluster) for cluster in w.before.assigned if cluster != task.cluster)
     if not w.is_covered:
         yield Problem("S1", f"the copy in {name} goes, and what replaces it was not placed")
     elif w.is_replaced(task.cluster):
         return
-    elif w.sees_healthy(task.cluster, left + (task.replicas or 0)):
-        yield Problem("S1", f"the copy in {name} is seen healthy and goes, what replaces it is not seen healthy")
+    elif not w.is_seen(task.cluster):
+        yield Problem("S1", f"the copy in {name} cannot be seen and goes, what replaces it is not seen healthy")
+    elif w.seen_ready(task.cluster) - left > others:
+        yield Problem("S1", f"the copy in {name} serves more than what replaces it, and goes")
     elif task.age < GRACE_TICKS:
         yield Problem("S1", f"the copy in {name} goes in its grace period, what replaces it is not seen healthy")
 
@@ -162,6 +166,14 @@ def _has_a_place(w: Writing) -> Iterator[Problem]:
         yield Problem("S11", f"evicts from {_names(w.opened)} without a place for all that is asked for")
     if all(w.fleet[cluster].looks_dead for cluster in w.after.assigned):
         yield Problem("S11", f"evicts from {_names(w.opened)}, and nothing is left on a cluster that is alive")
+
+
+def _gains(w: Writing) -> Iterator[Problem]:
+    """S12: of what is not divided, no more copies leave because of automatic taints than other clusters get one."""
+    lost = [t for t in w.opened if t.mode != "Directly" and MAINTENANCE not in w.fleet[t.cluster].taints]
+    new = w.after.assigned.keys() - w.before.assigned.keys()
+    if not w.workload.is_divided and len(lost) > len(new):
+        yield Problem("S12", f"evicts from {_names(lost)}, and only {len(new)} clusters are new")
 
 
 def _spares(w: Writing) -> Iterator[Problem]:

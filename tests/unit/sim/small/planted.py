@@ -42,6 +42,12 @@ def without_taints(binding: Binding, around: Surroundings, now: datetime, settin
     return decide_placement(binding, replace(around, fleet=fleet), now, settings)
 
 
+def without_gain(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
+    """The control plane's own taints count as set by hand."""
+    fleet = {name: _tainted_by_hand(cluster) for name, cluster in around.fleet.items()}
+    return decide_placement(binding, replace(around, fleet=fleet), now, settings)
+
+
 def evicting_twice(decision: Decision, _: Binding) -> Decision:
     return replace(decision, eviction_tasks=(*decision.eviction_tasks, *decision.eviction_tasks[-1:]))
 
@@ -83,3 +89,8 @@ def forgetful(decision: Decision, binding: Binding) -> Decision:
 
 def _untainted(cluster: Cluster) -> Cluster:
     return msgspec.structs.replace(cluster, spec=msgspec.structs.replace(cluster.spec, taints=()))
+
+
+def _tainted_by_hand(cluster: Cluster) -> Cluster:
+    taints = tuple(msgspec.structs.replace(taint, key="example.com/by-hand") for taint in cluster.spec.taints)
+    return msgspec.structs.replace(cluster, spec=msgspec.structs.replace(cluster.spec, taints=taints))

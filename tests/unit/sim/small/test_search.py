@@ -26,10 +26,11 @@ def test_the_real_decisions_break_no_invariant(world: SmallWorld) -> None:
     [
         pytest.param(TWO_OF_THREE, planted.configured(exact_health=True), "S1", id="time ends every eviction"),
         pytest.param(ONE_TO_TWO, planted.altered(planted.impatient), "S1", id="no eviction is waited for"),
-        pytest.param(EVERYWHERE, planted.without_taints, "S2", id="taints keep nothing away"),
+        pytest.param(TWO_OF_THREE, planted.without_taints, "S2", id="taints keep nothing away"),
         pytest.param(ONE_TO_TWO, planted.altered(planted.losing), "S3", id="a replica is lost"),
         pytest.param(PURGED, planted.without_brake, "S4", id="the brake is not felt"),
         pytest.param(ONE_TO_TWO, planted.configured(keep_without_place=False), "S11", id="evicts without a place"),
+        pytest.param(EVERYWHERE, planted.without_gain, "S12", id="evicts what nothing replaces"),
         pytest.param(SPREAD, planted.altered(planted.gathering), "C2", id="survivors shrink"),
         pytest.param(ONE_TO_TWO, planted.altered(planted.evicting_twice), "C3", id="evicts twice"),
         pytest.param(ONE_TO_TWO, planted.altered(planted.forgetful), "L1", id="does not place again"),
