@@ -94,14 +94,14 @@ def _outlook(
     if not starts or not settings.evict:
         return Outlook(outage, Outcome.NOT_EVICTED)
     tolerations = binding.spec.placement.cluster_tolerations if binding.spec.placement else ()
-    due = decide_stay(cluster.spec.taints, tolerations, max(now, min(starts))).due
+    due = decide_stay(cluster.spec.taints, tolerations, min(starts)).due
     if due is None:
         return Outlook(outage, Outcome.TOLERATED)
     if around.brake and looks_dead(cluster):
         return Outlook(outage, Outcome.HELD, why=MOST_LOOKS_DEAD)
     if due <= now:
         why = decided.held.message if decided.held is not None else ""
-        return Outlook(outage, Outcome.HELD, why=why) if why else Outlook(outage, Outcome.UNDECIDED, due)
+        return Outlook(outage, Outcome.HELD, due, why=why) if why else Outlook(outage, Outcome.UNDECIDED, due)
     return _decided_then(outage, binding, decide_placement(binding, around, due, settings), due)
 
 

@@ -78,8 +78,20 @@ def test_the_sentence_stays_the_same_from_the_first_moment_to_the_last() -> None
 
 def test_what_finds_no_place_is_told_to_be_held_beforehand_and_then() -> None:
     alone = binding(duplicated("member1"), 2, targets(member1=2))
-    assert outcome(report(alone, lost("member1"), cluster("member2"))) is Outcome.HELD
-    assert outcome(report(alone, dead("member1"), cluster("member2"), seconds=400)) is Outcome.HELD
+    before = report(alone, lost("member1"), cluster("member2"))
+    assert outcome(before) is Outcome.HELD
+    tainted = expected_taints(lost("member1"), at(10), EXPECTATION)
+    for seconds in (600, 601, 9_999):
+        assert report(alone, tainted, cluster("member2"), seconds=seconds) == before
+
+
+def test_what_tolerates_nothing_is_held_since_the_taint_was_added() -> None:
+    placement = msgspec.structs.replace(duplicated("member1"), cluster_tolerations=())
+    alone = binding(placement, 2, targets(member1=2))
+    told = [report(alone, dead("member1", since=100), cluster("member2"), seconds=seconds) for seconds in (100, 500)]
+    assert told[0] == told[1]
+    assert told[0] is not None
+    assert told[0].outlooks[0].at == at(100)
 
 
 def test_s4_while_the_brake_holds_no_instant_is_told() -> None:

@@ -46,7 +46,7 @@ class Outcome(StrEnum):
 
 TAILS: Mapping[Outcome, str] = {
     Outcome.EVICTION: "it is evicted from there at {at} to {to}, unless the cluster is back by then{why}",
-    Outcome.HELD: "it would be evicted from there{at}, but that is held: {why}",
+    Outcome.HELD: "its eviction{at} is held: {why}",
     Outcome.TOLERATED: "it stays there, because it tolerates that for ever",
     Outcome.NOT_EVICTED: "it stays there, because evictions are switched off",
     Outcome.NOT_COLLECTED: "it stays there, because a cluster that could not be looked at is not taken for dead",
@@ -86,10 +86,10 @@ class Outlook:
     def sentence(self) -> str:
         at = format_time(self.at) if self.at is not None else ""
         if self.outcome is Outcome.HELD:
-            at = at and f" at {at}"
+            at = at and f", due at {at},"
         why = f"; {self.why}" if self.why and self.outcome is Outcome.EVICTION else self.why
         tail = TAILS[self.outcome].format(at=at, to=", ".join(self.to) or "no other cluster", why=why)
-        return f"{self.outage.head}: {tail}."
+        return f"{self.outage.head}: {tail.rstrip('.')}."
 
 
 @dataclass(frozen=True, slots=True)
