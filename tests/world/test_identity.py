@@ -1,13 +1,16 @@
 """One cluster joins once: it is known by the UID of its Namespace kube-system."""
 
+from itertools import pairwise
+
 import pytest
 
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.meta import ObjectMeta
 from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import Invalid
+from leeward.client import Invalid, Request, Response
 from leeward.sim.world import World
 from tests.world.stories import PUSH_PUSH_PULL, play
+from tests.world.test_detection import answers, status
 
 
 async def own_id(world: World, name: str) -> str:
@@ -56,5 +59,31 @@ def test_an_agent_of_a_cluster_that_has_joined_waits_until_that_one_has_left() -
         await world.client.delete(CLUSTERS, "other")
         await world.sleep(60)
         assert world.is_ready("member3"), "it has tried again"
+
+    play(story)
+
+
+def test_l5_an_agent_that_is_refused_asks_seldom_and_joins_when_it_may() -> None:
+    async def story(world: World) -> None:
+        member = world.member("member3")
+        await member.stop_agent()
+        asked: list[float] = []
+
+        def refuse(request: Request) -> Response | None:
+            if request.method != "GET" or not request.path.endswith("/clusters/member3"):
+                return None
+            asked.append(world.seconds)
+            return status(403, "Forbidden")
+
+        answers(world.place, refuse)
+        member.start_agent()
+        began = world.seconds
+        await world.sleep(600)
+        pauses = [round(later - earlier, 6) for earlier, later in pairwise(asked)]
+        assert asked[0] - began < 1
+        assert pauses == [1, 2, 4, 8, 16] + [30] * (len(pauses) - 5)
+        assert len(pauses) == 5 + (600 - 31) // 30
+        world.place.audit = None
+        await world.until(lambda: world.is_ready("member3"), 120)
 
     play(story)

@@ -59,7 +59,7 @@ async def run_component(config: ComponentConfig) -> None:
         transport = limited(transport_of(config.connection), config.settings.limits.control_plane)
         leases = transport_of(config.connection)
         try:
-            await _meet(Client(transport, "leeward"))
+            await meet(Client(transport, "leeward"))
             probes.ready = True
             await _Process(config, transport, leases, metrics).run()
         finally:
@@ -67,10 +67,10 @@ async def run_component(config: ComponentConfig) -> None:
             await leases.close()
 
 
-async def _meet(client: Client) -> None:
+async def meet(client: Client) -> None:
     """Returns when the control plane has answered, and has the namespaces that leases are in."""
     pauses = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS)
-    trouble = Trouble(log, "the control plane does not answer yet")
+    trouble = Trouble(log, "waiting for the control plane")
     while True:
         try:
             await ensure_namespaces(client)
