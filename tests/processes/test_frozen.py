@@ -63,6 +63,9 @@ def test_a_store_that_is_damaged_is_one_sentence(fleet: Fleet) -> None:
         assert told.startswith("leeward: control-plane ended while it started: the store failed: ")
         assert told.endswith("; restore it from a backup, or begin with an empty data directory\n")
         assert told.count("\n") == 1
+        seen = " ".join(fleet.leeward("status", fails=True).split())
+        assert "the control plane has ended: the store failed: " in seen
+        assert "restore it from a backup" in seen
         assert "Traceback" not in (fleet.data_dir / "logs" / "control-plane.log").read_text()
     finally:
         store.write_bytes(whole)

@@ -4,6 +4,7 @@ from leeward.app.local import processes
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import load_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
+from leeward.app.local.logs import fatal_reason
 from leeward.app.local.processes import State
 from leeward.client.connection import Connection
 
@@ -33,7 +34,9 @@ def why_silent(layout: Layout) -> str:
     """What has become of the process that does not answer, and the way out."""
     match processes.state_of(layout, CONTROL_PLANE):
         case State.STOPPED:
-            return "the control plane does not run, start it with `leeward up`"
+            reason = fatal_reason(layout.log(CONTROL_PLANE))
+            ended = f"the control plane has ended: {reason}"
+            return ended if reason else "the control plane does not run, start it with `leeward up`"
         case State.PAUSED:
             process = processes.find_process(layout, CONTROL_PLANE)
             number = "" if process is None else f" {process.pid}"
