@@ -94,6 +94,15 @@ def test_s1_two_old_copies_never_rest_on_the_same_ready_replicas() -> None:
     assert assess(bound, works({"member1": 2, "member2": 2, "member3": 2}), 10_000) == ("member1",)
 
 
+def test_s1_what_left_twice_is_replaced_once() -> None:
+    """m3's copy of 3 went to m1 and m2; then m1 was left with 3, of which 1 had come from m3."""
+    shares = divided({"member1": 1, "member2": 1, "member3": 1})
+    later = task("member1", 3, creation_timestamp=at(60))
+    bound = binding(shares, 9, targets(member2=9), (task("member3", 3), later))
+    assert not assess(bound, works({"member3": 3, "member1": 1, "member2": 8}), 10_000)
+    assert assess(bound, works({"member3": 3, "member1": 0, "member2": 9}), 10_000) == ("member3", "member1")
+
+
 def test_s1_what_stays_of_a_divided_copy_is_no_part_of_what_leaves() -> None:
     shares = divided({"member1": 1, "member2": 1})
     bound = binding(shares, 4, (TargetCluster("member1", 1), TargetCluster("member2", 3)), (task("member1", 1),))

@@ -14,6 +14,7 @@ Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said
 With `exact` its rules hold: the reported health counts whatever it speaks of, and time ends a task by itself.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -83,14 +84,18 @@ class _Copies:
     def served_by_replacement(self) -> int:
         """The ready replicas that the old copies can be let go for; at least so many, by what is known.
 
-        Divided: what is not ready yet counts as missing of what replaces them. Duplicated: the worst of the targets.
+        Divided: what is not ready yet counts as missing of what replaces them. What left later may itself have come
+        from what left earlier, so only the tasks of one instant add up. Duplicated: the worst of the targets.
         """
         spec = self.spec
         ready = {t.name: seen_ready(self.works.get(t.name), self.clusters.get(t.name)) for t in spec.clusters}
         if not spec.is_divided:
             return min(ready.values(), default=0)
         missing = sum(target.replicas - min(target.replicas, ready[target.name]) for target in spec.clusters)
-        return max(0, sum(task.replicas or 0 for task in spec.graceful_eviction_tasks) - missing)
+        leaving = Counter[datetime | None]()
+        for task in spec.graceful_eviction_tasks:
+            leaving[task.creation_timestamp] += task.replicas or 0
+        return max(0, max(leaving.values(), default=0) - missing)
 
 
 def assess_tasks(
