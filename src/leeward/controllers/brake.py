@@ -17,6 +17,7 @@ from leeward.client import AlreadyExists, NotFound
 from leeward.core.failover.brake import Brake, BrakeDecision, decide_brake, looks_dead, render_brake
 from leeward.core.failover.vanished import vanished_clusters
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
 SUSPICION = timedelta(seconds=30)
@@ -24,9 +25,10 @@ SUSPICION = timedelta(seconds=30)
 
 
 class BrakeController:
-    def __init__(self, plane: ControlPlane, view: BrakeView) -> None:
+    def __init__(self, plane: ControlPlane, view: BrakeView, heartbeat: HeartbeatView) -> None:
         self._plane = plane
         self._view = view
+        self._heartbeat = heartbeat
         self._recorder = plane.recorder("brake-controller")
         self._clusters = plane.informers.of(CLUSTERS)
         self._namespaces = plane.informers.of(NAMESPACES)
@@ -47,7 +49,8 @@ class BrakeController:
         suspects = vanished_clusters((cluster.name for cluster in self._clusters.list()), self._namespaces.list())
         vanished = tuple([name for name in suspects if await self._has_vanished(name)])
         before, now = self._view.brake, self._plane.clock.now()
-        decision = decide_brake(before, self._clusters.list(), now, self._view.settings, vanished)
+        watched = self._heartbeat.attention().time
+        decision = decide_brake(before, self._clusters.list(), now, self._view.settings, vanished, watched)
         self._plane.metrics.brake_engaged.set(decision.brake.engaged)
         await self._write(decision, before, vanished)
         instants = (decision.wake_at, now + SUSPICION if suspects else None)

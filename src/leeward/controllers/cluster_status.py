@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
@@ -24,8 +25,9 @@ from leeward.api.quantity import Quantity, parse_quantity
 from leeward.api.resource import CLUSTERS, NODES, PODS
 from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
 from leeward.core.failover.doubt import doubt_of, remembered, with_doubt
-from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready, ready_condition
+from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready, ready_condition, watched_memory
 from leeward.core.failover.outage import with_last_seen
+from leeward.core.failover.watched_time import was_away
 from leeward.core.summary import Summary, summarize
 from leeward.runtime.cluster_probe import ClusterProbe
 from leeward.runtime.discovery import Offer
@@ -85,6 +87,7 @@ class ClusterStatusController:
         self._probe = ClusterProbe(member.server.client, plane.clock, timeout_seconds, reads=settings.reads)
         self._clusters = plane.informers.of(CLUSTERS)
         self._memory: HealthMemory | None = None
+        self._looked: tuple[datetime, float] | None = None
         self._summarized: tuple[_Counted, Summary] | None = None
         self._measured: Summary | None = None
 
@@ -109,7 +112,10 @@ class ClusterStatusController:
     async def observe_once(self) -> None:
         """One probe, one decision, at most one write. Raises: WorldError when the control plane does not answer."""
         await self._clusters.wait_synced()
+        began = self._instant()
         probe = await self._probe.ask()
+        if was_away(began, self._instant(), self._settings.probe_timeout_seconds + 1):
+            return
         facts = await self._collect() if probe.sight == "healthy" else None
         cluster = self._clusters.get(self._member.name)
         if cluster is None:
@@ -118,12 +124,27 @@ class ClusterStatusController:
         now = self._plane.clock.now()
         if self._memory is None:
             self._memory = remembered(cluster, now, self._settings.thresholds, self._settings.frequency_seconds)
+        self._memory = self._watched(self._memory)
         self._memory, ready = decide_ready(self._memory, observed, cluster.ready, now, self._settings.thresholds)
         doubt = None if self._memory is None else doubt_of(self._memory, observed, ready)
         self._plane.metrics.cluster_ready.labels(cluster.name).set(ready.status == "True")
         uncollected = ready.status != "True" and ready.reason == "StatusCollectionFailed"
         self._plane.metrics.cluster_uncollected.labels(cluster.name).set(uncollected)
+        if probe.sight != "healthy":
+            self._plane.looks.failed(cluster.name, self._plane.clock.monotonic())
         await self._write(cluster, ready, doubt, facts if ready.status == "True" else None)
+
+    def _instant(self) -> tuple[datetime, float]:
+        return self._plane.clock.now(), self._plane.clock.monotonic()
+
+    def _watched(self, memory: HealthMemory | None) -> HealthMemory | None:
+        """The memory, as far as it was watched since the last look: neither a pause nor a step of the clock counts."""
+        before, self._looked = self._looked, self._instant()
+        settings = self._settings
+        longest = settings.frequency_seconds + 2 * settings.probe_timeout_seconds
+        if memory is None or before is None:
+            return memory
+        return watched_memory(memory, before, self._looked, longest, settings.frequency_seconds, settings.thresholds)
 
     async def _collect(self) -> Facts:
         """Version, kinds and capacity; what cannot be read is left out (an outage is not an absence).

@@ -1,31 +1,41 @@
 """The cluster taint policy controller: taints that follow conditions, as ClusterTaintPolicy objects say.
 
 It writes only taints that policies name, and the annotation that tells which of them are theirs. While the brake holds,
-no cluster that looks dead gets a NoExecute taint from a policy either. Holds: S4, S9.
+no cluster that looks dead gets a NoExecute taint from a policy either; nor does one whose condition was not seen anew
+since the present heartbeat began. Holds: S4, S9, S13.
 
 Karmada: pkg/controllers/taint (ClusterTaintPolicyController); same, but for the brake and `core.failover.taint_policy`.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import to_wire
-from leeward.api.names import POLICY_TAINTS_ANNOTATION
+from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_ANNOTATION
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.api.taint_policy import ClusterTaintPolicy
 from leeward.client import Conflict, WorldError
 from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.taint_policy import PolicyTaints, decide_policy_taints, owned_annotation
+from leeward.core.failover.taint_policy import (
+    PolicyTaints,
+    decide_policy_taints,
+    is_condition_confirmed,
+    owned_annotation,
+    policy_confirmation,
+)
 from leeward.core.failover.taints import describe_taints
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
+from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
 
 class ClusterTaintPolicyController:
-    def __init__(self, plane: ControlPlane, brake: BrakeView) -> None:
+    def __init__(self, plane: ControlPlane, brake: BrakeView, heartbeat: HeartbeatView) -> None:
         self._plane = plane
         self._brake = brake
+        self._heartbeat = heartbeat
         self._recorder = plane.recorder("cluster-taint-policy-controller")
         self._clusters = plane.informers.of(CLUSTERS)
         self._policies = plane.informers.of(CLUSTER_TAINT_POLICIES)
@@ -35,25 +45,31 @@ class ClusterTaintPolicyController:
         self._clusters.on_change(self._cluster_changed)
         self._policies.on_change(self._policy_changed)
         self._brake.on_change(self._add_all)
+        self._heartbeat.on_change(self._add_all)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:
         await self._clusters.wait_synced()
         await self._policies.wait_synced()
         await self._brake.wait_synced()
+        await self._heartbeat.wait_synced()
         cluster = self._clusters.get(name)
         if cluster is None or cluster.is_being_deleted:
             return None
-        hold = looks_dead(cluster) and self._brake.holds(self._clusters.list())
+        attention = self._heartbeat.attention()
+        braked = looks_dead(cluster) and self._brake.holds(self._clusters.list())
+        confirmed = is_condition_confirmed(cluster, attention)
+        hold = braked or not confirmed
         policies = [policy for policy in self._policies.list() if policy.metadata.deletion_timestamp is None]
         decision = decide_policy_taints(cluster, policies, self._plane.clock.now(), hold_no_execute=hold)
-        if decision.taints != cluster.spec.taints or decision.owned != _owned(cluster):
-            await self._write(cluster, decision)
-        return self._plane.clock.now() + BRAKED_PAUSE if hold else None
+        marks = policy_confirmation(cluster, decision, attention, confirmed=confirmed)
+        if decision.taints != cluster.spec.taints or decision.owned != _owned(cluster) or marks:
+            await self._write(cluster, decision, marks)
+        return self._plane.clock.now() + BRAKED_PAUSE if braked else None
 
-    async def _write(self, cluster: Cluster, decision: PolicyTaints) -> None:
+    async def _write(self, cluster: Cluster, decision: PolicyTaints, marks: Mapping[str, str | None]) -> None:
         patch: dict[str, Any] = {
-            "metadata": {"annotations": owned_annotation(decision)},
+            "metadata": {"annotations": {**owned_annotation(decision), **marks}},
             "spec": {"taints": to_wire(decision.taints) or None},
         }
         version = cluster.metadata.resource_version
@@ -87,8 +103,10 @@ def _owned(cluster: Cluster) -> str:
 
 
 def _matters(old: Cluster, new: Cluster) -> bool:
+    confirmed = OUTAGE_CONFIRMED_ANNOTATION
     return (
-        old.status.conditions != new.status.conditions
+        old.metadata.annotations.get(confirmed) != new.metadata.annotations.get(confirmed)
+        or old.status.conditions != new.status.conditions
         or old.spec != new.spec
         or old.metadata.labels != new.metadata.labels
     )

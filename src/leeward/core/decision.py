@@ -9,6 +9,7 @@ from leeward.api.meta import Condition
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.outage import OutageReport
+from leeward.core.failover.watched_time import UNKEPT, Attention
 from leeward.core.scheduling import Placed, Unplaceable
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -50,12 +51,14 @@ class Surroundings:
     """What a decision is made on: the fleet and the binding's Works, both by cluster, and whether the brake holds.
 
     `waits` are clusters that the binding may not leave yet because of their taints, with the reason, for people.
+    `attention` is who watches the clusters, and since when (S13).
     """
 
     fleet: Mapping[str, Cluster]
     works: Mapping[str, Work] = field(default_factory=dict[str, Work])
     brake: bool = False
     waits: Mapping[str, str] = field(default_factory=dict[str, str])
+    attention: Attention = UNKEPT
 
 
 @dataclass(frozen=True, slots=True)

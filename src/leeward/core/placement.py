@@ -37,7 +37,14 @@ from leeward.core.failover.application import (
 from leeward.core.failover.eviction import Eviction, due_evictions
 from leeward.core.failover.failback import decide_failback
 from leeward.core.failover.graceful import Assessment, assess_tasks
-from leeward.core.failover.holding import NOTHING_TO_GAIN, held_for_others, held_tasks, held_turn, is_braked
+from leeward.core.failover.holding import (
+    NOTHING_TO_GAIN,
+    held_for_others,
+    held_tasks,
+    held_turn,
+    held_unconfirmed,
+    is_braked,
+)
 from leeward.core.failover.home import Home, failback_options, home_patch, parse_home, remembered_home
 from leeward.core.failover.recovery import find_withdrawal
 from leeward.core.failover.shared_resources import stays_under_taints
@@ -98,17 +105,22 @@ def _assess(binding: Binding, around: Surroundings, now: datetime, settings: Pla
         settings.graceful_seconds,
         exact=settings.exact_health,
         brake=around.brake,
+        watched=around.attention.time,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """What taints make leave: now, not while the brake holds, not before others, or never; and the next instant."""
+    """What taints make leave: now, not while the brake holds, not before others, never, or not before it is seen anew.
+
+    `next_due` is the next instant.
+    """
 
     due: tuple[Eviction, ...] = ()
     braked: tuple[Eviction, ...] = ()
     waiting: tuple[Eviction, ...] = ()
     shared: tuple[Eviction, ...] = ()
+    unconfirmed: tuple[Eviction, ...] = ()
     next_due: datetime | None = None
 
 
@@ -117,13 +129,14 @@ def _turn(
 ) -> _Turn:
     if not settings.evict:
         return _Turn()
-    due, next_due = due_evictions(spec, around.fleet, now)
+    evictions = due_evictions(spec, around.fleet, now, around.attention)
+    due, next_due = evictions.due, evictions.next_due
     if settings.keep_without_place and stays_under_taints(binding):
         return _Turn(shared=due, next_due=next_due)
     braked = tuple(e for e in due if around.brake and is_braked(e, around.fleet[e.cluster]))
     waiting = tuple(e for e in due if e not in braked and e.cluster in around.waits)
     due = tuple(eviction for eviction in due if eviction not in (*braked, *waiting))
-    return _Turn(due, braked, waiting, next_due=next_due)
+    return _Turn(due, braked, waiting, unconfirmed=evictions.unconfirmed, next_due=next_due)
 
 
 def _stalled(
@@ -169,6 +182,7 @@ def _held(
         urgent
         or held_turn(turn.waiting, around.waits)
         or held_tasks(assessment, turn.braked, around.works)
+        or held_unconfirmed(turn.unconfirmed)
         or held
         or (held_for_others(spec, turn.shared) if turn.shared else None)
     )
@@ -201,4 +215,4 @@ def _watch(
     items = binding.status.aggregated_status if settings.exact_health else seen_items(spec, around.fleet, around.works)
     if application_failover(spec) is None:
         return remember(spec, items, record, now)
-    return watch(spec, items, record, now)
+    return watch(spec, items, record, now, around.attention)

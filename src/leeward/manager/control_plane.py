@@ -11,6 +11,7 @@ from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings, TaintSettings
 from leeward.controllers.cluster_taint_policy import ClusterTaintPolicyController
 from leeward.controllers.detector import Detector, DetectorSettings
+from leeward.controllers.heartbeat import HeartbeatController
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.controllers.policies import PolicyController
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
@@ -25,9 +26,11 @@ from leeward.manager.push import Connect, PushClusters
 from leeward.manager.settings import ManagerSettings
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import Templates
 
+SHORTEST_GAP_SECONDS = 5.0
 LONGEST_HOLD_DOWN = 6
 """Times the first one."""
 
@@ -46,6 +49,7 @@ class ControllerManager:
         self._push: PushClusters | None = None
         self._brake = BrakeView(plane.informers, settings.brake)
         runs = settings.controllers.runs
+        self._heartbeat = HeartbeatView(plane.informers, plane.clock, _heartbeat_settings(settings))
         self._controllers = [controller for name, make in self._makers() if runs(name) for controller in make()]
         self._controllers.extend(self._composed())
 
@@ -62,9 +66,9 @@ class ControllerManager:
     def _makers(self) -> Iterator[tuple[str, Callable[[], list[Startable]]]]:
         """By the name of the controller. A controller that is not made follows no kind."""
         plane, settings = self._plane, self._settings
-        yield "cluster", lambda: [ClusterController(plane, _cluster_settings(settings), self._brake)]
-        yield "brake", lambda: [BrakeController(plane, self._brake)]
-        yield "clustertaintpolicy", lambda: [ClusterTaintPolicyController(plane, self._brake)]
+        yield "cluster", self._make_cluster
+        yield "brake", lambda: [BrakeController(plane, self._brake, self._heartbeat)]
+        yield "clustertaintpolicy", lambda: [ClusterTaintPolicyController(plane, self._brake, self._heartbeat)]
         yield "workloadRebalancer", lambda: [WorkloadRebalancerController(plane)]
         skipped = NamespaceSyncSettings(settings.skipped.namespaces)
         yield "namespace", lambda: [NamespaceSyncController(plane, skipped)]
@@ -79,7 +83,8 @@ class ControllerManager:
         """What stands for several names at once."""
         settings = self._settings
         if settings.controllers.any_of(HALVES):
-            yield Scheduler(self._plane, _scheduler_settings(settings, settings.halves()), self._brake)
+            halves = _scheduler_settings(settings, settings.halves())
+            yield Scheduler(self._plane, halves, self._brake, self._heartbeat)
         if settings.controllers.any_of(MEMBER_SIDE):
             probe_serving = settings.safety.probe_serving
             member_side = MemberSide(settings.timing, settings.gates, settings.controllers, probe_serving)
@@ -87,8 +92,15 @@ class ControllerManager:
             yield self._push
 
     def _make_scheduler(self) -> list[Startable]:
-        settings = self._settings
-        return [Scheduler(self._plane, _scheduler_settings(settings, settings.whole_decision()), self._brake)]
+        whole = _scheduler_settings(self._settings, self._settings.whole_decision())
+        return [Scheduler(self._plane, whole, self._brake, self._heartbeat)]
+
+    def _make_cluster(self) -> list[Startable]:
+        settings = _cluster_settings(self._settings)
+        cluster = ClusterController(self._plane, settings, self._brake, self._heartbeat)
+        if not self._settings.safety.only_watched_time:
+            return [cluster]
+        return [HeartbeatController(self._plane, self._heartbeat), cluster]
 
     def _make_detector(self) -> list[Startable]:
         templates = Templates(self._plane.server)
@@ -106,6 +118,20 @@ def _cluster_settings(settings: ManagerSettings) -> ClusterSettings:
             _hold_down(settings),
             settings.safety.could_not_look,
         ),
+        settings.controllers.runs("clusterStatus"),
+    )
+
+
+def _heartbeat_settings(settings: ManagerSettings) -> HeartbeatSettings:
+    """Twice for each probe. What is borne of an agent's silence is no gap, nor a short pause of a busy machine."""
+    frequency = settings.timing.cluster_status_update_frequency
+    return HeartbeatSettings(
+        frequency / 2,
+        fresh_seconds=max(1.5 * frequency, SHORTEST_GAP_SECONDS),
+        longest_seconds=max(settings.timing.cluster_monitor_grace_period, SHORTEST_GAP_SECONDS),
+        settle_seconds=2 * frequency,
+        kept_here=settings.controllers.runs("cluster"),
+        enabled=settings.safety.only_watched_time,
     )
 
 

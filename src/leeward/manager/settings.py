@@ -29,6 +29,8 @@ class Safety:
     """An eviction whose old copy is back and healthy first is withdrawn."""
     probe_serving: bool = True
     """A cluster is Ready only while it serves a small read, too."""
+    only_watched_time: bool = True
+    """S13: time that nobody watched completes nothing, and an outage counts once it was seen anew."""
 
     @staticmethod
     def karmada() -> "Safety":
@@ -38,6 +40,7 @@ class Safety:
             could_not_look=False,
             withdraw_on_recovery=False,
             probe_serving=False,
+            only_watched_time=False,
         )
 
 

@@ -1,7 +1,7 @@
 """What a controller is given: the control plane that it serves, and the member cluster where it has to do with one."""
 
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from leeward.loop.supervisor import Supervisor
 from leeward.runtime.controller import Controller
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note
+from leeward.runtime.heartbeat import Looks
 from leeward.runtime.identity import reference_of
 from leeward.runtime.informers import Informers
 from leeward.runtime.metrics import Metrics
@@ -47,6 +48,7 @@ class ControlPlane:
     metrics: Metrics
     events: EventRecorder
     supervisor: Supervisor
+    looks: Looks = field(default_factory=Looks)
 
     @property
     def client(self) -> Client:

@@ -29,6 +29,7 @@ from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.events import EventRecorder
+from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane, Server
 
@@ -109,7 +110,8 @@ def tell(story: Callable[[Desk], Awaitable[None]], room: int = 0) -> None:
             )
             desk = Desk(client, Room(replicas=room))
             brake = BrakeView(plane.informers, BrakeSettings())
-            Scheduler(plane, SchedulerSettings(estimators=(desk.room,)), brake).start()
+            heartbeat = HeartbeatView(plane.informers, CLOCK, HeartbeatSettings())
+            Scheduler(plane, SchedulerSettings(estimators=(desk.room,)), brake, heartbeat).start()
             await story(desk)
 
     run_virtual(main())

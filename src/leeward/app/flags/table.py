@@ -130,6 +130,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("probe-serving", _PROBING, "true", parse_boolean, _SAFETY + "probe_serving",
          "false: a cluster is Ready when its health endpoint says so, although it serves no read, as in Karmada.",
          ours=True),
+    Flag("only-watched-time", _PLACING, "true", parse_boolean, _SAFETY + "only_watched_time",
+         "false: count time that nobody watched, and outages that nobody has seen again, as Karmada does.", ours=True),
     Flag("hold-down", _PLACING, "true", parse_boolean, "manager.hold_down.enabled",
          "false: place on clusters that come and go as on others, as Karmada does.", ours=True),
     Flag("karmada-exact", _PLACING | _AGENT, "false", parse_boolean, "karmada_exact",

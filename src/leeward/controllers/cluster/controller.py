@@ -17,6 +17,7 @@ from leeward.api.meta import ObjectMeta
 from leeward.api.names import CLUSTER_CONTROLLER_FINALIZER, EXECUTION_SPACE_PREFIX, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import AlreadyExists
+from leeward.controllers.cluster.confirming import OutageConfirmation, is_marked
 from leeward.controllers.cluster.signs_of_life import SignsOfLife
 from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
 from leeward.controllers.cluster.unjoin import give_back, why_it_stays
@@ -24,6 +25,7 @@ from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.failover.doubt import is_overdue
 from leeward.core.failover.liveness import Patience, decide_silence
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
 RETRY_SECONDS = 2.0
@@ -31,32 +33,45 @@ RETRY_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
+    """`probes`: this process probes the Push clusters."""
+
     patience: Patience
     taints: TaintSettings
+    probes: bool = True
 
 
 class ClusterController:
-    def __init__(self, plane: ControlPlane, settings: ClusterSettings, brake: BrakeView) -> None:
+    def __init__(
+        self, plane: ControlPlane, settings: ClusterSettings, brake: BrakeView, heartbeat: HeartbeatView
+    ) -> None:
         self._plane = plane
         self._settings = settings
         self._brake = brake
+        self._heartbeat = heartbeat
+        self._confirmation = OutageConfirmation(plane, heartbeat, settings.patience, probes=settings.probes)
         self._recorder = plane.recorder("cluster-controller")
         self._clusters = plane.informers.of(CLUSTERS)
         self._signs = SignsOfLife(plane, settings.patience)
+        self._listening_since = float("-inf")
         self._warnings = StandingWarnings(self._recorder)
-        self._taints = ClusterTaints(plane, self._recorder, self._warnings, settings.taints, brake, self._patch)
+        self._taints = ClusterTaints(
+            plane, self._recorder, self._warnings, settings.taints, brake, self._confirmation, self._patch
+        )
         self._controller = plane.controller("cluster-controller", self.reconcile)
 
     def start(self) -> None:
         self._signs.start(self._heard)
         self._clusters.on_change(self._cluster_changed)
         self._brake.on_change(self._brake_changed)
+        self._heartbeat.on_change(self._heartbeat_changed)
+        self._confirmation.start(self._found_failing)
         self._plane.informers.of(NAMESPACES).on_change(self._namespace_changed)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:
         await self._clusters.wait_synced()
         await self._brake.wait_synced()
+        await self._heartbeat.wait_synced()
         await self._signs.recall()
         cluster = self._clusters.get(name)
         if cluster is None:
@@ -66,15 +81,19 @@ class ClusterController:
         if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers:
             cluster = await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=True)}})
         await self._ensure_execution_space(cluster)
-        last_seen = self._signs.last_seen(name)
-        cluster, wake_for_silence = await self._judge_silence(cluster, last_seen)
-        wake_for_taints = await self._taints.keep(cluster, last_seen)
-        return min((i for i in (wake_for_silence, wake_for_taints) if i is not None), default=None)
+        attention = self._heartbeat.attention()
+        last_seen, wake_for_silence = self._signs.last_seen(name), None
+        if attention.is_now:
+            cluster, wake_for_silence = await self._judge_silence(cluster, last_seen)
+        wake_for_taints = await self._taints.keep(cluster, last_seen, attention)
+        instants = (wake_for_silence, wake_for_taints, self._confirmation.look_at(cluster))
+        return min((instant for instant in instants if instant is not None), default=None)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if new is None:
             if old is not None:
                 self._warnings.forget(old.name)
+                self._plane.looks.forget(old.name)
             return
         if old is not None and old.is_ready != new.is_ready:
             self._tell(new)
@@ -100,6 +119,19 @@ class ClusterController:
     def _brake_changed(self) -> None:
         for cluster in self._clusters.list():
             self._controller.queue.add(cluster.name)
+
+    def _heartbeat_changed(self) -> None:
+        """Another one has begun, or somebody watches again."""
+        if self._heartbeat.began > self._listening_since:
+            self._listening_since = self._heartbeat.began
+            self._signs.listens_anew()
+        self._brake_changed()
+
+    def _found_failing(self, name: str) -> None:
+        """A probe tells nothing new of an outage that is confirmed."""
+        cluster = self._clusters.get(name)
+        if cluster is not None and not cluster.is_ready and not is_marked(cluster, self._heartbeat.attention()):
+            self._controller.queue.add(name)
 
     async def _judge_silence(self, cluster: Cluster, last_seen: datetime) -> tuple[Cluster, datetime | None]:
         now = self._plane.clock.now()

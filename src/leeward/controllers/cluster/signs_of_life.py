@@ -59,11 +59,15 @@ class SignsOfLife:
             received = ((lease["metadata"]["name"], received_at(lease)) for lease in leases)
             self._received = {name: at for name, at in received if at is not None}
 
+    def listens_anew(self) -> None:
+        """This process was away: it listens for a while before it believes in silence, as one that has started."""
+        self._started = self._plane.clock.monotonic()
+
     def last_seen(self, name: str) -> datetime:
         """Now, for a cluster that has never been heard of."""
         if name not in self._last_seen:
             self._last_seen[name] = self._recalled(name)
-        return self._instant(self._last_seen[name])
+        return self._instant(max(self._last_seen[name], self._started - self._patience.grace_seconds / 2))
 
     def _recalled(self, name: str) -> float:
         received, clock = (self._received or {}).get(name), self._plane.clock

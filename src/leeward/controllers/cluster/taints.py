@@ -16,9 +16,11 @@ from leeward.api.meta import format_time
 from leeward.api.names import BRAKE_NAME, FLAPPING_TAINT, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS
 from leeward.client import Conflict, WorldError
+from leeward.controllers.cluster.confirming import OutageConfirmation
 from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.failover.flapping import Flapping, HoldDownSettings, decide_hold_down
-from leeward.core.failover.taints import decide_taints, describe_taints, stamp_no_execute
+from leeward.core.failover.taints import confirmation, decide_taints, describe_taints, stamp_no_execute
+from leeward.core.failover.watched_time import Attention
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
 from leeward.runtime.plane import ControlPlane, Recorder
 
@@ -50,6 +52,7 @@ class ClusterTaints:
         warnings: StandingWarnings,
         settings: TaintSettings,
         brake: BrakeView,
+        confirmation: OutageConfirmation,
         patch: Patch,
     ) -> None:
         self._plane = plane
@@ -57,24 +60,29 @@ class ClusterTaints:
         self._warnings = warnings
         self._settings = settings
         self._brake = brake
+        self._confirmation = confirmation
         self._patch = patch
         self._clusters = plane.informers.of(CLUSTERS)
 
-    async def keep(self, cluster: Cluster, last_seen: datetime) -> datetime | None:
+    async def keep(self, cluster: Cluster, last_seen: datetime, attention: Attention) -> datetime | None:
         """When to look again. Raises: WorldError."""
         now = self._plane.clock.now()
         braked = self._brake.holds(self._clusters.list())
+        confirmed = self._confirmation.is_confirmed(cluster, attention)
         decision = decide_taints(
             cluster,
             now,
             last_seen=last_seen,
             eviction_seconds=self._settings.eviction_seconds,
-            failover=self._settings.failover and not braked,
+            failover=self._settings.failover and not braked and confirmed,
             could_not_look=self._settings.could_not_look,
+            watched=attention.time,
         )
         hold_down = decide_hold_down(cluster, decision.taints, now, self._settings.hold_down)
         taints = stamp_no_execute(hold_down.taints, now)
         annotations = {**decision.annotations, **hold_down.annotations}
+        if attention.heartbeat and confirmed:
+            annotations |= confirmation(cluster, attention.heartbeat)
         if taints != cluster.spec.taints or annotations:
             await self._write(cluster, taints, annotations)
         held = self._settings.failover and braked and decision.is_due

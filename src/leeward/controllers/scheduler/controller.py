@@ -12,6 +12,7 @@ from leeward.controllers.scheduler.waking import Waking
 from leeward.controllers.scheduler.writing import Writing
 from leeward.core.scheduling import Unplaceable
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
 TAINT_MANAGER = "taint-manager"
@@ -24,12 +25,15 @@ STROKE = 64
 
 
 class Scheduler:
-    def __init__(self, plane: ControlPlane, settings: SchedulerSettings, brake: BrakeView) -> None:
+    def __init__(
+        self, plane: ControlPlane, settings: SchedulerSettings, brake: BrakeView, heartbeat: HeartbeatView
+    ) -> None:
         self._plane = plane
         self._brake = brake
+        self._heartbeat = heartbeat
         self._clusters = plane.informers.of(CLUSTERS)
         self._bindings = Bindings(plane)
-        self._deciding = Deciding(plane, self._bindings, settings, brake)
+        self._deciding = Deciding(plane, self._bindings, settings, brake, heartbeat)
         placement = settings.placement
         recorder = plane.recorder(placement.scheduler_name if placement.place else TAINT_MANAGER)
         self._telling = Telling(plane, self._bindings, recorder)
@@ -39,13 +43,14 @@ class Scheduler:
         self._waking = Waking(plane, self._bindings, self._deciding, self._controller.queue)
 
     def start(self) -> None:
-        self._waking.start(self._brake)
+        self._waking.start(self._brake, self._heartbeat)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: BindingKey) -> datetime | None:
         for informer in (self._clusters, self._bindings.works, self._bindings.informer(key)):
             await informer.wait_synced()
         await self._brake.wait_synced()
+        await self._heartbeat.wait_synced()
         started = self._plane.clock.monotonic()
         try:
             decided = await self._deciding.decide(key)

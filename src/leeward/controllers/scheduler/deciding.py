@@ -29,6 +29,7 @@ from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.scheduling.workload_affinity import WorkloadGroups, workload_affinity_filters
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.estimators import Estimator, Estimators
+from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import Key
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import CROWD
@@ -54,13 +55,22 @@ class SchedulerSettings:
 
 
 class Deciding:
-    def __init__(self, plane: ControlPlane, bindings: Bindings, settings: SchedulerSettings, brake: BrakeView) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        bindings: Bindings,
+        settings: SchedulerSettings,
+        brake: BrakeView,
+        heartbeat: HeartbeatView,
+    ) -> None:
         self._plane = plane
         self._bindings = bindings
         self._namespaces = plane.informers.of(NAMESPACES)
         self._settings = settings.placement
         self._expectation = settings.expectation
         self._brake = brake
+        self._heartbeat = heartbeat
+        self._reread_at: dict[str, float] = {}
         self._groups = WorkloadGroups() if settings.workload_affinity else None
         self._estimates = Estimates()
         self._estimators = Estimators.of(plane, settings.estimators, settings.estimator_timeout_seconds)
@@ -72,6 +82,7 @@ class Deciding:
     async def decide(self, key: BindingKey) -> tuple[Binding, Decision] | None:
         """The binding as it was, and what it is to be; None where there is nothing to place. Raises: WorldError."""
         await self._confirm_gone(key)
+        await self._reread(key)
         await self._ask_for_room(key)
         return await self._strokes.ask(key)
 
@@ -153,6 +164,17 @@ class Deciding:
             return False
         return True
 
+    async def _reread(self, key: BindingKey) -> None:
+        """Clusters that evict, once after this process was away: its caches may be as old. Raises: WorldError."""
+        binding = self._bindings.get(key)
+        for target in () if binding is None else binding.spec.clusters:
+            cluster, seconds = self._fleet.get(target.name), self._plane.clock.monotonic()
+            if cluster is None or not _has_no_execute(cluster):
+                continue
+            if self._reread_at.get(cluster.name, seconds) < self._heartbeat.awake_since:
+                self._plane.informers.of(CLUSTERS).remember(await self._plane.client.get(CLUSTERS, cluster.name))
+            self._reread_at[cluster.name] = seconds
+
     async def _ask_for_room(self, key: BindingKey) -> None:
         binding = self._bindings.get(key)
         if not self._estimators or binding is None or not asks_for_room(binding, self._fleet):
@@ -167,6 +189,7 @@ class Deciding:
         found = ((key, self._bindings.get(key)) for key in keys)
         bindings = {key: binding for key, binding in found if binding is not None and _is_placeable(binding)}
         now, brake = self._plane.clock.now(), self._brake.holds(self._fleet.values())
+        attention = self._heartbeat.attention()
 
         def decide(key: BindingKey, binding: Binding) -> Decision:
             works = self._bindings.works_by_cluster(key)
@@ -175,7 +198,7 @@ class Deciding:
                 self._fleet,
                 now,
                 lambda waits: decide_placement(
-                    binding, Surroundings(self._fleet, works, brake, waits), now, self._settings
+                    binding, Surroundings(self._fleet, works, brake, waits, attention), now, self._settings
                 ),
             )
             if self._groups is not None and key.key.namespace:

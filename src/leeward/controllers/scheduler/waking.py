@@ -7,16 +7,22 @@ from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION, HOME_ANNOTATION
+from leeward.api.names import (
+    EVICTION_HELD_CONDITION,
+    HOME_ANNOTATION,
+    OUTAGE_CONFIRMED_ANNOTATION,
+    POLICY_TAINTS_CONFIRMED_ANNOTATION,
+)
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.deciding import Deciding
 from leeward.core.failover.application import application_failover
-from leeward.core.failover.doubt import is_failing
+from leeward.core.failover.doubt import is_failing, is_recovering
 from leeward.core.failover.outage import nodes_down
 from leeward.core.pace import drain_budget
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.metrics import EVICTION_QUEUE
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.queue import WorkQueue
@@ -24,6 +30,7 @@ from leeward.runtime.queue import WorkQueue
 RETRY_UNSCHEDULABLE = timedelta(minutes=5)
 FIRST_BACKOFF_SECONDS = 1.0
 LAST_BACKOFF_SECONDS = 10.0
+CONFIRMATIONS = (OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION)
 
 
 class Waking:
@@ -36,11 +43,12 @@ class Waking:
         self._queue = queue
         self._attempts: dict[BindingKey, int] = {}
 
-    def start(self, brake: BrakeView) -> None:
+    def start(self, brake: BrakeView, heartbeat: HeartbeatView) -> None:
         self._deciding.after_stroke(self._add_next_in_line)
         self._plane.informers.of(CLUSTERS).on_change(self._cluster_changed)
         self._bindings.works.on_change(self._work_changed)
         brake.on_change(self._brake_changed)
+        heartbeat.on_change(self._heartbeat_changed)
         self._bindings.on_change(self._binding_changed)
 
     def failed(self, key: BindingKey, now: datetime, wake_at: datetime | None) -> datetime:
@@ -85,6 +93,9 @@ class Waking:
     def _brake_changed(self) -> None:
         self._add_all("Brake")
 
+    def _heartbeat_changed(self) -> None:
+        self._add_all("Heartbeat")
+
     def _add_waiting(self) -> None:
         now = self._plane.clock.now()
         for key, binding in self._bindings.all():
@@ -112,8 +123,10 @@ def _matters(old: Cluster, new: Cluster) -> bool:
         or old.metadata.labels != new.metadata.labels
         or old.is_being_deleted != new.is_being_deleted
         or old.is_ready != new.is_ready
+        or is_recovering(old) != is_recovering(new)
         or drain_budget(old) != drain_budget(new)
         or bool(nodes_down(old)) != bool(nodes_down(new))
+        or any(old.metadata.annotations.get(name) != new.metadata.annotations.get(name) for name in CONFIRMATIONS)
         or old.status.api_enablements != new.status.api_enablements
     )
 

@@ -15,7 +15,7 @@ Karmada: pkg/controllers/applicationfailover; same clocks and tasks, proven by i
 clusters is ours, and so is that state is carried forward when the copy that fails never had one of its own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -29,6 +29,7 @@ from leeward.api.policy import ApplicationFailover
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.evidence import is_fresh
 from leeward.core.failover.state import StateNotPreserved, preserved_state
+from leeward.core.failover.watched_time import UNKEPT, Attention
 
 APPLICATION_FAILURE = "ApplicationFailure"
 PRODUCER = "resource-binding-application-failover-controller"
@@ -107,17 +108,27 @@ def seen_items(
 
 
 def watch(
-    spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...], record: FailureRecord, now: datetime
+    spec: ResourceBindingSpec,
+    items: tuple[AggregatedStatusItem, ...],
+    record: FailureRecord,
+    now: datetime,
+    attention: Attention = UNKEPT,
 ) -> Watch:
-    """Runs the clocks on what was reported. A copy has failed when it is unhealthy for longer than is tolerated."""
+    """Runs the clocks on what was reported. A copy has failed when it is unhealthy for longer than is tolerated.
+
+    The clocks run over watched time; and where nobody watches, or has only just begun to, nothing has failed yet.
+    Holds: S13.
+    """
     targets = {target.name for target in spec.clusters}
     unhealthy = {i.cluster_name: i for i in items if i.health == "Unhealthy" and i.cluster_name in targets}
     known = {i.cluster_name for i in items if i.health in ("Healthy", "Unknown")}
     running = {name: at for name, at in record.since.items() if name in targets - known}
     since = {**dict.fromkeys(unhealthy, now), **running}
     toleration = timedelta(seconds=toleration_seconds(spec))
-    failed = tuple(item for name, item in unhealthy.items() if now > since[name] + toleration)
-    ends = [since[name] + toleration for name in unhealthy if now <= since[name] + toleration]
+    due = {name: attention.time.moved(since[name]) + toleration for name in unhealthy}
+    settled = attention.has_settled(now)
+    failed = tuple(item for name, item in unhealthy.items() if settled and now > due[name])
+    ends = [at for at in (*due.values(), *_settling(unhealthy, attention)) if now <= at]
     record, round_ends = _end_round(msgspec.structs.replace(record, since=since), targets, items, now, toleration)
     instants = [end + timedelta(microseconds=1) for end in ends] + ([round_ends] if round_ends else [])
     return Watch(record, failed, min(instants, default=None))
@@ -130,6 +141,10 @@ def remember(
     targets = {target.name for target in spec.clusters}
     record, round_ends = _end_round(msgspec.structs.replace(record, since={}), targets, items, now, timedelta())
     return Watch(record, wake_at=round_ends)
+
+
+def _settling(unhealthy: Collection[str], attention: Attention) -> tuple[datetime, ...]:
+    return (attention.settled_at,) if unhealthy and attention.settled_at is not None else ()
 
 
 def toleration_seconds(spec: ResourceBindingSpec) -> float:

@@ -19,6 +19,7 @@ from leeward.api import codec
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, format_time, parse_time
 from leeward.core.failover.doubt import is_failing
+from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 
 BrakeReason = Literal["ClustersVanished", "FleetLooksDead", "FleetLooksWell", "Overruled"]
 
@@ -99,9 +100,17 @@ def _is_list_short(vanished: Collection[str], size: int) -> bool:
 
 
 def decide_brake(
-    brake: Brake, clusters: Iterable[Cluster], now: datetime, settings: BrakeSettings, vanished: Collection[str] = ()
+    brake: Brake,
+    clusters: Iterable[Cluster],
+    now: datetime,
+    settings: BrakeSettings,
+    vanished: Collection[str] = (),
+    watched: WatchedTime = ALWAYS,
 ) -> BrakeDecision:
-    """What the brake is to be now, why, and when to look again. `vanished` are Clusters that are listed no more."""
+    """What the brake is to be now, why, and when to look again.
+
+    `vanished` are Clusters that are listed no more. It is released over `watched` time alone.
+    """
     clusters = list(clusters)
     dead = sorted(cluster.name for cluster in clusters if looks_dead(cluster))
     count = f"{len(dead)} of {len(clusters)} clusters look dead{_of_vanished(vanished, len(clusters))}"
@@ -117,7 +126,7 @@ def decide_brake(
     if not brake.engaged:
         return BrakeDecision(Brake(), count, reason="ClustersVanished" if vanished else "FleetLooksWell")
     calm_since = min(brake.calm_since or now, now)
-    release_at = calm_since + timedelta(seconds=settings.release_seconds)
+    release_at = watched.moved(calm_since) + timedelta(seconds=settings.release_seconds)
     if now >= release_at:
         return BrakeDecision(Brake(), f"released: {count}")
     return BrakeDecision(Brake(brake.since, calm_since), f"{count}: about to be released", release_at, _alarm(vanished))

@@ -58,6 +58,12 @@ def is_failing(cluster: Cluster) -> bool:
     )
 
 
+def is_recovering(cluster: Cluster) -> bool:
+    """Whether it is not Ready yet, and answers again."""
+    doubt = doubt_in(cluster)
+    return not cluster.is_ready and doubt is not None and doubt.status == "False"
+
+
 def is_overdue(cluster: Cluster) -> bool:
     """Whether its agent is marked as overdue."""
     doubt = doubt_in(cluster)

@@ -26,6 +26,7 @@ from leeward.api.meta import wire_time
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.eviction import replicas_in
 from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
+from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -107,8 +108,12 @@ def assess_tasks(
     *,
     exact: bool = False,
     brake: bool = False,
+    watched: WatchedTime = ALWAYS,
 ) -> Assessment:
-    """Judges the open tasks of `binding`; `works` are its Works by cluster. Holds: S1, S4."""
+    """Judges the open tasks of `binding`; `works` are its Works by cluster. Grace runs over `watched` time.
+
+    Holds: S1, S4, S13.
+    """
     copies = _Copies(binding, clusters, works)
     spare = copies.served_by_replacement()
     kept: list[GracefulEvictionTask] = []
@@ -116,7 +121,7 @@ def assess_tasks(
     overdue: list[str] = []
     instants: list[datetime] = []
     for task in binding.spec.graceful_eviction_tasks:
-        end = _grace_end(task, now, grace_seconds)
+        end = _grace_end(task, now, grace_seconds, watched)
         if task.creation_timestamp is None:
             kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
             instants += [end + _INSTANT] if task.suppress_deletion is None else []
@@ -177,8 +182,9 @@ def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
     return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds
 
 
-def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float) -> datetime:
-    return (task.creation_timestamp or wire_time(now)) + timedelta(seconds=grace_of(task, grace_seconds))
+def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, watched: WatchedTime) -> datetime:
+    since = watched.moved(task.creation_timestamp or wire_time(now))
+    return since + timedelta(seconds=grace_of(task, grace_seconds))
 
 
 def _is_finished(task: GracefulEvictionTask, may_end_at: datetime | None, now: datetime) -> bool:

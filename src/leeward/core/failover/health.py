@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from leeward.api.meta import Condition
+from leeward.core.failover.watched_time import was_away
 
 READY = "Ready"
 
@@ -77,6 +78,27 @@ def decide_ready(
     seconds = thresholds.success_seconds if observed.status == "True" else thresholds.failure_seconds
     still_doubted = since != BEFORE_ALL and now < since + timedelta(seconds=seconds)
     return memory, current if still_doubted else observed
+
+
+def watched_memory(
+    memory: HealthMemory,
+    before: tuple[datetime, float],
+    now: tuple[datetime, float],
+    longest_seconds: float,
+    frequency_seconds: float,
+    thresholds: Thresholds,
+) -> HealthMemory:
+    """The memory without what nobody watched between two looks, each by wall clock and monotonic seconds.
+
+    A pause of more than `longest_seconds`, or a step of the wall clock, moves the beginning of what was observed; and
+    what was observed before must be seen twice more, since one look alone completes no threshold. Holds: S13.
+    """
+    if not was_away(before, now, longest_seconds) or memory.since == BEFORE_ALL:
+        return memory
+    watched = min(now[1] - before[1], longest_seconds)
+    since = memory.since + (now[0] - before[0]) - timedelta(seconds=watched)
+    shortest = min(thresholds.failure_seconds, thresholds.success_seconds) - frequency_seconds
+    return HealthMemory(memory.status, max(since, now[0] - timedelta(seconds=max(0.0, shortest))))
 
 
 def _decided_at(current: Condition, now: datetime) -> datetime:

@@ -77,6 +77,14 @@ def held_turn(waiting: Sequence[Eviction], reasons: Mapping[str, str]) -> Condit
     return _held(WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet: {why}")
 
 
+def held_unconfirmed(unconfirmed: Sequence[Eviction]) -> Condition | None:
+    """Nobody has seen, since the cluster controllers began to watch, that the clusters are still lost."""
+    if not unconfirmed:
+        return None
+    why = "it answers again, or was not looked at yet since the control plane watches it again"
+    return _held("NotConfirmed", f"not evicted from {_list(unconfirmed)}: {why}")
+
+
 def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Condition:
     way_out = "remove the rule from failover.cluster.statePreservation to let it go without"
     return _held("StateNotPreserved", f"not evicted from {_list(due)}: {error}; {way_out}")

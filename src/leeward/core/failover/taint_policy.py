@@ -16,16 +16,23 @@ is removed by its `removeOnConditions`. All other taints, set by hand or not, a 
 Karmada: pkg/controllers/taint; same, proven by its recorded cases, but for this ownership. Holds: S9, L5.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, find_condition, wire_time
-from leeward.api.names import POLICY_TAINTS_ANNOTATION
+from leeward.api.names import (
+    OUTAGE_CONFIRMED_ANNOTATION,
+    POLICY_TAINTS_ANNOTATION,
+    POLICY_TAINTS_CONFIRMED_ANNOTATION,
+)
 from leeward.api.taint_policy import ClusterTaintPolicy, MatchCondition, PolicyTaint
+from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.doubt import is_recovering
 from leeward.core.failover.taints import AUTOMATIC, NO_EXECUTE, TaintKey, key_of, policy_taints
+from leeward.core.failover.watched_time import Attention
 from leeward.core.scheduling.affinity import cluster_matches
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
@@ -115,3 +122,26 @@ def _render_owned(owned: Iterable[TaintKey]) -> str:
 def owned_annotation(decision: PolicyTaints) -> dict[str, str | None]:
     """The merge patch of the annotations."""
     return {POLICY_TAINTS_ANNOTATION: decision.owned or None}
+
+
+def is_condition_confirmed(cluster: Cluster, attention: Attention) -> bool:
+    """Whether NoExecute may follow from the cluster's conditions: an outage must be seen since the heartbeat began.
+
+    Other conditions are read anew by whoever asks. Holds: S13.
+    """
+    if not attention.is_kept:
+        return True
+    seen = cluster.metadata.annotations.get(OUTAGE_CONFIRMED_ANNOTATION) == attention.heartbeat
+    return attention.is_now and not is_recovering(cluster) and (seen or not looks_dead(cluster))
+
+
+def policy_confirmation(
+    cluster: Cluster, decision: PolicyTaints, attention: Attention, *, confirmed: bool
+) -> Mapping[str, str | None]:
+    """The change of the annotation that says that the NoExecute taints by policies were found right. Holds: S13."""
+    present = cluster.metadata.annotations.get(POLICY_TAINTS_CONFIRMED_ANNOTATION)
+    if not any(entry.endswith(f":{NO_EXECUTE}") for entry in decision.owned.split(",")):
+        return {} if present is None else {POLICY_TAINTS_CONFIRMED_ANNOTATION: None}
+    if not attention.heartbeat or not confirmed or present == attention.heartbeat:
+        return {}
+    return {POLICY_TAINTS_CONFIRMED_ANNOTATION: attention.heartbeat}

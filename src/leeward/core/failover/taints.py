@@ -23,7 +23,14 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import format_time, parse_time, wire_time
-from leeward.api.names import NOT_READY_TAINT, OUTAGE_ANNOTATION, POLICY_TAINTS_ANNOTATION, UNREACHABLE_TAINT
+from leeward.api.names import (
+    NOT_READY_TAINT,
+    OUTAGE_ANNOTATION,
+    OUTAGE_CONFIRMED_ANNOTATION,
+    POLICY_TAINTS_ANNOTATION,
+    UNREACHABLE_TAINT,
+)
+from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 
@@ -54,9 +61,11 @@ def decide_taints(
     eviction_seconds: float,
     failover: bool = True,
     could_not_look: bool = True,
+    watched: WatchedTime = ALWAYS,
 ) -> TaintDecision:
     """`last_seen` is when a sign of life of a Pull cluster was received last, if that is known.
 
+    The time-out runs over `watched` time alone.
     With `failover` off no NoExecute taint is added; one that is there leaves with the outage. With `could_not_look`
     off a status that could not be collected is an outage like others.
     """
@@ -74,7 +83,7 @@ def decide_taints(
     since = begun if begun is not None and begun <= now else _outage_start(cluster, key, last_seen, now)
     annotations = {} if since == begun else {OUTAGE_ANNOTATION: format_time(since)}
     no_execute = _carried_over(cluster, key, stamp)
-    due = wire_time(since) + timedelta(seconds=eviction_seconds)
+    due = wire_time(watched.moved(since)) + timedelta(seconds=eviction_seconds)
     if no_execute is None and failover and now >= due:
         no_execute = Taint(key=key, effect=NO_EXECUTE, time_added=stamp)
     taints = (no_schedule,) if no_execute is None else (no_schedule, no_execute)
@@ -100,7 +109,14 @@ def outage_since(cluster: Cluster) -> datetime | None:
 
 
 def _outage_ends(cluster: Cluster) -> Mapping[str, str | None]:
-    return {OUTAGE_ANNOTATION: None} if OUTAGE_ANNOTATION in cluster.metadata.annotations else {}
+    ours = (OUTAGE_ANNOTATION, OUTAGE_CONFIRMED_ANNOTATION)
+    return {name: None for name in ours if name in cluster.metadata.annotations}
+
+
+def confirmation(cluster: Cluster, heartbeat: str) -> Mapping[str, str | None]:
+    """The annotation that says that an outage was seen since this heartbeat began. Holds: S13."""
+    present = cluster.metadata.annotations.get(OUTAGE_CONFIRMED_ANNOTATION)
+    return {} if present == heartbeat else {OUTAGE_CONFIRMED_ANNOTATION: heartbeat}
 
 
 def key_of(taint: Taint) -> TaintKey:

@@ -1,0 +1,62 @@
+"""Confirms outages: that a cluster which looks dead was found so since the present heartbeat began.
+
+    Push   a probe of this process has failed since; where another process probes, as for Pull
+    Pull   this process has listened for half its patience, and the cluster still looks dead
+
+Nothing automatic evicts before. Decides nothing else. Holds: S13.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from leeward.api.cluster import Cluster
+from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION
+from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.doubt import is_recovering
+from leeward.core.failover.liveness import Patience
+from leeward.core.failover.watched_time import Attention
+from leeward.runtime.heartbeat import HeartbeatView
+from leeward.runtime.plane import ControlPlane
+
+
+class OutageConfirmation:
+    def __init__(self, plane: ControlPlane, heartbeat: HeartbeatView, patience: Patience, *, probes: bool) -> None:
+        """`probes`: this process probes the Push clusters."""
+        self._plane = plane
+        self._heartbeat = heartbeat
+        self._patience = patience
+        self._probes = probes
+
+    def start(self, changed: Callable[[str], None]) -> None:
+        """`changed` is told the names of clusters that a probe has found failing."""
+        self._plane.looks.on_failure(changed)
+
+    def is_confirmed(self, cluster: Cluster, attention: Attention) -> bool:
+        """Whether the outage counts now, so that NoExecute may follow from it."""
+        if not attention.is_kept:
+            return True
+        if not attention.is_now or not looks_dead(cluster) or is_recovering(cluster):
+            return False
+        return is_marked(cluster, attention) or self._is_seen(cluster)
+
+    def look_at(self, cluster: Cluster) -> datetime | None:
+        """When a cluster that is not confirmed yet has been listened to for long enough; None where a probe tells."""
+        if self._is_probed(cluster) or not looks_dead(cluster) or is_marked(cluster, self._heartbeat.attention()):
+            return None
+        clock = self._plane.clock
+        left = self._heartbeat.began + self._patience.grace_seconds / 2 - clock.monotonic()
+        return clock.now() + timedelta(seconds=left) if left > 0 else None
+
+    def _is_seen(self, cluster: Cluster) -> bool:
+        began = self._heartbeat.began
+        if self._is_probed(cluster):
+            return self._plane.looks.failed_since(cluster.name, began)
+        return self._plane.clock.monotonic() >= began + self._patience.grace_seconds / 2
+
+    def _is_probed(self, cluster: Cluster) -> bool:
+        return self._probes and cluster.spec.sync_mode == "Push"
+
+
+def is_marked(cluster: Cluster, attention: Attention) -> bool:
+    """Whether the Cluster says that it was confirmed under this heartbeat."""
+    return cluster.metadata.annotations.get(OUTAGE_CONFIRMED_ANNOTATION) == attention.heartbeat

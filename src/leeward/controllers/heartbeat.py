@@ -1,0 +1,94 @@
+"""The heartbeat controller: renews the Lease `karmada-system/leeward-heartbeat` as long as this process watches.
+
+It runs beside the cluster controller. A process that starts begins another heartbeat, and so does one that finds that
+it was away; what nobody watched meanwhile is written into the Lease. Of two processes at the same time, as for a moment
+after a change of the leader, both renew the later heartbeat. Holds: S13.
+"""
+
+import asyncio
+import logging
+from datetime import datetime
+
+from leeward.api.core import Lease
+from leeward.api.meta import Manifest, format_micro_time
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
+from leeward.api.resource import LEASES
+from leeward.client import AlreadyExists, NotFound, WorldError
+from leeward.core.failover.watched_time import ALWAYS, Gap, bounded, gap_between, parse_gaps, render_gaps, was_away
+from leeward.runtime.heartbeat import HeartbeatView
+from leeward.runtime.plane import ControlPlane
+
+log = logging.getLogger(__name__)
+
+
+class HeartbeatController:
+    def __init__(self, plane: ControlPlane, view: HeartbeatView) -> None:
+        self._plane = plane
+        self._view = view
+        self._last: tuple[datetime, float] | None = None
+        """Of the last renewal that succeeded, when it began."""
+
+    def start(self) -> None:
+        self._plane.supervisor.start(self._run(), "heartbeat")
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.renew()
+            except WorldError as error:
+                log.warning("heartbeat: %s", error)
+            except Exception:
+                log.exception("heartbeat: the renewal failed")
+            await asyncio.sleep(self._view.settings.interval_seconds)
+
+    async def renew(self) -> None:
+        """Renews it, or begins another one. Raises: WorldError."""
+        await self._view.wait_synced()
+        now = self._plane.clock.now(), self._plane.clock.monotonic()
+        lease = self._view.object
+        begins, gap = self._missed(lease, now)
+        renewal = self._renewal(lease, now[0], gap, begins=begins or lease is None)
+        self._view.renewed(await self._write(lease, renewal))
+        if gap is not None:
+            log.warning("heartbeat: nobody watched the clusters from %s to %s", gap.start, gap.end)
+        self._last = now
+
+    def _missed(self, lease: Lease | None, now: tuple[datetime, float]) -> tuple[bool, Gap | None]:
+        """Whether another heartbeat begins, and what was not watched. Only processes that go on compare clocks."""
+        settings = self._view.settings
+        if self._last is not None:
+            begins = was_away(self._last, now, settings.fresh_seconds)
+            return begins, gap_between(self._last, now, settings.longest_seconds)
+        renewed = lease.spec.renew_time if lease is not None else None
+        is_long = renewed is not None and (now[0] - renewed).total_seconds() > settings.longest_seconds
+        return True, Gap(renewed, now[0]) if renewed is not None and is_long else None
+
+    def _renewal(self, lease: Lease | None, now: datetime, gap: Gap | None, *, begins: bool) -> Manifest:
+        time = ALWAYS if lease is None else parse_gaps(lease.metadata.annotations.get(UNWATCHED_ANNOTATION, ""))
+        spec = {"renewTime": format_micro_time(now), "leaseDurationSeconds": self._duration_seconds()}
+        if begins:
+            spec |= {"holderIdentity": self._plane.randomness.uid(), "acquireTime": format_micro_time(now)}
+        time = bounded(time if gap is None else time.missing(gap), now)
+        return {"metadata": {"annotations": {UNWATCHED_ANNOTATION: render_gaps(time.gaps) or None}}, "spec": spec}
+
+    def _duration_seconds(self) -> int:
+        return max(1, int(self._view.settings.longest_seconds))
+
+    async def _write(self, lease: Lease | None, renewal: Manifest) -> Lease:
+        """With the resourceVersion that was read: of two that renew it, one reads again. Raises: WorldError."""
+        if lease is not None:
+            try:
+                version = lease.metadata.resource_version
+                return await self._plane.client.patch(
+                    LEASES, HEARTBEAT_NAME, renewal, SYSTEM_NAMESPACE, resource_version=version
+                )
+            except NotFound:
+                pass
+        made = {"metadata": {"name": HEARTBEAT_NAME, "namespace": SYSTEM_NAMESPACE}, "spec": renewal["spec"]}
+        annotations = {k: v for k, v in renewal["metadata"]["annotations"].items() if v is not None}
+        try:
+            return await self._plane.client.create(
+                LEASES, {**made, "metadata": {**made["metadata"], "annotations": annotations}}, SYSTEM_NAMESPACE
+            )
+        except AlreadyExists:
+            return await self._plane.client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)

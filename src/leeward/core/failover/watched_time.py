@@ -1,0 +1,126 @@
+"""Time that somebody watched: the only time that thresholds, tolerations and grace periods run over.
+
+The cluster controllers renew a heartbeat (the Lease `karmada-system/leeward-heartbeat`). It has an identity, which
+lasts as long as one process watches without a gap; and it lists the gaps: times during which nobody watched, and steps
+of the wall clock. Both are the same to a deadline: it moves by as much.
+
+    Gap, WatchedTime    the gaps, and what they make of an instant since which something counts
+    Attention           the same with the heartbeat: what may be believed now
+    was_away            whether somebody may believe what was seen before
+    gap_between         the gap between two renewals
+
+Decision 21 says why. Karmada counts by the wall clock alone. Holds: S13.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from leeward.api.meta import format_micro_time, parse_time
+
+STEP = timedelta(seconds=1)
+"""By so much the wall clock and the monotonic one must differ to be a step."""
+REMEMBERED = timedelta(days=7)
+MOST_GAPS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Instants of the wall clock; a step of the clock is a gap, too."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedTime:
+    """`gaps` in order, none of which overlap."""
+
+    gaps: tuple[Gap, ...] = ()
+
+    def moved(self, since: datetime) -> datetime:
+        """From when on it would count, had nothing been missed: `since`, later by what was not watched after it."""
+        missed = (gap.end - max(gap.start, since) for gap in self.gaps if gap.end > since)
+        return since + sum(missed, timedelta())
+
+    def until(self, now: datetime) -> "WatchedTime":
+        """Without what is yet to come: by a clock that was ahead, and has been set back since."""
+        cut = (Gap(gap.start, min(gap.end, now)) for gap in self.gaps)
+        return WatchedTime(tuple(gap for gap in cut if gap.start < gap.end))
+
+    def missing(self, gap: Gap) -> "WatchedTime":
+        """With one more gap, which is later than the others; it does not overlap them afterwards."""
+        start = max(gap.start, self.gaps[-1].end) if self.gaps else gap.start
+        return WatchedTime((*self.gaps, Gap(start, gap.end))) if start < gap.end else self
+
+
+ALWAYS = WatchedTime()
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """What may be believed of the clusters now.
+
+    `heartbeat` is the identity of who watches them; empty where nobody has begun, None where no heartbeat is kept at
+    all (Karmada's own controllers, Karmada-exact mode): then everything counts as it stands. `is_now`: it was renewed a
+    moment ago. `settled_at`: from then on what was reported before the heartbeat began has been looked at again.
+    """
+
+    time: WatchedTime = ALWAYS
+    heartbeat: str | None = None
+    is_now: bool = True
+    settled_at: datetime | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        return self.heartbeat is not None
+
+    def has_settled(self, now: datetime) -> bool:
+        """Whether what clusters report has been read again since the heartbeat began."""
+        return not self.is_kept or (self.is_now and (self.settled_at is None or now >= self.settled_at))
+
+
+UNKEPT = Attention()
+
+
+def was_away(last: tuple[datetime, float], now: tuple[datetime, float], longest_seconds: float) -> bool:
+    """Whether more than `longest_seconds` lie between two looks, or the wall clock has stepped.
+
+    Each is given by the wall clock and by monotonic seconds.
+    """
+    seconds = now[1] - last[1]
+    return seconds > longest_seconds or abs(now[0] - last[0] - timedelta(seconds=seconds)) > STEP
+
+
+def gap_between(last: tuple[datetime, float], now: tuple[datetime, float], longest_seconds: float) -> Gap | None:
+    """What was not watched between two renewals, which are given as to `was_away`.
+
+    What takes longer than `longest_seconds` was not watched. A clock that is set back leaves no gap.
+    """
+    seconds, elapsed = now[1] - last[1], now[0] - last[0]
+    watched = timedelta(seconds=seconds if seconds <= longest_seconds else 0)
+    return Gap(last[0] + watched, now[0]) if elapsed - watched > STEP else None
+
+
+def bounded(time: WatchedTime, now: datetime) -> WatchedTime:
+    """Without the gaps of long ago. Where there are too many, the first are joined: rather less time counts."""
+    gaps = [gap for gap in time.until(now).gaps if gap.end > now - REMEMBERED]
+    while len(gaps) > MOST_GAPS:
+        gaps[:2] = [Gap(gaps[0].start, gaps[1].end)]
+    return WatchedTime(tuple(gaps))
+
+
+def render_gaps(gaps: Sequence[Gap]) -> str:
+    return ",".join(f"{format_micro_time(gap.start)}/{format_micro_time(gap.end)}" for gap in gaps)
+
+
+def parse_gaps(text: str) -> WatchedTime:
+    """What nobody can read is no gap."""
+    time = ALWAYS
+    for part in filter(None, text.split(",")):
+        start, _, end = part.partition("/")
+        try:
+            time = time.missing(Gap(parse_time(start), parse_time(end)))
+        except ValueError:
+            continue
+    return time

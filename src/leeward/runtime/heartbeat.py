@@ -1,0 +1,151 @@
+"""Who watches the clusters, as every controller sees it: the Lease `karmada-system/leeward-heartbeat`.
+
+    HeartbeatView   whether it was renewed a moment ago, by our own monotonic clock; the gaps; who was away ourselves
+    Looks           when a probe of this process found a cluster failing
+
+Whose clock shows what does not matter: a renewal counts when it is received. Who was away ourselves (a machine that was
+suspended, a process that was stopped, a wall clock that has stepped) finds renewals of long ago in its sockets; so one
+counts again only when half an interval has passed. Holds: S13.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from leeward.api.core import Lease
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
+from leeward.api.resource import LEASES
+from leeward.core.failover.watched_time import UNKEPT, Attention, Gap, parse_gaps, was_away
+from leeward.loop.clock import Clock
+from leeward.runtime.informers import Informers
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatSettings:
+    """A renewal is believed for `fresh_seconds`, and who was away for longer has to look again. Time that was not
+    watched does not count when it is longer than `longest_seconds`. After `settle_seconds` all was looked at again.
+
+    `kept_here`: this process renews it. `enabled` False: no heartbeat counts, as in Karmada.
+    """
+
+    interval_seconds: float = 5
+    fresh_seconds: float = 15
+    longest_seconds: float = 40
+    settle_seconds: float = 20
+    kept_here: bool = False
+    enabled: bool = True
+
+
+class HeartbeatView:
+    def __init__(self, informers: Informers, clock: Clock, settings: HeartbeatSettings) -> None:
+        self.settings = settings
+        self.awake_since = float("-inf")
+        """By the monotonic clock: when this process was found to have been away, itself."""
+        self._clock = clock
+        self._leases = informers.of(LEASES, SYSTEM_NAMESPACE)
+        self._lease: Lease | None = None
+        self._looked: tuple[datetime, float] | None = None
+        self._received = float("-inf")
+        self._began = float("-inf")
+        self._handlers: list[Callable[[], None]] = []
+        self._told: tuple[object, ...] = ()
+        self._leases.on_change(self._lease_changed)
+
+    @property
+    def object(self) -> Lease | None:
+        return self._lease
+
+    @property
+    def began(self) -> float:
+        """When the present heartbeat was first seen here, by the monotonic clock."""
+        return self._began
+
+    async def wait_synced(self) -> None:
+        """Raises: Unreachable."""
+        await self._leases.wait_synced()
+
+    def attention(self) -> Attention:
+        """What may be believed now. While nobody watches, all time since the last renewal is a gap."""
+        lease, settings = self._lease, self.settings
+        if not settings.enabled or (lease is None and not settings.kept_here):
+            return UNKEPT
+        is_now = self._is_now()
+        if not is_now:
+            self._told = ()
+        if lease is None:
+            return Attention(heartbeat="", is_now=False)
+        time, now = parse_gaps(lease.metadata.annotations.get(UNWATCHED_ANNOTATION, "")), self._clock.now()
+        time, renewed = time.until(now), lease.spec.renew_time
+        if not is_now and renewed is not None:
+            time = time.missing(Gap(renewed, now))
+        return Attention(time, lease.spec.holder_identity, is_now, self._settled_at(lease))
+
+    def renewed(self, lease: Lease) -> None:
+        """This process has just renewed it."""
+        self._leases.remember(lease)
+        self._take(lease)
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """Has this called when another heartbeat has begun, and when somebody watches again."""
+        self._handlers.append(changed)
+
+    def _settled_at(self, lease: Lease) -> datetime | None:
+        begun = lease.spec.acquire_time
+        return None if begun is None else begun + timedelta(seconds=self.settings.settle_seconds)
+
+    def _is_now(self) -> bool:
+        self._look()
+        since = self._clock.monotonic() - self._received
+        counts = self._received >= self.awake_since + self.settings.interval_seconds / 2
+        return self._lease is not None and counts and since <= self.settings.fresh_seconds
+
+    def _look(self) -> None:
+        """Finds out whether this process was away since the last look."""
+        now = self._clock.now(), self._clock.monotonic()
+        if self._looked is not None and was_away(self._looked, now, self.settings.fresh_seconds):
+            self.awake_since = now[1]
+        self._looked = now
+
+    def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:
+        """What is there already when we start was renewed by someone before us; one that is deleted is made again."""
+        if new is None or new.name != HEARTBEAT_NAME:
+            return
+        if old is None and self._lease is None:
+            self._lease = new
+            self._began = self._clock.monotonic()
+        elif self._lease is None or new.spec.renew_time != self._lease.spec.renew_time:
+            self._take(new)
+
+    def _take(self, lease: Lease) -> None:
+        self._look()
+        before, self._lease = self._lease, lease
+        if before is None or before.spec.holder_identity != lease.spec.holder_identity:
+            self._began = self._clock.monotonic()
+        self._received = self._clock.monotonic()
+        news = (lease.spec.holder_identity, self._is_now())
+        if news != self._told:
+            self._told = news
+            for changed in self._handlers:
+                changed()
+
+
+class Looks:
+    """When each cluster was last found failing by a probe of this process, by the monotonic clock."""
+
+    def __init__(self) -> None:
+        self._failed: dict[str, float] = {}
+        self._handlers: list[Callable[[str], None]] = []
+
+    def failed(self, name: str, at: float) -> None:
+        self._failed[name] = at
+        for handler in self._handlers:
+            handler(name)
+
+    def forget(self, name: str) -> None:
+        self._failed.pop(name, None)
+
+    def failed_since(self, name: str, since: float) -> bool:
+        return self._failed.get(name, float("-inf")) >= since
+
+    def on_failure(self, handler: Callable[[str], None]) -> None:
+        self._handlers.append(handler)
