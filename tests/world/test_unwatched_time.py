@@ -11,7 +11,8 @@ import pytest
 from leeward.api.meta import format_time
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.sim.world import Mode, World
-from tests.world.stories import apply, by_weight, deployment, play, policy, tasks, without_room
+from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks, without_room
+from tests.world.test_application_failover import TOLERATION, cordon_nodes, remembered, web_policy
 from tests.world.test_taint_policies import at_once
 
 PUSH: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push", "member4": "Push"}
@@ -178,6 +179,7 @@ def test_s13_the_grace_period_of_an_eviction_does_not_run_while_nobody_watches(a
         await AWAY[away](world, HOUR)
         await world.sleep(480)
         assert tasks(world, WEB) == ["member1"]
+        assert held(world, WEB) == "", "its time is not over, and nothing is missed"
 
     play(story, PUSH)
 
@@ -262,3 +264,34 @@ def test_s13_a_fleet_of_which_nothing_was_lost_notices_no_gap(away: str) -> None
             assert not any(world.taints(name) for name in PUSH)
 
     play(story, {**PUSH, "member3": "Pull", "member4": "Pull"})
+
+
+@pytest.mark.parametrize("away", AWAY)
+def test_s13_a_copy_that_is_well_again_does_not_fail_over_for_what_was_seen_before(away: str) -> None:
+    """Application failover: it is unhealthy for a part of its toleration, and mends while nobody watches."""
+
+    async def story(world: World) -> None:
+        await cordon_nodes(world, "member1")
+        await apply(world.client, deployment("web", 2), web_policy(["member1", "member2", "member3"]))
+        await world.until(lambda: bool(remembered(world).get("since")), 30)
+        await world.sleep(TOLERATION - 10)
+        await AWAY[away](world, 400, lambda: cordon_nodes(world, "member1", cordoned=False))
+        for _ in range(240):
+            await world.sleep(0.5)
+            assert set(world.assigned(WEB)) == {"member1"}
+
+    play(story, {"member1": "Push", "member2": "Push", "member3": "Push"})
+
+
+def test_s13_a_copy_that_stays_unhealthy_fails_over_after_its_toleration_of_watched_time() -> None:
+    async def story(world: World) -> None:
+        await cordon_nodes(world, "member1")
+        await apply(world.client, deployment("web", 2), web_policy(["member1", "member2", "member3"]))
+        await world.until(lambda: bool(remembered(world).get("since")), 30)
+        await world.sleep(TOLERATION / 2)
+        await suspend(world, HOUR)
+        back = world.seconds
+        await world.until(lambda: is_left(world), 600)
+        assert TOLERATION / 2 - 10 <= world.seconds - back <= TOLERATION / 2 + LOOK_SECONDS
+
+    play(story, {"member1": "Push", "member2": "Push", "member3": "Push"})
