@@ -110,10 +110,7 @@ def assess_tasks(
     brake: bool = False,
     watched: WatchedTime = ALWAYS,
 ) -> Assessment:
-    """Judges the open tasks of `binding`; `works` are its Works by cluster. Grace runs over `watched` time.
-
-    Holds: S1, S4, S13.
-    """
+    """Judges the open tasks of `binding`; `works` are its Works by cluster. Holds: S1, S4, S13."""
     copies = _Copies(binding, clusters, works)
     spare = copies.served_by_replacement()
     kept: list[GracefulEvictionTask] = []
