@@ -1,6 +1,6 @@
 """What the stories on the virtual clock have in common: manifests, and running a story to its end."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,27 @@ async def ready_replicas(world: World, member: str, name: str, namespace: str = 
     except NotFound:
         return -1
     return found.get("status", {}).get("readyReplicas", 0)
+
+
+async def identities(
+    world: World,
+    name: str,
+    members: Iterable[str] = (),
+    resource: Resource[Manifest] = DEPLOYMENTS,
+    namespace: str = "default",
+) -> dict[str, tuple[str, int]]:
+    """The uid and the generation of an object in each of these members (of all) that has it.
+
+    They are the same before and after only where nobody has deleted it and made it anew, nor changed its spec.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    for member in members or world.members:
+        try:
+            metadata = (await world.member(member).client.get(resource, name, namespace))["metadata"]
+        except NotFound:
+            continue
+        found[member] = metadata["uid"], metadata.get("generation", 0)
+    return found
 
 
 def tasks(world: World, name: str) -> list[str]:

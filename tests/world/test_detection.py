@@ -13,7 +13,7 @@ from leeward.apiserver.handler import StreamResponse
 from leeward.client import Request, Response
 from leeward.sim.network import Place
 from leeward.sim.world import Mode, World
-from tests.world.stories import apply, play, ready_replicas, scenario
+from tests.world.stories import apply, identities, play, ready_replicas, scenario
 
 NGINX = "nginx-deployment"
 DIVIDED = {"member1": 1, "member2": 2}
@@ -60,6 +60,7 @@ def test_a_credential_that_is_refused_keeps_new_copies_away_and_evicts_nothing(c
     async def story(world: World) -> None:
         await nginx_runs(world)
         await world.sleep_to_whole(10, offset=1)
+        there = await identities(world, "nginx")
         answers(world.member("member1").place, lambda request: status(code, reason))
         refused = world.seconds
         await world.until(lambda: not world.is_ready("member1"))
@@ -72,6 +73,7 @@ def test_a_credential_that_is_refused_keeps_new_copies_away_and_evicts_nothing(c
         await world.until(lambda: world.is_ready("member1"), 60)
         await world.until(lambda: world.taints("member1") == set(), 5)
         assert await ready_replicas(world, "member1", "nginx") == 1
+        assert await identities(world, "nginx") == there
 
     play(story)
 
@@ -154,6 +156,7 @@ def empty_list(request: Request) -> Response:
 def test_s5_a_member_whose_lists_are_wrong_loses_nothing(wrong: str) -> None:
     async def story(world: World) -> None:
         await nginx_runs(world)
+        there = await identities(world, "nginx")
 
         def instead(request: Request) -> Response | None:
             is_list = request.method == "GET" and request.path.rsplit("/", 1)[-1] in ("deployments", "pods", "nodes")
@@ -171,6 +174,7 @@ def test_s5_a_member_whose_lists_are_wrong_loses_nothing(wrong: str) -> None:
             world.member(name).place.audit = None
         await world.sleep(60)
         assert [await ready_replicas(world, name, "nginx") for name in DIVIDED] == list(DIVIDED.values())
+        assert await identities(world, "nginx") == there
 
     play(story)
 
@@ -180,6 +184,7 @@ def test_s5_a_control_plane_whose_api_server_only_errs_evicts_nothing_afterwards
 
     async def story(world: World) -> None:
         await nginx_runs(world)
+        there = await identities(world, "nginx")
         answers(world.place, lambda request: status(500, "InternalError"))
         world.place.link.interrupt()
         await world.sleep(700)
@@ -192,6 +197,7 @@ def test_s5_a_control_plane_whose_api_server_only_errs_evicts_nothing_afterwards
             assert world.assigned(NGINX) == DIVIDED
             assert not [name for name in members if "NoExecute" in str(world.taints(name))]
         assert all(world.is_ready(name) for name in members)
+        assert await identities(world, "nginx") == there
 
     play(story, members)
 
@@ -205,6 +211,7 @@ def test_s5_an_api_server_that_lists_nothing_makes_nobody_leave(plural: str) -> 
         binding = world.binding(NGINX)
         assert binding is not None
         generation = binding.metadata.generation
+        there = await identities(world, "nginx")
         await world.stop_controllers()
 
         def nothing(request: Request) -> Response | None:
@@ -221,5 +228,6 @@ def test_s5_an_api_server_that_lists_nothing_makes_nobody_leave(plural: str) -> 
         assert after is not None
         assert after.metadata.generation == generation, "not even for a moment"
         assert [await ready_replicas(world, name, "nginx") for name in DIVIDED] == list(DIVIDED.values())
+        assert await identities(world, "nginx") == there, "not deleted and made anew either"
 
     play(story)

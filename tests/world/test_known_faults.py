@@ -33,6 +33,7 @@ from tests.world.stories import (
     by_weight,
     deployment,
     held,
+    identities,
     play,
     policy,
     ready_replicas,
@@ -128,10 +129,12 @@ def test_fault_4_no_eviction_task_outlives_the_outage_and_bars_the_cluster() -> 
     async def story(world: World) -> None:
         await divided_one_to_two(world)
         await without_room(world, "member2")
+        there = await identities(world, "nginx")
         await world.member("member1").stop()
         await world.until(lambda: tasks(world, NGINX) == ["member1"])
         await world.member("member1").start()
         await world.until(lambda: tasks(world, NGINX) == [], 120)
+        assert (await identities(world, "nginx"))["member1"] == there["member1"]
         await with_room(world, "member2")
         await world.client.patch(DEPLOYMENTS, "nginx", {"spec": {"replicas": 6}}, "default")
         await world.until(lambda: world.assigned(NGINX) == {"member1": 2, "member2": 4}, 60)

@@ -4,7 +4,7 @@ from leeward.api.meta import Manifest, find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.resource import NODES
 from leeward.sim.world import World
-from tests.world.stories import apply, deployment, play, policy, ready_replicas
+from tests.world.stories import apply, deployment, identities, play, policy, ready_replicas
 
 DYNAMIC: Manifest = {
     "clusterAffinity": {"clusterNames": ["member1", "member2"]},
@@ -70,6 +70,7 @@ def test_a_cluster_that_returns_after_a_part_has_left_runs_what_stayed() -> None
         await world.sleep(30)
         await cordoned_node(world, "member2", True)
         await world.sleep(30)
+        there = await identities(world, "web")
         await world.member("member1").stop()
         await world.until(lambda: world.assigned("web-deployment") != {"member1": 4, "member2": 4})
         parted = world.assigned("web-deployment")
@@ -80,5 +81,7 @@ def test_a_cluster_that_returns_after_a_part_has_left_runs_what_stayed() -> None
         assert world.assigned("web-deployment") == parted
         assert {name: await ready_replicas(world, name, "web") for name in parted} == parted
         assert held(world) == ""
+        after = await identities(world, "web")
+        assert {name: uid for name, (uid, _) in after.items()} == {name: uid for name, (uid, _) in there.items()}
 
     play(story)

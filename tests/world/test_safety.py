@@ -7,7 +7,17 @@ from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, SYSTEM_NAMESP
 from leeward.api.resource import CONFIG_MAPS, EVENTS
 from leeward.core.failover.brake import parse_brake
 from leeward.sim.world import Mode, World
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas, scenario
+from tests.world.stories import (
+    DEPLOYMENTS,
+    apply,
+    by_weight,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    scenario,
+)
 
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
 NO_EXECUTE = "cluster.karmada.io/not-ready:NoExecute"
@@ -24,7 +34,7 @@ def test_s4_a_control_plane_that_is_cut_off_evicts_nothing() -> None:
         await apply(world.client, deployment("web", 6), policy("web", by_weight(dict.fromkeys(FOUR, 1))))
         await world.until(lambda: sum(world.assigned("web-deployment").values()) == 6, 60)
         await world.sleep(10)
-        before = world.assigned("web-deployment")
+        before, there = world.assigned("web-deployment"), await identities(world, "web")
         for name in FOUR:
             world.member(name).pause()
         await world.sleep(3_600)
@@ -40,6 +50,7 @@ def test_s4_a_control_plane_that_is_cut_off_evicts_nothing() -> None:
         assert not await brake_engaged(world)
         assert world.assigned("web-deployment") == before
         assert [name for name in FOUR if world.taints(name)] == []
+        assert await identities(world, "web") == there, "nothing was made anew, nor changed"
 
     play(story, FOUR)
 
@@ -73,6 +84,7 @@ def test_a_cluster_that_returns_before_its_replacement_is_ready_keeps_its_copy()
         await apply(world.client, *manifests)
         await world.until(lambda: world.assigned("web-deployment") == {"member1": 1, "member2": 2}, 60)
         await world.sleep(30)
+        there = await identities(world, "web", ["member1"])
         await world.member("member1").stop()
         await world.until(lambda: NO_EXECUTE in world.taints("member1"))
         world.member("member2").set_latency(4)
@@ -86,6 +98,7 @@ def test_a_cluster_that_returns_before_its_replacement_is_ready_keeps_its_copy()
         assert binding.spec.graceful_eviction_tasks == ()
         await world.sleep(5)
         assert await ready_replicas(world, "member1", "web") == 1
+        assert await identities(world, "web", ["member1"]) == there, "it is the copy that was there"
 
     play(story)
 

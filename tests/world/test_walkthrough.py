@@ -11,7 +11,17 @@ from leeward.api.resource import LEASES
 from leeward.api.work import ResourceBinding
 from leeward.client import NotFound
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas, scenario
+from tests.world.stories import (
+    DEPLOYMENTS,
+    apply,
+    by_weight,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    scenario,
+)
 
 NO_SCHEDULE, NO_EXECUTE = "cluster.karmada.io/not-ready:NoSchedule", "cluster.karmada.io/not-ready:NoExecute"
 UNREACHABLE = {"cluster.karmada.io/unreachable:NoSchedule", "cluster.karmada.io/unreachable:NoExecute"}
@@ -200,6 +210,7 @@ def test_a_short_outage_moves_nothing() -> None:
     async def story(world: World) -> None:
         await apply(world.client, *scenario("divided.yaml"))
         await propagated(world)
+        there = await identities(world, "nginx")
         await world.member("member1").stop()
         await world.sleep(25)
         await world.member("member1").start()
@@ -207,6 +218,7 @@ def test_a_short_outage_moves_nothing() -> None:
         assert world.is_ready("member1")
         assert world.assigned("nginx-deployment") == {"member1": 1, "member2": 2}
         assert await ready_replicas(world, "member1", "nginx") == 1
+        assert await identities(world, "nginx") == there
 
     play(story)
 

@@ -104,7 +104,8 @@ class BindingController:
             if purging and (work is None or _grows(work, manifest)):
                 continue
             try:
-                synced[cluster] = await self._sync_work(work, manifest)
+                with_id = partial(_work_with_id, binding, template, cluster)
+                synced[cluster] = await self._sync_work(work, manifest, with_id)
                 has_written = has_written or synced[cluster] is not work
             except WorldError as error:
                 failures.append(error)
@@ -122,18 +123,20 @@ class BindingController:
         found = self._clusters.get(cluster)
         return found is not None and found.is_being_deleted
 
-    async def _sync_work(self, work: Work | None, manifest: Manifest) -> Work:
+    async def _sync_work(self, work: Work | None, manifest: Manifest, with_id: Callable[[str], Manifest]) -> Work:
         if work is None:
-            return await self._create_work(manifest)
+            return await self._create_work(manifest, with_id)
         return work if work.metadata.deletion_timestamp is not None else await self._update_work(work, manifest)
 
-    async def _create_work(self, manifest: Manifest) -> Work:
+    async def _create_work(self, manifest: Manifest, with_id: Callable[[str], Manifest]) -> Work:
+        """A Work that is there, though it was not listed, keeps its permanent id: its objects carry it (S9, S12)."""
         key = key_of(manifest)
         try:
             work = await self._plane.client.create(WORKS, manifest, key.namespace)
         except AlreadyExists:
             work = await self._plane.client.get(WORKS, key.name, key.namespace)
-            return await self._update_work(work, manifest)
+            work_id = work.metadata.labels.get(WORK_ID_LABEL, "")
+            return await self._sync_work(work, with_id(work_id) if work_id else manifest, with_id)
         self._works.remember(work)
         return work
 
@@ -247,6 +250,10 @@ class BindingController:
             key = self._kind.key_of_work(work) if work is not None else None
             if key is not None:
                 self._controller.queue.add(key)
+
+
+def _work_with_id(binding: Binding, template: Manifest, cluster: str, work_id: str) -> Manifest:
+    return build_works(binding, template, {cluster: work_id})[cluster]
 
 
 def _is_purging(binding: Binding, present: Mapping[str, Work]) -> bool:

@@ -62,8 +62,8 @@ def policy(
     return from_wire(wire(name, namespace, marks or {}, spec), PropagationPolicy)
 
 
-def cluster_policy(name: str, **spec: Any) -> ClusterPropagationPolicy:
-    return from_wire(wire(name, "", {}, spec), ClusterPropagationPolicy)
+def cluster_policy(name: str, marks: Mapping[str, Any] | None = None, **spec: Any) -> ClusterPropagationPolicy:
+    return from_wire(wire(name, "", marks or {}, spec), ClusterPropagationPolicy)
 
 
 def test_a_template_says_by_whom_it_is_claimed() -> None:
@@ -212,7 +212,6 @@ def test_a_cluster_wide_template_is_claimed_by_cluster_wide_policies_only() -> N
 def test_of_two_policies_alike_the_name_decides() -> None:
     one, two = policy("one"), policy("two")
     assert find_policy(TEMPLATE, [two, one], []) is one
-    assert find_policy(TEMPLATE, [policy("same"), policy("same")], []) is not None
 
 
 def test_a_binding_has_the_options_of_its_policy_and_belongs_to_its_template() -> None:
@@ -234,3 +233,20 @@ def test_a_binding_has_the_options_of_its_policy_and_belongs_to_its_template() -
     }
     assert binding["spec"]["suspension"] == {"dispatchingOnClusters": {"clusterNames": ["m1"]}}
     assert "schedulePriority" not in binding["spec"]
+
+
+@pytest.mark.parametrize("namespace", ["default", ""])
+def test_a_policy_that_has_no_id_yet_leaves_an_empty_mark_and_no_null(namespace: str) -> None:
+    rule = policy("web", marks={"labels": {}}) if namespace else cluster_policy("web", marks={"labels": {}})
+    template = marked(namespace=namespace)
+    metadata = build_binding(template, rule)["metadata"]
+    assert metadata["labels"] == {POLICY_ID_LABEL if namespace else CLUSTER_POLICY_ID_LABEL: ""}
+    assert ("namespace" in metadata) == bool(namespace)
+
+
+def test_groups_of_affinity_are_behind_their_gate_and_are_those_that_labels_name() -> None:
+    rule = policy("web", placement={"workloadAffinity": {"affinity": {"groupByLabelKey": "app"}}})
+    gated = build_binding(TEMPLATE, rule, workload_affinity=True)
+    assert gated["spec"]["workloadAffinityGroups"] == {"affinityGroup": "app=web"}
+    assert "workloadAffinityGroups" not in build_binding(TEMPLATE, rule)["spec"]
+    assert "workloadAffinityGroups" not in build_binding(marked(labels={}), rule, workload_affinity=True)["spec"]
