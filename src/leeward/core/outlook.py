@@ -21,6 +21,7 @@ from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.holding import MOST_LOOKS_DEAD
 from leeward.core.failover.outage import Outage, OutageReport, Outcome, Outlook, all_not_seen, find_outages, is_tainted
 from leeward.core.failover.taints import NO_EXECUTE, decide_taints
+from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 from leeward.core.placement import decide_placement
 
 
@@ -33,7 +34,9 @@ class TaintExpectation:
     could_not_look: bool = True
 
 
-def expected_taints(cluster: Cluster, now: datetime, expectation: TaintExpectation) -> Cluster:
+def expected_taints(
+    cluster: Cluster, now: datetime, expectation: TaintExpectation, watched: WatchedTime = ALWAYS
+) -> Cluster:
     """The cluster as it will be tainted if its outage lasts; the same object where nothing will change."""
     if not is_tainted(cluster) or any(taint.effect == NO_EXECUTE for taint in cluster.spec.taints):
         return cluster
@@ -46,6 +49,7 @@ def expected_taints(cluster: Cluster, now: datetime, expectation: TaintExpectati
             eviction_seconds=expectation.eviction_seconds,
             failover=expectation.failover,
             could_not_look=expectation.could_not_look,
+            watched=watched,
         )
         spec = msgspec.structs.replace(cluster.spec, taints=decision.taints)
         return decision.wake_at, msgspec.structs.replace(cluster, spec=spec)
@@ -94,7 +98,7 @@ def _outlook(
     if not starts or not settings.evict:
         return Outlook(outage, Outcome.NOT_EVICTED)
     tolerations = binding.spec.placement.cluster_tolerations if binding.spec.placement else ()
-    due = decide_stay(cluster.spec.taints, tolerations, min(starts)).due
+    due = decide_stay(cluster.spec.taints, tolerations, min(starts), around.attention.time).due
     if due is None:
         return Outlook(outage, Outcome.TOLERATED)
     if around.brake and looks_dead(cluster):

@@ -105,7 +105,7 @@ def _assess(binding: Binding, around: Surroundings, now: datetime, settings: Pla
         settings.graceful_seconds,
         exact=settings.exact_health,
         brake=around.brake,
-        watched=around.attention.time,
+        attention=around.attention,
     )
 
 
@@ -146,7 +146,7 @@ def _stalled(
     if not settings.watch or settings.exact_health or around.brake:
         return StalledTargets()
     kept = msgspec.structs.replace(binding, spec=spec)
-    return find_stalled(kept, around.fleet, around.works, now, settings.graceful_seconds)
+    return find_stalled(kept, around.fleet, around.works, now, settings.graceful_seconds, around.attention)
 
 
 def _move(

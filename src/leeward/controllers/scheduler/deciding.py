@@ -18,6 +18,7 @@ from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.leaving import TAINT_UNTOLERATED
 from leeward.core.failover.outage import NO_OUTAGE, clusters_of, is_lost
+from leeward.core.failover.watched_time import Attention
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.pace import Pace
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
@@ -224,13 +225,15 @@ class Deciding:
         if not concerned:
             return told
         present = [self._fleet[name] for name in lost]
-        expected = [(c, expected_taints(c, now, self._expectation)) for c in present]
+        watched = self._heartbeat.attention().time
+        expected = [(c, expected_taints(c, now, self._expectation, watched)) for c in present]
         changed = [(cluster, tainted) for cluster, tainted in expected if tainted is not cluster]
         try:
             for _, tainted in changed:
                 self._fleet.put(tainted)
             for key in concerned:
-                around = Surroundings(self._fleet, self._bindings.works_by_cluster(key), brake)
+                works = self._bindings.works_by_cluster(key)
+                around = Surroundings(self._fleet, works, brake, attention=Attention(watched))
                 outage = foresee(bindings[key], plans[key], around, now, self._settings)
                 told[key] = replace(plans[key], outage=outage)
         finally:

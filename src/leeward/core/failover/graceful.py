@@ -26,7 +26,7 @@ from leeward.api.meta import wire_time
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.eviction import replicas_in
 from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
-from leeward.core.failover.watched_time import ALWAYS, WatchedTime
+from leeward.core.failover.watched_time import Attention
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -51,6 +51,7 @@ class _Copies:
     binding: Binding
     clusters: Mapping[str, Cluster]
     works: Mapping[str, Work]
+    attention: Attention
 
     @property
     def spec(self) -> ResourceBindingSpec:
@@ -118,7 +119,7 @@ def assess_tasks(
     overdue: list[str] = []
     instants: list[datetime] = []
     for task in binding.spec.graceful_eviction_tasks:
-        end = _grace_end(task, now, grace_seconds, watched)
+        end = _grace_end(task, now, grace_seconds, attention)
         if task.creation_timestamp is None:
             kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
             instants += [end + _INSTANT] if task.suppress_deletion is None else []
@@ -126,7 +127,7 @@ def assess_tasks(
         if exact:
             may_end_at = now if _all_reported_healthy(binding) else end + _INSTANT
         else:
-            may_end_at, taken = _may_end_at(copies, task, now, end, spare, brake=brake)
+            may_end_at, taken = _may_end_at(copies, task, now, end, grace_of(task, grace_seconds), spare, brake=brake)
             spare -= taken if may_end_at is not None and may_end_at <= now else 0
         if _is_finished(task, may_end_at, now):
             finished.append(task.from_cluster)
@@ -140,7 +141,14 @@ def assess_tasks(
 
 
 def _may_end_at(
-    copies: _Copies, task: GracefulEvictionTask, now: datetime, end: datetime, spare: int, *, brake: bool
+    copies: _Copies,
+    task: GracefulEvictionTask,
+    now: datetime,
+    end: datetime,
+    grace_seconds: float,
+    spare: int,
+    *,
+    brake: bool,
 ) -> tuple[datetime | None, int]:
     """From when on the task may end, by what is known now (None: by nothing that is known), and how many ready
     replicas of the replacement then stand for this copy and for no other."""
@@ -160,8 +168,10 @@ def _may_end_at(
     serving = copies.served_by_old(task)
     if serving is None or serving.ready > spare:
         return None, 0
-    grace = end - (task.creation_timestamp or now)
-    return max(end, serving.since + grace) + _INSTANT, serving.ready if copies.spec.is_divided else 0
+    if not copies.attention.has_settled(now):
+        return copies.attention.settles_at(now), 0
+    unchanged = copies.attention.time.moved(serving.since) + timedelta(seconds=grace_seconds)
+    return max(end, unchanged) + _INSTANT, serving.ready if copies.spec.is_divided else 0
 
 
 def is_replaced(binding: Binding) -> bool:
@@ -179,8 +189,8 @@ def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
     return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds
 
 
-def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, watched: WatchedTime) -> datetime:
-    since = watched.moved(task.creation_timestamp or wire_time(now))
+def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, attention: Attention) -> datetime:
+    since = attention.time.moved(task.creation_timestamp or wire_time(now))
     return since + timedelta(seconds=grace_of(task, grace_seconds))
 
 

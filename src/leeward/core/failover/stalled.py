@@ -19,6 +19,7 @@ from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.evidence import is_seen_healthy, known_to_serve, reported_ready
 from leeward.core.failover.graceful import grace_of
 from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
+from leeward.core.failover.watched_time import UNKEPT, Attention
 
 MOVING = (TAINT_UNTOLERATED, APPLICATION_FAILURE, AFFINITY_TERM_LEFT, REPLACEMENT_FAILED)
 """The reasons of tasks whose copies this control plane replaces."""
@@ -47,8 +48,14 @@ def find_stalled(
     works: Mapping[str, Work],
     now: datetime,
     grace_seconds: float,
+    attention: Attention = UNKEPT,
 ) -> StalledTargets:
-    """Judges the targets of a binding that is in the middle of a failover; `works` are its Works by cluster."""
+    """Judges the targets of a binding that is in the middle of a failover; `works` are its Works by cluster.
+
+    Only watched time counts (S13).
+    """
+    if not attention.has_settled(now):
+        return StalledTargets(wake_at=attention.settles_at(now))
     tasks = [task for task in binding.spec.graceful_eviction_tasks if _is_moving(task)]
     began = max((task.creation_timestamp for task in tasks if task.creation_timestamp), default=None)
     if began is None:
@@ -61,7 +68,7 @@ def find_stalled(
         if judged is None:
             continue
         stalled, since = judged
-        stalled_at = max(began, since or began) + bound
+        stalled_at = attention.time.moved(max(began, since or began)) + bound
         if now > stalled_at:
             found.append(stalled)
         else:

@@ -79,6 +79,10 @@ class Attention:
         """Whether what clusters report has been read again since the heartbeat began."""
         return not self.is_kept or (self.is_now and (self.settled_at is None or now >= self.settled_at))
 
+    def settles_at(self, now: datetime) -> datetime | None:
+        """When it will have, if that is yet to come and can be told."""
+        return self.settled_at if self.settled_at is not None and self.settled_at > now else None
+
 
 UNKEPT = Attention()
 
