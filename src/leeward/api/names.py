@@ -12,6 +12,8 @@ CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER = "karmada.io/cluster-propagatio
 
 SYSTEM_NAMESPACE = "karmada-system"
 CLUSTER_NAMESPACE = "karmada-cluster"
+KUBE_SYSTEM_NAMESPACE = "kube-system"
+"""Every API server has it from its first moment on; its uid is the identity of the cluster."""
 EXECUTION_SPACE_PREFIX = "karmada-es-"
 AGENT_GROUP = "system:karmada:agents"
 AGENT_USER_PREFIX = "system:karmada:agent:"
@@ -54,6 +56,9 @@ DRAIN_BUDGET_ANNOTATION = "leeward.dev/drain-budget"
 """On a Cluster that is drained: how many bindings may be on their way out of it at the same time (ours)."""
 WORK_GENERATION_ANNOTATION = "leeward.dev/work-generation"
 """On a member's object: the generation of the Work whose manifest was applied last (ours)."""
+HUB_ANNOTATION = "leeward.dev/hub"
+"""On a member's object: the identity of the control plane that it belongs to. On the Namespace `kube-system` of a
+control plane: the identity that it takes instead of that Namespace's uid (ours)."""
 OUTAGE_ANNOTATION = "leeward.dev/outage-since"
 """On a Cluster that looks dead: the instant from which its eviction clock counts (ours)."""
 OUTAGE_CONFIRMED_ANNOTATION = "leeward.dev/outage-confirmed"

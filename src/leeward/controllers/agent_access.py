@@ -1,6 +1,7 @@
 """The agent access controller: when a Pull cluster joins, its agent gets its rights, as RBAC objects.
 
     Cluster NAME (Pull) ──▶ in all        ClusterRole  clusters/status of NAME
+                            kube-system         Role   that Namespace, whose uid says whose objects it writes
                             karmada-cluster     Role   the Lease NAME
                             karmada-es-NAME     Role   Works and their status, events
 
@@ -15,7 +16,13 @@ from collections.abc import Iterator
 from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
 from leeward.api.meta import Manifest
-from leeward.api.names import AGENT_USER_PREFIX, CLUSTER_NAMESPACE, EXECUTION_SPACE_PREFIX, execution_space
+from leeward.api.names import (
+    AGENT_USER_PREFIX,
+    CLUSTER_NAMESPACE,
+    EXECUTION_SPACE_PREFIX,
+    KUBE_SYSTEM_NAMESPACE,
+    execution_space,
+)
 from leeward.api.resource import CLUSTERS, NAMESPACES, Resource
 from leeward.client import AlreadyExists
 from leeward.runtime.plane import ControlPlane
@@ -67,7 +74,7 @@ class AgentAccessController:
 
 
 def _rules(cluster: str) -> dict[str, list[Manifest]]:
-    """The rules for each namespace; "" is the cluster scope."""
+    """The rules for each namespace; "" is the cluster scope. The right to begin comes last."""
     works = [
         _rule("work.karmada.io", ["works"], [*_READ, "patch", "update"]),
         _rule("work.karmada.io", ["works/status"], _CHANGE),
@@ -75,6 +82,7 @@ def _rules(cluster: str) -> dict[str, list[Manifest]]:
     ]
     return {
         "": [_rule("cluster.karmada.io", ["clusters/status"], _CHANGE, cluster)],
+        KUBE_SYSTEM_NAMESPACE: [_rule("", ["namespaces"], ["get"], KUBE_SYSTEM_NAMESPACE)],
         CLUSTER_NAMESPACE: [_rule("coordination.k8s.io", ["leases"], _CHANGE, cluster)],
         execution_space(cluster): works,
     }

@@ -29,7 +29,7 @@ class MemberWorks:
         self._statuses = plane.statuses.of(WORKS, namespace)
 
     def backlinks(self, add: Callable[[str], None]) -> Backlinks:
-        return Backlinks(self._member, self.space, add)
+        return Backlinks(self._member, self.space, add, lambda: self.hub)
 
     def subscribe(
         self,
@@ -57,11 +57,17 @@ class MemberWorks:
         self._member.supervisor.on_close(self._clusters.on_change(cluster_changed))
 
     async def get(self, name: str) -> Work | None:
-        """With the status that is about to be written. Raises: Unreachable while the control plane was not seen."""
+        """With the status that is about to be written. Raises: WorldError while the control plane was not seen."""
+        await self._plane.server.identity.read()
         await self._works.wait_synced()
         await self._clusters.wait_synced()
         work = self._works.get(name, self.space)
         return self._statuses.expected(work) if work is not None else None
+
+    @property
+    def hub(self) -> str:
+        """The identity of the control plane; known after `get`, and empty where it cannot be had."""
+        return self._plane.server.identity.known
 
     @property
     def cluster(self) -> Cluster | None:
@@ -76,7 +82,7 @@ class MemberWorks:
 
     def owns(self, work: Work, observed: Manifest) -> bool:
         """Whether an object of the member was made from this Work. Holds: S6."""
-        return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""))
+        return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""), self.hub)
 
     def post(self, work: Work, writer: str, said: Said[Work], *, within: float) -> None:
         """As `Statuses.post`."""

@@ -18,6 +18,7 @@ from leeward.runtime.heartbeat import Looks
 from leeward.runtime.identity import reference_of
 from leeward.runtime.informers import Informers
 from leeward.runtime.metrics import Metrics
+from leeward.runtime.server_identity import ServerIdentity
 from leeward.runtime.statuses import StatusWriters
 
 K = TypeVar("K", bound=Hashable)
@@ -31,11 +32,13 @@ class Server:
     informers: Informers
     discovery: Discovery
     statuses: StatusWriters
+    identity: ServerIdentity
 
     @staticmethod
     def of(client: Client, randomness: Randomness, supervisor: Supervisor) -> "Server":
         informers = Informers(client, randomness, supervisor)
-        return Server(client, informers, Discovery(client), StatusWriters(client, informers, supervisor))
+        statuses = StatusWriters(client, informers, supervisor)
+        return Server(client, informers, Discovery(client), statuses, ServerIdentity(client))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 from leeward.api.codec import from_wire, to_wire
 from leeward.api.work import ResourceBinding, Work
 from leeward.core.execution.aggregate import aggregate, rendered_generation
-from leeward.core.execution.ownership import is_ours, stamp
+from leeward.core.execution.ownership import is_ours, other_hub, stamp, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.works import build_works
 
@@ -91,6 +91,24 @@ def test_an_object_is_ours_only_when_it_names_the_work_s6() -> None:
     assert is_ours(ours, "karmada-es-m1", "a-x")
     assert not is_ours(ours, "karmada-es-m2", "a-x")
     assert not is_ours({"metadata": {"name": "a"}}, "karmada-es-m1", "a-x")
+
+
+def test_what_carries_another_hubs_identity_is_not_ours_and_what_carries_none_is_s6() -> None:
+    unmarked = stamp({"metadata": {"name": "a"}}, "karmada-es-m1", "a-x", {"work.karmada.io/permanent-id": "id"})
+    ours, theirs = with_hub(unmarked, "hub-1"), with_hub(unmarked, "hub-2")
+    assert is_ours(unmarked, "karmada-es-m1", "a-x", "id", "hub-1")
+    assert is_ours(ours, "karmada-es-m1", "a-x", "id", "hub-1")
+    assert not is_ours(theirs, "karmada-es-m1", "a-x", "id", "hub-1")
+    assert is_ours(theirs, "karmada-es-m1", "a-x", "id"), "without an identity of one's own nobody is told apart"
+    assert other_hub(theirs, "hub-1") == "hub-2"
+    assert other_hub(ours, "hub-1") == other_hub(unmarked, "hub-1") == ""
+
+
+def test_a_missing_identity_alone_is_no_reason_to_write() -> None:
+    unmarked = stamp({"metadata": {"name": "a"}}, "karmada-es-m1", "a-x")
+    desired = with_hub(unmarked, "hub-1")
+    assert without_due_hub(desired, unmarked) == unmarked
+    assert without_due_hub(desired, desired) == desired
 
 
 def test_what_others_have_set_survives_and_what_was_ours_goes_s9() -> None:

@@ -1,15 +1,19 @@
-"""Whose object it is: the marks by which an object in a member says which Work it was made from.
+"""Whose object it is: the marks by which an object in a member says which Work of which control plane it was made from.
+
+The names of Works are the same in every control plane (hub), so an object carries the hub's identity as well. One that
+names the Work and no hub was written by an earlier version, or by Karmada, and is taken over with the next write.
 
 `resourcetemplate.karmada.io/managed-{labels,annotations}` list the keys that the control plane has set, so that those
 of others can be told from those that were ours and are gone from the template.
 
-Karmada: pkg/util/{label,annotation}.go; same. Holds: S6.
+Karmada: pkg/util/{label,annotation}.go; same, without the hub. Holds: S6.
 """
 
 from collections.abc import Mapping
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import (
+    HUB_ANNOTATION,
     MANAGED_ANNOTATIONS_ANNOTATION,
     MANAGED_LABEL,
     MANAGED_LABELS_ANNOTATION,
@@ -21,13 +25,46 @@ from leeward.api.names import (
 from leeward.core.interpreter.fields import mapping_at, text_at
 
 
-def is_ours(observed: ReadOnlyManifest, work_namespace: str, work_name: str, work_id: str = "") -> bool:
-    """Whether the object was made from this Work: it names it, or, having lost the name, carries its permanent id."""
+def is_ours(observed: ReadOnlyManifest, work_namespace: str, work_name: str, work_id: str = "", hub: str = "") -> bool:
+    """Whether the object was made from this Work: it names it, or, having lost the name, carries its permanent id.
+
+    What carries the identity of another control plane than `hub` never was.
+    """
+    if other_hub(observed, hub):
+        return False
     annotations = mapping_at(observed, "metadata", "annotations")
     named = {key: annotations.get(key) for key in (WORK_NAMESPACE_ANNOTATION, WORK_NAME_ANNOTATION)}
     if all(named.values()):
         return named == identity(work_namespace, work_name)
     return bool(work_id) and mapping_at(observed, "metadata", "labels").get(WORK_ID_LABEL) == work_id
+
+
+def other_hub(observed: ReadOnlyManifest, hub: str) -> str:
+    """The identity of the control plane that the object belongs to, if that is another one than `hub`; else empty.
+
+    Without an identity of one's own nobody can be told apart.
+    """
+    carried = text_at(observed, "metadata", "annotations", HUB_ANNOTATION)
+    return carried if hub and carried != hub else ""
+
+
+def with_hub(manifest: ReadOnlyManifest, hub: str) -> Manifest:
+    """The manifest as an object of this control plane."""
+    return _with_annotations(manifest, {HUB_ANNOTATION: hub}) if hub else dict(manifest)
+
+
+def without_due_hub(manifest: ReadOnlyManifest, observed: ReadOnlyManifest) -> ReadOnlyManifest:
+    """`manifest`, without the hub where `observed` has none: that alone is no reason to write an object."""
+    if text_at(observed, "metadata", "annotations", HUB_ANNOTATION):
+        return manifest
+    return _with_annotations(manifest, {HUB_ANNOTATION: None})
+
+
+def _with_annotations(manifest: ReadOnlyManifest, changes: Mapping[str, str | None]) -> Manifest:
+    metadata = mapping_at(manifest, "metadata")
+    annotations = {**mapping_at(metadata, "annotations"), **changes}
+    kept = {key: value for key, value in annotations.items() if value is not None}
+    return {**manifest, "metadata": {**metadata, "annotations": kept}}
 
 
 def identity(work_namespace: str, work_name: str) -> dict[str, str]:

@@ -1,0 +1,261 @@
+"""The objects of one member that are made from Works: brings them to what is desired, and takes them away.
+
+An object that does not carry the Work's identity is never touched (Holds: S6). A delete names the uid and the version
+that were seen, and is sent only when the API server itself has just said that the Work is still to go (Holds: S5): what
+is assigned again meanwhile keeps its object.
+
+Karmada: pkg/util/objectwatcher; same for what is written, but that contents which somebody in the member undoes again
+and again are written less and less often.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from leeward.api.meta import Manifest, annotations_of
+from leeward.api.names import (
+    CONFLICT_RESOLUTION_ANNOTATION,
+    HUB_ANNOTATION,
+    WORK_GENERATION_ANNOTATION,
+    WORK_NAME_ANNOTATION,
+)
+from leeward.api.resource import WORKS, Resource
+from leeward.api.work import Work
+from leeward.client import AlreadyExists, Conflict, NotFound, Undecodable
+from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
+from leeward.core.execution.retain import covers, merge
+from leeward.core.execution.undone import LastWrite, note_write, pause_left
+from leeward.runtime.discovery import UnknownKind
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.member_works import MemberWorks
+from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.propagation_metrics import Write
+
+ROUNDING_SECONDS = 0.01
+"""Instants have whole microseconds: nobody shall wake just before a pause has ended."""
+ATTEMPTS = 3
+"""To delete an object whose status changes meanwhile, before it is looked at again later."""
+
+
+class Foreign(Exception):
+    """An object of the same name that is not ours."""
+
+
+class WriteUndone(Exception):
+    """Contents that somebody undoes again and again, and that are not written before `until`."""
+
+    def __init__(self, message: str, until: datetime) -> None:
+        super().__init__(message)
+        self.until = until
+
+
+class MemberObjects:
+    """`add` is called with the name of a Work whenever an object of its was changed or deleted by whomever."""
+
+    def __init__(
+        self,
+        plane: ControlPlane,
+        member: Member,
+        works: MemberWorks,
+        add: Callable[[str], None],
+        on_written: Callable[[Work], None],
+    ) -> None:
+        self._plane = plane
+        self._member = member
+        self._works = works
+        self._on_written = on_written
+        self.backlinks = works.backlinks(add)
+        self._written: dict[tuple[str, Key], str] = {}
+        self._last_writes: dict[tuple[str, Key], LastWrite] = {}
+        self._missing_kinds: set[tuple[str, str]] = set()
+
+    async def apply(self, work: Work, manifest: Manifest) -> None:
+        """Creates or updates one object, or does nothing when it is as it should be.
+
+        Raises: Foreign, WriteUndone, WorldError.
+        """
+        desired = with_hub(_stamped(work, manifest), self._works.hub)
+        resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
+        key = key_of(desired)
+        informer = self.backlinks.follow(resource)
+        known = informer.get(key.name, key.namespace)
+        if known is not None and self._works.owns(work, known) and self._is_as_desired(resource, known, desired):
+            return
+        if known is not None:
+            self._refuse_other_hubs(known)
+        if informer.synced:
+            self._refuse_undone(work, resource, key, known)
+        client = self._member.server.client
+        try:
+            observed = await client.get(resource, key.name, key.namespace)
+        except NotFound:
+            self._refuse_undone(work, resource, key, None)
+            await self._create(work, resource, desired)
+            return
+        self._refuse_foreign(work, observed)
+        if not self._is_as_desired(resource, observed, desired):
+            self._refuse_undone(work, resource, key, observed)
+            with self._counted("update", desired):
+                updated = await client.update(resource, merge(desired, observed), key.name, key.namespace)
+            changed = updated["metadata"]["resourceVersion"] != observed["metadata"]["resourceVersion"]
+            self._note(work, resource, updated, changed=changed)
+
+    async def remove(self, work: Work, *, ended: bool = False) -> bool:
+        """Asks for the deletion of what the Work had applied. Returns whether any of it is, or may be, still there.
+
+        `ended` says that the Work itself is gone; otherwise it must be there and wait for this.
+        """
+        manifests = work.spec.workload.manifests
+        return any([await self._remove_object(work, manifest, ended=ended) for manifest in manifests])
+
+    async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
+        try:
+            with self._counted("create", desired):
+                created = await self._member.server.client.create(resource, desired, key_of(desired).namespace)
+        except AlreadyExists as error:
+            raise Conflict(error.status) from error
+        self._note(work, resource, created, changed=True)
+
+    @contextmanager
+    def _counted(self, write: Write, manifest: Manifest) -> Generator[None, None, None]:
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            self._plane.metrics.propagation.wrote(write, manifest, self._member.name, failed=failed)
+
+    def _is_as_desired(self, resource: Resource[Manifest], observed: Manifest, desired: Manifest) -> bool:
+        """Whether the object has all that is desired, and nobody has changed it since it was written here."""
+        written = self._written.get((resource.group_resource, key_of(observed)))
+        wanted = without_due_hub(desired, observed)
+        return written in (None, _mark(observed)) and covers(observed, merge(wanted, observed))
+
+    def _refuse_other_hubs(self, observed: Manifest) -> None:
+        if owner := other_hub(observed, self._works.hub):
+            raise Foreign(
+                f"it belongs to another control plane ({owner}; this one is {self._works.hub}) and is left to it; "
+                "give it another name here, or have the other one give it up, and then remove its annotation "
+                f"{HUB_ANNOTATION} in cluster {self._member.name}"
+            )
+
+    def _refuse_foreign(self, work: Work, observed: Manifest) -> None:
+        self._refuse_other_hubs(observed)
+        if not self._works.owns(work, observed) and not _may_overwrite(work, observed):
+            raise Foreign(
+                f"it exists in cluster {self._member.name} and is not managed by this Work; "
+                "remove it there, or set conflictResolution: Overwrite in the policy"
+            )
+
+    def _refuse_undone(self, work: Work, resource: Resource[Manifest], key: Key, observed: Manifest | None) -> None:
+        """Lets contents that were undone repeatedly wait for their turn."""
+        last = self._last_writes.get((resource.group_resource, key))
+        left = pause_left(last, _contents(work), self._plane.clock.monotonic())
+        if last is not None and left > 0:
+            what = "it is deleted" if observed is None else f"it is changed back{_by(observed)}"
+            raise WriteUndone(
+                f"{what} in cluster {self._member.name} whenever it is written ({last.undone + 1} times in a row), "
+                "so it is written less and less often; have whoever does that leave it alone, or change the template",
+                self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS),
+            )
+
+    def _note(self, work: Work, resource: Resource[Manifest], written: Manifest, *, changed: bool) -> None:
+        """Remembers what an own write gave, and tells of it."""
+        key = resource.group_resource, key_of(written)
+        self._written[key] = _mark(written)
+        if changed:
+            now = self._plane.clock.monotonic()
+            self._last_writes[key] = note_write(self._last_writes.get(key), _contents(work), now)
+        self._member.server.informers.of(resource).remember(written)
+        self._on_written(work)
+
+    async def _remove_object(self, work: Work, manifest: Manifest, *, ended: bool) -> bool:
+        """Asks for the deletion of one object. Returns whether it is, or may be, still there. Holds: S5, S6."""
+        try:
+            resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
+        except UnknownKind:
+            return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
+        key = key_of(manifest)
+        self.backlinks.follow(resource)
+        self._written.pop((resource.group_resource, key), None)
+        self._last_writes.pop((resource.group_resource, key), None)
+        try:
+            for _ in range(ATTEMPTS):
+                observed = await self._member.server.client.get(resource, key.name, key.namespace)
+                if not self._works.owns(work, observed):
+                    return False
+                if "deletionTimestamp" in observed["metadata"] or not await self._is_to_go(work, ended=ended):
+                    return True
+                with suppress(Conflict):
+                    await self._delete(resource, observed)
+        except NotFound:
+            return False
+        return True
+
+    async def _delete(self, resource: Resource[Manifest], observed: Manifest) -> None:
+        metadata, key = observed["metadata"], key_of(observed)
+        with self._counted("delete", observed):
+            await self._member.server.client.delete(
+                resource, key.name, key.namespace, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
+            )
+
+    async def _is_to_go(self, work: Work, *, ended: bool) -> bool:
+        """Whether that is still so: asked of the control plane's API server, not of the cache.
+
+        A new Work of the same name has a claim to the object, and of a Work that was given up its objects stay.
+        """
+        try:
+            current = await self._plane.client.get(WORKS, work.name, work.namespace)
+        except NotFound:
+            return ended
+        return not ended and (
+            current.metadata.uid == work.metadata.uid
+            and current.metadata.deletion_timestamp is not None
+            and not current.spec.preserve_resources_on_deletion
+        )
+
+    async def _may_be_offered(self, api_version: str, kind: str) -> bool:
+        """A kind is gone only when two complete looks at all kinds, one after the other, do not have it.
+
+        Raises: WorldError when the member's kinds cannot all be asked for.
+        """
+        offer = await self._member.server.discovery.offer()
+        if offer.failed:
+            raise Undecodable(f"the kinds of {', '.join(offer.failed)} cannot be read")
+        if offer.has(api_version, kind):
+            self._missing_kinds.discard((api_version, kind))
+            return True
+        missed_before = (api_version, kind) in self._missing_kinds
+        self._missing_kinds.add((api_version, kind))
+        return not missed_before
+
+
+def _mark(observed: Manifest) -> str:
+    """What changes with every change of what an object asks for."""
+    metadata = observed["metadata"]
+    return f"{metadata['uid']}/{metadata.get('generation') or metadata['resourceVersion']}"
+
+
+def _contents(work: Work) -> str:
+    return f"{work.metadata.uid}/{work.metadata.generation}"
+
+
+def _by(observed: Manifest) -> str:
+    """By whom the object was changed last, where its server says so."""
+    entries = cast(list[dict[str, Any]], observed["metadata"].get("managedFields") or [])
+    changes = [entry for entry in entries if not entry.get("subresource")]
+    managers = [entry.get("manager", "") for entry in sorted(changes, key=lambda entry: entry.get("time", ""))]
+    return f" by {managers[-1]}" if managers and managers[-1] else ""
+
+
+def _stamped(work: Work, manifest: Manifest) -> Manifest:
+    """The manifest with the generation of the Work that it belongs to."""
+    metadata = manifest["metadata"]
+    annotations = {**metadata.get("annotations", {}), WORK_GENERATION_ANNOTATION: str(work.metadata.generation)}
+    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _may_overwrite(work: Work, observed: Manifest) -> bool:
+    belongs_to_other_work = WORK_NAME_ANNOTATION in annotations_of(observed)
+    return work.metadata.annotations.get(CONFLICT_RESOLUTION_ANNOTATION) == "overwrite" and not belongs_to_other_work

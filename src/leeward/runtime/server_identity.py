@@ -1,0 +1,55 @@
+"""Identity of an API server: the uid of its Namespace `kube-system`, which restarts, backups and restores keep.
+
+An administrator may give it another one, as the annotation `leeward.dev/hub` of that Namespace: a control plane that
+was made anew without a backup takes over with it what its predecessor left in the members.
+
+Agents of earlier versions have no right to read the Namespace; then nothing is known, and nothing is told apart.
+"""
+
+import asyncio
+import logging
+
+from leeward.api.core import Namespace
+from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE
+from leeward.api.resource import NAMESPACES
+from leeward.client import Client, Forbidden, WorldError
+
+log = logging.getLogger(__name__)
+
+REFRESH_SECONDS = 60.0
+
+
+class ServerIdentity:
+    """Reads it when asked, once a minute at most."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._asked_at: float | None = None
+        self._lock = asyncio.Lock()
+        self.known = ""
+        """As it was read last; empty before that, and where it may not be read."""
+
+    async def read(self) -> str:
+        """What is known already serves while the server does not answer. Raises: WorldError before it ever answered."""
+        if self.known and self._lock.locked():
+            return self.known
+        async with self._lock:
+            now = asyncio.get_running_loop().time()
+            if self._asked_at is None or now - self._asked_at >= REFRESH_SECONDS:
+                await self._ask()
+                self._asked_at = now
+        return self.known
+
+    async def _ask(self) -> None:
+        try:
+            self.known = identity_of(await self._client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE))
+        except Forbidden as error:
+            log.warning("objects are not marked as this control plane's, whose identity cannot be read: %s", error)
+        except WorldError:
+            if not self.known:
+                raise
+
+
+def identity_of(namespace: Namespace) -> str:
+    """Of the API server whose Namespace `kube-system` this is."""
+    return namespace.metadata.annotations.get(HUB_ANNOTATION) or namespace.metadata.uid

@@ -1,0 +1,35 @@
+"""Pauses between writes that somebody undoes."""
+
+from leeward.core.execution.undone import LONGEST_PAUSE_SECONDS, QUIET_SECONDS, LastWrite, note_write, pause_left
+
+
+def undone_at_once(times: int) -> list[float]:
+    """When the same contents are written if each write is undone in the same instant."""
+    now, last, writes = 0.0, None, list[float]()
+    for _ in range(times):
+        now += pause_left(last, "a", now)
+        last = note_write(last, "a", now)
+        writes.append(now)
+    return writes
+
+
+def test_the_first_drift_is_mended_at_once_and_then_each_pause_is_twice_as_long() -> None:
+    assert undone_at_once(7) == [0, 0, 1, 3, 7, 15, 31]
+
+
+def test_the_longest_pause_is_bounded() -> None:
+    writes = undone_at_once(60)
+    assert writes[-1] - writes[-2] == LONGEST_PAUSE_SECONDS
+
+
+def test_other_contents_do_not_wait() -> None:
+    last = LastWrite("a", 0.0, undone=9)
+    assert pause_left(last, "a", 1.0) > 0
+    assert pause_left(last, "b", 1.0) == 0
+    assert note_write(last, "b", 1.0).undone == 0
+
+
+def test_a_write_that_has_stood_is_forgotten() -> None:
+    last = LastWrite("a", 0.0, undone=9)
+    assert note_write(last, "a", QUIET_SECONDS).undone == 10
+    assert note_write(last, "a", QUIET_SECONDS + 1).undone == 0
