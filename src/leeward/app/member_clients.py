@@ -1,0 +1,58 @@
+"""How an operator's verb reaches members: with the credential of a Push member, or else through the cluster proxy."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+from msgspec import structs
+
+from leeward.api.cluster import Cluster
+from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.app.connect import transport_to
+from leeward.client import Client, NotFound, Request, Response, Transport
+
+USER_AGENT = "leeward"
+
+
+def members_of(control_plane: Client, transport: Transport) -> Callable[[Cluster], Awaitable[Client]]:
+    """Makes clients of members. `transport` is that of the control plane, for what goes through its proxy.
+
+    A client raises WorldError when it is used and its member cannot be reached.
+    """
+
+    async def reach(cluster: Cluster) -> Client:
+        direct = await _direct(control_plane, cluster)
+        return Client(direct or ThroughProxy(transport, cluster.name), USER_AGENT)
+
+    return reach
+
+
+async def _direct(control_plane: Client, cluster: Cluster) -> Transport | None:
+    """With the credential that the Push controllers have; None where there is none."""
+    reference = cluster.spec.secret_ref
+    if cluster.spec.sync_mode != "Push" or reference is None:
+        return None
+    try:
+        secret = await control_plane.get(SECRETS, reference.name, reference.namespace)
+    except NotFound:
+        secret = None
+    return transport_to(cluster, secret)
+
+
+class ThroughProxy:
+    """A transport to a member by the subresource `proxy` of its Cluster, as the user of the control plane."""
+
+    def __init__(self, control_plane: Transport, cluster: str) -> None:
+        self._control_plane = control_plane
+        self._prefix = f"{CLUSTERS.path(name=cluster)}/proxy"
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        return await self._control_plane.send(self._through(request), timeout_seconds=timeout_seconds)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._control_plane.stream(self._through(request))
+
+    async def close(self) -> None:
+        """The connection is the control plane's."""
+
+    def _through(self, request: Request) -> Request:
+        return structs.replace(request, path=self._prefix + request.path)

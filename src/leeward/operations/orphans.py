@@ -1,0 +1,220 @@
+"""Orphans: objects in members that carry this control plane's identity, and that no Work of it knows of.
+
+They are what was placed after the backup that a control plane was restored from: they run on, and nobody sees them.
+
+A member is asked for every kind that it offers. The Works are asked for before and after, so that what is being placed
+or taken away meanwhile is no orphan. Of a member that cannot be read whole nothing is concluded but what was seen.
+
+What names a Work that does not exist, but lacks the identity or has another name than such a Work gives, is listed
+apart and never deleted: it may be another control plane's, or somebody's copy. What a controller in the member made of
+an object (ReplicaSets carry the annotations of their Deployment) goes with its owner.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import cast
+
+from leeward.api.cluster import APIEnablement, Cluster
+from leeward.api.meta import Manifest, annotations_of
+from leeward.api.names import (
+    HUB_ANNOTATION,
+    KUBE_SYSTEM_NAMESPACE,
+    MANAGED_LABEL,
+    WORK_NAME_ANNOTATION,
+    WORK_NAMESPACE_ANNOTATION,
+    execution_space,
+    work_name,
+)
+from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS, Resource
+from leeward.client import ApiError, Client, Conflict, NotFound, WorldError
+from leeward.runtime.discovery import Discovery
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.server_identity import identity_of
+
+Reach = Callable[[Cluster], Awaitable[Client]]
+"""Makes the client of a member, which is closed afterwards. Raises: WorldError, ValueError that say what is missing."""
+
+PAGE_SIZE = 500
+AT_ONCE = 8
+"""Members that are read at the same time."""
+METHOD_NOT_ALLOWED = 405
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """One object of a member, as it was seen."""
+
+    cluster: str
+    resource: Resource[Manifest]
+    key: Key
+    uid: str
+    resource_version: str
+    work: Key
+    """The Work that it names."""
+
+    def __str__(self) -> str:
+        return f"{self.resource.kind} {self.key} in {self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """`doubtful` are those that are not known to be this control plane's; `unreadable` says by cluster what is."""
+
+    orphans: tuple[Orphan, ...]
+    doubtful: tuple[Orphan, ...]
+    unreadable: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What one member holds that names a Work of its execution space."""
+
+    ours: tuple[Orphan, ...] = ()
+    doubtful: tuple[Orphan, ...] = ()
+    problem: str = ""
+
+
+async def find_orphans(control_plane: Client, reach: Reach) -> Findings:
+    """Reads only. Raises: WorldError when the control plane cannot be read."""
+    hub = identity_of(await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE))
+    clusters = (await control_plane.list(CLUSTERS)).items
+    before = await _works(control_plane)
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def look(cluster: Cluster) -> _Seen:
+        async with turns:
+            return await _look_at_member(cluster, hub, reach)
+
+    seen = await asyncio.gather(*map(look, clusters))
+    known = before | await _works(control_plane)
+    problems = {cluster.name: found.problem for cluster, found in zip(clusters, seen, strict=True) if found.problem}
+    return Findings(
+        tuple(orphan for found in seen for orphan in found.ours if orphan.work not in known),
+        tuple(orphan for found in seen for orphan in found.doubtful if orphan.work not in known),
+        problems,
+    )
+
+
+async def delete_orphan(control_plane: Client, reach: Reach, orphan: Orphan) -> bool:
+    """Deletes one that was found, of the uid and the version that is there; whether it still was one. Holds: S5, S6.
+
+    Raises: WorldError.
+    """
+    hub = identity_of(await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE))
+    cluster = await control_plane.get(CLUSTERS, orphan.cluster)
+    client = await _reached(cluster, reach)
+    try:
+        for _ in range(ATTEMPTS):
+            found = await client.get(orphan.resource, orphan.key.name, orphan.key.namespace)
+            ours, certain = _read(found, hub, orphan.cluster, orphan.resource)
+            if ours is None or not certain or ours.uid != orphan.uid or ours.work in await _works(control_plane):
+                return False
+            with suppress(Conflict):
+                await client.delete(
+                    orphan.resource,
+                    orphan.key.name,
+                    orphan.key.namespace,
+                    uid=ours.uid,
+                    resource_version=ours.resource_version,
+                )
+                return True
+    except NotFound:
+        return False
+    finally:
+        await client.close()
+    return False
+
+
+async def _reached(cluster: Cluster, reach: Reach) -> Client:
+    """Raises: WorldError."""
+    try:
+        return await reach(cluster)
+    except ValueError as error:
+        raise WorldError(f"cluster {cluster.name}: {error}") from error
+
+
+async def _look_at_member(cluster: Cluster, hub: str, reach: Reach) -> _Seen:
+    try:
+        client = await _reached(cluster, reach)
+    except WorldError as error:
+        return _Seen(problem=str(error))
+    try:
+        return await _look(client, cluster.name, hub)
+    except WorldError as error:
+        return _Seen(problem=str(error))
+    finally:
+        await client.close()
+
+
+async def _look(client: Client, cluster: str, hub: str) -> _Seen:
+    discovery = Discovery(client)
+    offer = await discovery.offer()
+    problems = [f"its kinds of {version} cannot be read" for version in offer.failed]
+    found: dict[str, tuple[Orphan, bool]] = {}
+    for api_version, kind in _kinds(offer.enablements):
+        resource = await discovery.resource(api_version, kind)
+        try:
+            async for manifest in _managed(client, resource):
+                orphan, certain = _read(manifest, hub, cluster, resource)
+                if orphan is not None:
+                    found.setdefault(orphan.uid, (orphan, certain))
+        except ApiError as error:
+            if not isinstance(error, NotFound) and error.code != METHOD_NOT_ALLOWED:
+                problems.append(f"its {resource.plural} cannot be listed: {error}")
+    ours = tuple(orphan for orphan, certain in found.values() if certain)
+    doubtful = tuple(orphan for orphan, certain in found.values() if not certain)
+    return _Seen(ours, doubtful, "; ".join(problems))
+
+
+def _kinds(enablements: Collection[APIEnablement]) -> list[tuple[str, str]]:
+    """One version of each kind: all show the same objects."""
+    kinds: dict[tuple[str, str], str] = {}
+    for enablement in enablements:
+        group = enablement.group_version.rpartition("/")[0]
+        for resource in enablement.resources:
+            kinds.setdefault((group, resource.kind), enablement.group_version)
+    return [(version, kind) for (_, kind), version in kinds.items()]
+
+
+async def _managed(client: Client, resource: Resource[Manifest]) -> AsyncGenerator[Manifest, None]:
+    """All objects of a kind that carry the label of what was propagated."""
+    token = ""
+    while True:
+        selector = f"{MANAGED_LABEL}=true"
+        page = await client.list(resource, label_selector=selector, limit=PAGE_SIZE, continue_token=token)
+        for manifest in page.items:
+            yield manifest
+        token = page.continue_token
+        if not token:
+            return
+
+
+def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifest]) -> tuple[Orphan | None, bool]:
+    """What names a Work of the cluster, and whether it is known to be made of that Work by this control plane."""
+    metadata, annotations = manifest["metadata"], annotations_of(manifest)
+    owner = annotations.get(HUB_ANNOTATION, "")
+    work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations.get(WORK_NAME_ANNOTATION, ""))
+    owners = cast(list[Manifest], metadata.get("ownerReferences") or [])
+    is_made_by_another = any(reference.get("controller") for reference in owners)
+    if work.namespace != execution_space(cluster) or not work.name or owner not in ("", hub) or is_made_by_another:
+        return None, False
+    if "deletionTimestamp" in metadata:
+        return None, False
+    key = key_of(manifest)
+    orphan = Orphan(cluster, resource, key, metadata["uid"], metadata["resourceVersion"], work)
+    return orphan, owner == hub and work.name == work_name(resource.kind, key.name, key.namespace)
+
+
+async def _works(client: Client) -> frozenset[Key]:
+    """Raises: WorldError."""
+    known: set[Key] = set()
+    token = ""
+    while True:
+        page = await client.list(WORKS, limit=PAGE_SIZE, continue_token=token)
+        known.update(key_of(work) for work in page.items)
+        token = page.continue_token
+        if not token:
+            return frozenset(known)

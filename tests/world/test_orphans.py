@@ -1,0 +1,158 @@
+"""A control plane restored from an old backup: what was placed since runs on, is listed, and goes when asked."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Manifest
+from leeward.api.names import HUB_ANNOTATION, MANAGED_LABEL
+from leeward.apiserver.inprocess import ADMIN
+from leeward.client import Client
+from leeward.operations.orphans import Findings, Orphan, Reach, delete_orphan, find_orphans
+from leeward.sim.network import LinkedTransport
+from leeward.sim.world import Mode, World
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
+from tests.world.test_detection import answers, status
+from tests.world.test_ownership import on, second_control_plane
+
+THREE: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
+
+
+def reach_in(world: World) -> Reach:
+    async def reach(cluster: Cluster) -> Client:
+        return Client(LinkedTransport(world.member(cluster.name).place, ADMIN), "leeward")
+
+    return reach
+
+
+async def found_in(world: World) -> Findings:
+    return await find_orphans(world.client, reach_in(world))
+
+
+def told(orphans: tuple[Orphan, ...]) -> set[str]:
+    return {str(orphan) for orphan in orphans}
+
+
+async def restored_without_new(world: World) -> None:
+    """`web` is in the backup, `new` is not; a user's own object lies beside them."""
+    await apply(world.client, deployment("web", 2), policy("web", on("member1", "member3")))
+    own = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own", "labels": {MANAGED_LABEL: "true"}}}
+    await world.member("member1").client.create(CONFIG_MAPS, own, "default")
+    await world.sleep(60)
+    backup = await world.medium.load()
+    await apply(world.client, deployment("new", 2), policy("new", on("member1", "member3")))
+    await world.sleep(30)
+    await world.stop_controllers()
+    await world.stop_apiserver()
+    world.medium.replace(backup)
+    await world.start_control_plane()
+    await world.sleep(300)
+
+
+def test_what_was_placed_after_the_backup_runs_on_and_is_listed() -> None:
+    async def story(world: World) -> None:
+        await restored_without_new(world)
+        for member in ("member1", "member3"):
+            assert await ready_replicas(world, member, "new") == 2
+        found = await found_in(world)
+        assert told(found.orphans) == {
+            "Deployment default/new in member1",
+            "Deployment default/new in member3",
+        }, "no ReplicaSet, nothing of web, nothing of the user's"
+        assert (found.doubtful, found.unreadable) == ((), {})
+
+    play(story, THREE)
+
+
+def test_an_orphan_is_deleted_and_nothing_else() -> None:
+    async def story(world: World) -> None:
+        await restored_without_new(world)
+        before = {name: await uids(world, name) for name in THREE}
+        for orphan in (await found_in(world)).orphans:
+            assert await delete_orphan(world.client, reach_in(world), orphan)
+            assert not await delete_orphan(world.client, reach_in(world), orphan), "it is gone"
+        await world.sleep(60)
+        after = {name: await uids(world, name) for name in THREE}
+        for name in THREE:
+            assert before[name].keys() - after[name].keys() == ({"Deployment/new"} if name != "member2" else set())
+            assert after[name].items() <= before[name].items()
+        assert (await found_in(world)).orphans == ()
+
+    play(story, THREE)
+
+
+async def uids(world: World, member: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for resource in (DEPLOYMENTS, CONFIG_MAPS):
+        for item in (await world.member(member).client.list(resource, "default")).items:
+            found[f"{resource.kind}/{item['metadata']['name']}"] = item["metadata"]["uid"]
+    return found
+
+
+def test_what_was_placed_again_since_it_was_listed_is_not_deleted() -> None:
+    async def story(world: World) -> None:
+        await restored_without_new(world)
+        (first, *_) = (await found_in(world)).orphans
+        uid = first.uid
+        await apply(world.client, deployment("new", 2), policy("new", on("member1", "member3")))
+        await world.sleep(30)
+        assert (await found_in(world)).orphans == ()
+        assert not await delete_orphan(world.client, reach_in(world), first)
+        found = await world.member(first.cluster).client.get(DEPLOYMENTS, "new", "default")
+        assert found["metadata"]["uid"] == uid, "it was adopted"
+
+    play(story, THREE)
+
+
+def test_a_member_that_cannot_be_read_is_said_and_nothing_is_concluded_of_it() -> None:
+    async def story(world: World) -> None:
+        await restored_without_new(world)
+        answers(world.member("member1").place, lambda r: status(403, "Forbidden") if "deployments" in r.path else None)
+        await world.member("member3").stop()
+        found = await found_in(world)
+        assert found.orphans == ()
+        assert set(found.unreadable) == {"member1", "member3"}
+        assert "deployments" in found.unreadable["member1"]
+
+    play(story, THREE)
+
+
+@pytest.mark.parametrize("what", ["no identity", "a copy of another name"])
+def test_what_is_not_known_to_be_ours_is_listed_apart_and_not_deleted(what: str) -> None:
+    async def story(world: World) -> None:
+        await restored_without_new(world)
+        client = world.member("member1").client
+        if what == "no identity":
+            patch = {"metadata": {"annotations": {HUB_ANNOTATION: None}}}
+            await client.patch(DEPLOYMENTS, "new", patch, "default")
+            expected = "Deployment default/new in member1"
+        else:
+            found = await client.get(DEPLOYMENTS, "new", "default")
+            await client.create(DEPLOYMENTS, copied(found, "mine"), "default")
+            expected = "Deployment default/mine in member1"
+        found = await found_in(world)
+        assert told(found.doubtful) == {expected}
+        assert expected not in told(found.orphans)
+        for orphan in found.doubtful:
+            assert not await delete_orphan(world.client, reach_in(world), orphan)
+
+    play(story, THREE)
+
+
+def copied(found: Manifest, name: str) -> Manifest:
+    """As somebody does who edits what `kubectl get -o yaml` printed."""
+    kept = {key: found["metadata"][key] for key in ("labels", "annotations")}
+    return {**{k: v for k, v in found.items() if k != "status"}, "metadata": {"name": name, **kept}}
+
+
+def test_what_belongs_to_another_control_plane_is_no_orphan_of_this_one() -> None:
+    async def story(world: World) -> None:
+        async with second_control_plane(world) as second:
+            await apply(second.client, deployment("theirs", 1), policy("theirs", on("member1")))
+            await second.sleep(30)
+            assert await ready_replicas(world, "member1", "theirs") == 1
+            found = await found_in(world)
+            assert (found.orphans, found.doubtful) == ((), ())
+
+    play(story, THREE)
