@@ -59,6 +59,8 @@ WORK_GENERATION_ANNOTATION = "leeward.dev/work-generation"
 HUB_ANNOTATION = "leeward.dev/hub"
 """On a member's object: the identity of the control plane that it belongs to. On the Namespace `kube-system` of a
 control plane: the identity that it takes instead of that Namespace's uid (ours)."""
+REASSIGNED_ANNOTATION = "leeward.dev/reassigned"
+"""On a Work that is being deleted: its cluster is assigned again, and its objects stay for the next Work (ours)."""
 OUTAGE_ANNOTATION = "leeward.dev/outage-since"
 """On a Cluster that looks dead: the instant from which its eviction clock counts (ours)."""
 OUTAGE_CONFIRMED_ANNOTATION = "leeward.dev/outage-confirmed"

@@ -45,6 +45,10 @@ class NotFound(ApiError):
     pass
 
 
+class NotServed(NotFound):
+    """404 for the path itself: its kind is not served, or not yet, and of the object nothing is known."""
+
+
 class AlreadyExists(ApiError):
     pass
 
@@ -75,6 +79,7 @@ class TooManyRequests(ApiError):
         return self.status.details.retry_after_seconds if self.status.details else 1
 
 
+NOT_FOUND = 404
 _BY_CODE: dict[int, type[ApiError]] = {
     400: Invalid,
     401: Unauthorized,
@@ -97,9 +102,16 @@ def error_of(code: int, body: bytes) -> ApiError:
     return error_of_status(msgspec.structs.replace(status, message=message, code=code))
 
 
+def _is_about_an_object(status: Status) -> bool:
+    """kube-apiserver answers a path that it does not know with a page, or names no object."""
+    return status.details is not None and bool(status.details.name)
+
+
 def error_of_status(status: Status) -> ApiError:
     if status.reason == "AlreadyExists":
         return AlreadyExists(status)
     if status.details and any(cause.reason == "ResourceVersionTooLarge" for cause in status.details.causes):
         return Expired(status)
+    if status.code == NOT_FOUND and not _is_about_an_object(status):
+        return NotServed(status)
     return _BY_CODE.get(status.code, ApiError)(status)

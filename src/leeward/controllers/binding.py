@@ -16,7 +16,7 @@ from leeward.api.meta import Manifest, set_condition
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS, Resource
 from leeward.api.work import Binding, ResourceBindingStatus, Work
-from leeward.client import AlreadyExists, NotFound, WorldError
+from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.removal import removals_blocked, with_blocked_removals
@@ -28,6 +28,7 @@ from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.reassignment import give_up_objects, keep_objects
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
 
 T = TypeVar("T")
@@ -110,10 +111,14 @@ class BindingController:
             except WorldError as error:
                 failures.append(error)
         for cluster, work in present.items():
-            if cluster not in desired and work.metadata.deletion_timestamp is None:
-                evicted = cluster in evicted_from(binding.spec)
-                await self._delete_work(await self._preserve_nothing(work) if evicted else work)
-                has_written = True
+            if cluster in desired:
+                continue
+            if work.metadata.deletion_timestamp is not None:
+                await give_up_objects(self._plane.client, work)
+                continue
+            evicted = cluster in evicted_from(binding.spec)
+            await self._delete_work(await self._preserve_nothing(work) if evicted else work)
+            has_written = True
         if has_written and not failures:
             self._events.synced(binding)
         return synced, failures
@@ -126,7 +131,9 @@ class BindingController:
     async def _sync_work(self, work: Work | None, manifest: Manifest, with_id: Callable[[str], Manifest]) -> Work:
         if work is None:
             return await self._create_work(manifest, with_id)
-        return work if work.metadata.deletion_timestamp is not None else await self._update_work(work, manifest)
+        if work.metadata.deletion_timestamp is not None:
+            return await keep_objects(self._plane.client, work)
+        return await self._update_work(work, manifest)
 
     async def _create_work(self, manifest: Manifest, with_id: Callable[[str], Manifest]) -> Work:
         """A Work that is there, though it was not listed, keeps its permanent id: its objects carry it (S9, S12)."""
@@ -219,6 +226,9 @@ class BindingController:
         for work in works:
             if work.metadata.deletion_timestamp is None:
                 await self._delete_work(work)
+            else:
+                preserve = bool(binding.spec.preserve_resources_on_deletion)
+                await give_up_objects(self._plane.client, work, preserve=preserve)
         if works:
             return
         finalizers = [f for f in binding.metadata.finalizers if f != self._kind.finalizer]
@@ -232,14 +242,19 @@ class BindingController:
 
     async def _remove_orphans(self, key: Key) -> None:
         """Works whose binding is gone go after it; that it is gone only the API server itself can say (S5)."""
-        works = [w for w in self._works_of.get(key) if w.metadata.deletion_timestamp is None]
+        works = self._works_of.get(key)
         if not works:
             return
         try:
             await self._plane.client.get(self._kind.resource, key.name, key.namespace)
+        except NotServed:
+            raise
         except NotFound:
             for work in works:
-                await self._delete_work(work)
+                if work.metadata.deletion_timestamp is None:
+                    await self._delete_work(work)
+                else:
+                    await give_up_objects(self._plane.client, work)
 
     def _binding_changed(self, _: Binding | None, new: Binding | None) -> None:
         if new is not None:

@@ -16,12 +16,13 @@ from functools import partial
 import msgspec
 
 from leeward.api.meta import Condition, set_condition
-from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
+from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.resource import WORKS
 from leeward.api.work import Work, WorkStatus
 from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
-from leeward.controllers.member_objects import Foreign, MemberObjects, WriteUndone
+from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, MemberObjects, WriteUndone
+from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
 from leeward.runtime.member_works import MemberWorks
@@ -43,6 +44,7 @@ class ExecutionController:
         self._objects = MemberObjects(plane, member, works, self._controller.queue.add, self._written)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._carried_out: dict[str, Work] = {}
+        self._return: Return | None = None
         self._returned: set[str] = set()
         """Of these, what was seen again while the cluster was not Ready."""
 
@@ -52,6 +54,8 @@ class ExecutionController:
 
     async def reconcile(self, name: str) -> datetime | None:
         work = await self._works.get(name)
+        if work is not None and work.metadata.deletion_timestamp is not None and _leaves_its_objects(work):
+            return await self._let_go(work)
         cluster = self._works.cluster
         if cluster is None or not cluster.is_ready:
             if name in self._carried_out:
@@ -61,7 +65,7 @@ class ExecutionController:
         if work is None:
             return await self._keep_removed(name)
         if work.metadata.deletion_timestamp is not None:
-            return await self._remove(work)
+            return self._settles_at(work.metadata.deletion_timestamp) or await self._remove(work)
         self._carried_out.pop(name, None)
         if work.spec.suspend_dispatching:
             self._post(work, _dispatching(suspended=True))
@@ -100,13 +104,32 @@ class ExecutionController:
         """Deletes what the Work had applied; the finalizer goes when it is known to be gone."""
         if EXECUTION_CONTROLLER_FINALIZER not in work.metadata.finalizers:
             return None
-        if work.spec.preserve_resources_on_deletion:
-            self._carried_out.pop(work.name, None)
-        elif await self._objects.remove(work):
+        if await self._objects.remove(work):
             await self._blocked_removals.goes_on(work)
             return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
-        else:
-            self._remember(work)
+        self._remember(work)
+        await self._take_finalizer_off(work)
+        return None
+
+    async def _let_go(self, work: Work) -> datetime | None:
+        """What stays in the member needs no member: another Work can take it over, even while it is away."""
+        self._carried_out.pop(work.name, None)
+        if EXECUTION_CONTROLLER_FINALIZER in work.metadata.finalizers:
+            await self._take_finalizer_off(work)
+        return None
+
+    def _settles_at(self, deleted_at: datetime) -> datetime | None:
+        """When to look again at a deletion that was asked for while the cluster was away; None when it may be made."""
+        since, cluster = self._works.ready_since, self._works.cluster
+        if since is None or cluster is None or deleted_at > since:
+            return None
+        now = self._plane.clock.monotonic()
+        tainted = any(taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) for taint in cluster.spec.taints)
+        self._return = note_return(self._return, since, tainted=tainted, now=now)
+        left = settling_left(self._return, now)
+        return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None
+
+    async def _take_finalizer_off(self, work: Work) -> None:
         self._blocked_removals.forget(work.name)
         finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
         await self._plane.client.patch(
@@ -116,7 +139,6 @@ class ExecutionController:
             work.namespace,
             resource_version=work.metadata.resource_version,
         )
-        return None
 
     async def _keep_removed(self, name: str) -> datetime | None:
         """Removes once more what has come back of a Work that is gone."""
@@ -159,6 +181,10 @@ def _is_other_order(old: Work | None, new: Work) -> bool:
         or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
         or old.metadata.uid != new.metadata.uid
     )
+
+
+def _leaves_its_objects(work: Work) -> bool:
+    return bool(work.spec.preserve_resources_on_deletion)
 
 
 def _applied(work: Work, problems: list[str]) -> Condition:

@@ -22,7 +22,7 @@ from leeward.api.names import (
 )
 from leeward.api.resource import WORKS, Resource
 from leeward.api.work import Work
-from leeward.client import AlreadyExists, Conflict, NotFound, Undecodable
+from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Undecodable
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, note_write, pause_left
@@ -189,6 +189,8 @@ class MemberObjects:
                     return True
                 with suppress(Conflict):
                     await self._delete(resource, observed)
+        except NotServed:
+            return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
         except NotFound:
             return False
         return True
@@ -207,6 +209,8 @@ class MemberObjects:
         """
         try:
             current = await self._plane.client.get(WORKS, work.name, work.namespace)
+        except NotServed:
+            return False
         except NotFound:
             return ended
         return not ended and (

@@ -20,6 +20,7 @@ from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.reassignment import keep_objects
 
 from leeward.core.execution.ownership import stamp  # isort: skip
 
@@ -62,7 +63,10 @@ class NamespaceSyncController:
 
     async def _ensure_work(self, namespace: Namespace, space: str) -> None:
         name = work_name("Namespace", namespace.name, "")
-        if self._works.get(name, space) is not None:
+        present = self._works.get(name, space)
+        if present is not None and present.metadata.deletion_timestamp is not None:
+            await keep_objects(self._plane.client, present)
+        if present is not None:
             return
         work: Manifest = {
             "metadata": {
@@ -109,9 +113,10 @@ class NamespaceSyncController:
             self._add_all()
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        """A Work that is gone, perhaps that of an earlier namespace of the same name, is made again."""
-        if new is None and old is not None:
-            for owner in old.metadata.owner_references:
+        """A Work that goes, perhaps that of an earlier namespace of the same name, is made again."""
+        gone = new or old
+        if gone is not None and (new is None or new.metadata.deletion_timestamp is not None):
+            for owner in gone.metadata.owner_references:
                 if owner.kind == "Namespace":
                     self._controller.queue.add(owner.name)
 

@@ -13,8 +13,16 @@ from functools import partial
 
 import msgspec
 
-from leeward.api.meta import Condition, Manifest, annotations_of, find_condition, remove_condition, set_condition
-from leeward.api.names import REFLECTED_CONDITION, WORK_GENERATION_ANNOTATION
+from leeward.api.meta import (
+    Condition,
+    Manifest,
+    annotations_of,
+    find_condition,
+    labels_of,
+    remove_condition,
+    set_condition,
+)
+from leeward.api.names import REFLECTED_CONDITION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
 from leeward.api.resource import Resource
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
 from leeward.client import NotFound
@@ -53,9 +61,7 @@ class WorkStatusController:
             if resource is None or observed is None:
                 carried = False
                 continue
-            carried = carried and annotations_of(observed).get(WORK_GENERATION_ANNOTATION) == str(
-                work.metadata.generation
-            )
+            carried = carried and _carries(observed, work, manifest)
             statuses.append(_manifest_status(ordinal, resource.plural, observed))
         if carried or anew or not _speaks_of_another_generation(work):
             self._post(work, tuple(statuses), carried, anew)
@@ -111,6 +117,13 @@ class WorkStatusController:
         said = Said[Work](change, partial(self._controller.failed, work.name))
         within = NEWS_SECONDS if anew or _is_news(work, statuses) else PROGRESS_SECONDS
         self._works.post(work, self._controller.name, said, within=within)
+
+
+def _carries(observed: Manifest, work: Work, manifest: Manifest) -> bool:
+    """Whether the object was written for this generation of this very Work, not for one that had its name before."""
+    generation = annotations_of(observed).get(WORK_GENERATION_ANNOTATION)
+    work_id = labels_of(manifest).get(WORK_ID_LABEL)
+    return generation == str(work.metadata.generation) and work_id in (None, labels_of(observed).get(WORK_ID_LABEL))
 
 
 def _is_news(work: Work, statuses: tuple[ManifestStatus, ...]) -> bool:

@@ -18,6 +18,7 @@ from leeward.client import (
     Forbidden,
     Invalid,
     NotFound,
+    NotServed,
     Page,
     Response,
     TooManyRequests,
@@ -67,7 +68,7 @@ def watch(*lines: bytes) -> list[WatchEvent[ConfigMap]]:
         (400, "BadRequest", Invalid),
         (401, "Unauthorized", Unauthorized),
         (403, "Forbidden", Forbidden),
-        (404, "NotFound", NotFound),
+        (404, "NotFound", NotServed),
         (409, "AlreadyExists", AlreadyExists),
         (409, "Conflict", Conflict),
         (410, "Expired", Expired),
@@ -88,6 +89,21 @@ def test_every_refusal_becomes_its_error_with_the_code_of_the_answer(
         ask(response(body, code))
     assert type(caught.value) is error
     assert caught.value.code == code
+
+
+def test_an_object_is_not_found_only_by_an_answer_that_names_it_s5() -> None:
+    named = {
+        "kind": "Status",
+        "reason": "NotFound",
+        "message": "no way",
+        "details": {"name": "a", "kind": "configmaps"},
+    }
+    for body, error in ((named, NotFound), ({**named, "details": {"kind": "configmaps"}}, NotServed)):
+        with pytest.raises(NotFound) as caught:
+            ask(response(body, 404))
+        assert type(caught.value) is error
+    with pytest.raises(NotServed):
+        ask(Response(404, b"404 page not found\n"))
 
 
 def test_a_refusal_that_is_no_json_is_quoted_and_not_at_length() -> None:

@@ -1,0 +1,46 @@
+"""Adopting instead of deleting and creating: a Work that waits for its deletion, and is wanted again.
+
+A Work cannot be undeleted. So it is told to leave its objects in the member (`preserveResourcesOnDeletion`, which
+agents of any version honour), it goes without touching them, and the next Work of its name takes them over as they are.
+An annotation remembers that this was not what its policy asked for, so that it can be taken back.
+"""
+
+from leeward.api.names import REASSIGNED_ANNOTATION, cluster_of_execution_space
+from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.work import Work
+from leeward.client import Client, NotFound, NotServed
+
+
+async def keep_objects(client: Client, work: Work) -> Work:
+    """Of a Work that is being deleted and is wanted again; not of one whose cluster leaves the fleet.
+
+    Whether it leaves only the API server itself can say: a cache may hear of the Work's deletion first.
+    Raises: WorldError.
+    """
+    if work.spec.preserve_resources_on_deletion or not await _stays(client, cluster_of_execution_space(work.namespace)):
+        return work
+    return await _set(client, work, preserve=True, mark="true")
+
+
+async def give_up_objects(client: Client, work: Work, *, preserve: bool = False) -> Work:
+    """Of a Work that was wanted again and is not any more. Raises: WorldError."""
+    if REASSIGNED_ANNOTATION not in work.metadata.annotations:
+        return work
+    return await _set(client, work, preserve=preserve, mark=None)
+
+
+async def _stays(client: Client, cluster: str) -> bool:
+    try:
+        return not (await client.get(CLUSTERS, cluster)).is_being_deleted
+    except NotServed:
+        raise
+    except NotFound:
+        return False
+
+
+async def _set(client: Client, work: Work, *, preserve: bool, mark: str | None) -> Work:
+    patch = {
+        "metadata": {"annotations": {REASSIGNED_ANNOTATION: mark}},
+        "spec": {"preserveResourcesOnDeletion": preserve},
+    }
+    return await client.patch(WORKS, work.name, patch, work.namespace, resource_version=work.metadata.resource_version)
