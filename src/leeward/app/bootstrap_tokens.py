@@ -15,7 +15,8 @@ from datetime import datetime
 from leeward.api.meta import Manifest, format_time
 from leeward.api.resource import SECRETS
 from leeward.app.local.errors import FleetError
-from leeward.client import Client, NotFound
+from leeward.client import Client
+from leeward.runtime.deleting import delete_seen
 
 NAMESPACE, PREFIX = "kube-system", "bootstrap-token-"
 TOKEN_TYPE = "bootstrap.kubernetes.io/token"
@@ -62,10 +63,8 @@ async def list_tokens(client: Client) -> list[BootstrapToken]:
 async def delete_token(client: Client, token: str) -> None:
     """`token` is whole, or its first half. Raises: WorldError; FleetError when there is none."""
     token_id = token.partition(".")[0]
-    try:
-        await client.delete(SECRETS, PREFIX + token_id, NAMESPACE)
-    except NotFound:
-        raise FleetError(f"there is no bootstrap token {token_id}: `leeward token list` names all") from None
+    if not await delete_seen(client, SECRETS, PREFIX + token_id, NAMESPACE):
+        raise FleetError(f"there is no bootstrap token {token_id}: `leeward token list` names all")
 
 
 def _token(data: Mapping[str, bytes]) -> BootstrapToken:

@@ -7,7 +7,6 @@ Kubernetes: kubeadm's `cluster-info` and `--discovery-token-ca-cert-hash`; the s
 
 import base64
 import hashlib
-from contextlib import suppress
 from typing import Any, cast
 
 import yaml
@@ -17,9 +16,10 @@ from cryptography.hazmat.primitives import serialization
 from leeward.api.meta import Manifest
 from leeward.api.resource import Resource
 from leeward.app.local.errors import FleetError
-from leeward.client import AlreadyExists, Client, NotFound, WorldError
+from leeward.client import AlreadyExists, Client, WorldError
 from leeward.client.connection import Connection
 from leeward.client.greeting import greeting_transport_of
+from leeward.runtime.deleting import delete_seen
 
 NAME, NAMESPACE = "cluster-info", "kube-public"
 ANONYMOUS = "system:anonymous"
@@ -56,8 +56,7 @@ async def publish(client: Client, connection: Connection) -> None:
 async def withdraw(client: Client) -> None:
     """Takes back the right to read it; what it says stays, for it may be kubeadm's. Raises: WorldError."""
     for resource in (_ROLE_BINDINGS, _ROLES):
-        with suppress(NotFound):
-            await client.delete(resource, _READER, NAMESPACE)
+        await delete_seen(client, resource, _READER, NAMESPACE)
 
 
 async def discover(endpoint: str, ca_hash: str) -> Connection:

@@ -12,6 +12,7 @@ with `force`.
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal, NoReturn
 
 from leeward.api.cluster import Cluster
@@ -19,9 +20,10 @@ from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER,
 from leeward.api.resource import CLUSTERS, SECRETS, WORKS
 from leeward.api.work import Work
 from leeward.app.local.errors import FleetError
-from leeward.client import Client, Conflict, NotFound
+from leeward.client import Client, NotFound, NotServed
 from leeward.core.registration import Joined
 from leeward.loop.clock import Clock
+from leeward.runtime.deleting import delete_seen
 
 POLL_SECONDS = 0.5
 
@@ -46,9 +48,7 @@ async def unjoin_cluster(
     cluster = await _find(client, name)
     if mode is not None and cluster.spec.sync_mode != mode:
         _refuse_mode(cluster)
-    try:
-        await client.delete(CLUSTERS, name, uid=cluster.metadata.uid)
-    except NotFound:
+    if not await delete_seen(client, CLUSTERS, name, uid=cluster.metadata.uid):
         return
     if force and not cluster.is_ready:
         tell(f"{name} is not ready: what runs there is given up")
@@ -60,7 +60,7 @@ async def unjoin_cluster(
     await _refuse_what_stays(client, cluster)
     for reference in (cluster.spec.secret_ref, cluster.spec.impersonator_secret_ref):
         if reference is not None and reference.namespace == CLUSTER_NAMESPACE:
-            await _delete_secret(client, reference.name)
+            await delete_seen(client, SECRETS, reference.name, CLUSTER_NAMESPACE)
 
 
 def _refuse_mode(cluster: Cluster) -> NoReturn:
@@ -90,6 +90,8 @@ async def _is_there(client: Client, cluster: Cluster) -> bool:
     """Whether this very Cluster still is; another one of its name may have joined since."""
     try:
         return (await client.get(CLUSTERS, cluster.name)).metadata.uid == cluster.metadata.uid
+    except NotServed:
+        raise
     except NotFound:
         return False
 
@@ -99,19 +101,18 @@ async def _give_up_works(client: Client, name: str) -> None:
     space = execution_space(name)
     for work in (await client.list(WORKS, space)).items:
         if work.metadata.deletion_timestamp is None:
-            await _ignoring_absence(client, work, space)
-        finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
-        try:
-            await client.patch(WORKS, work.name, {"metadata": {"finalizers": finalizers or None}}, space)
-        except NotFound:
-            continue
+            await delete_seen(client, WORKS, work.name, space, uid=work.metadata.uid)
+        await _take_finalizer_off(client, work)
 
 
-async def _ignoring_absence(client: Client, work: Work, space: str) -> None:
-    try:
-        await client.delete(WORKS, work.name, space, uid=work.metadata.uid)
-    except (NotFound, Conflict):
-        return
+async def _take_finalizer_off(client: Client, work: Work) -> None:
+    """Of this very Work, as it is by then. Raises: WorldError."""
+    with suppress(NotFound):
+        found = await client.get(WORKS, work.name, work.namespace)
+        finalizers = [f for f in found.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
+        if found.metadata.uid == work.metadata.uid and len(finalizers) < len(found.metadata.finalizers):
+            patch, version = {"metadata": {"finalizers": finalizers or None}}, found.metadata.resource_version
+            await client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
 
 
 async def _refuse_what_stays(client: Client, cluster: Cluster) -> None:
@@ -127,10 +128,3 @@ async def _refuse_what_stays(client: Client, cluster: Cluster) -> None:
         f"{cluster.name} is leaving, but the control plane has not let it go yet: is its controller manager running? "
         f"(`kubectl describe cluster {cluster.name}`)"
     )
-
-
-async def _delete_secret(client: Client, name: str) -> None:
-    try:
-        await client.delete(SECRETS, name, CLUSTER_NAMESPACE)
-    except NotFound:
-        return

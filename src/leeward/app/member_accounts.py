@@ -19,7 +19,8 @@ from leeward.app.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, EVERYTHING,
 from leeward.app.config import IMPERSONATOR
 from leeward.app.install.manifests import SERVICE_ACCOUNTS
 from leeward.app.local.errors import FleetError
-from leeward.client import Client, NotFound
+from leeward.client import Client
+from leeward.runtime.deleting import delete_seen
 
 FIELD_MANAGER = "leeward-join"
 TOKEN_SECONDS, POLL_SECONDS = 30.0, 0.2
@@ -77,10 +78,7 @@ async def close_account(member: Client, account: Account) -> None:
         (SECRETS, account.name, CLUSTER_NAMESPACE),
         (SERVICE_ACCOUNTS, account.name, CLUSTER_NAMESPACE),
     ):
-        try:
-            await member.delete(resource, name, namespace)
-        except NotFound:
-            continue
+        await delete_seen(member, resource, name, namespace)
 
 
 async def _token(member: Client, account: str) -> bytes:

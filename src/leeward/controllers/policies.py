@@ -1,12 +1,14 @@
 """The policy controller: has the kinds that policies select followed, and lets a deleted policy go.
 
-A kind that the control plane does not offer (yet) is tried again; it holds back no other kind, and no deletion.
+A kind that the control plane does not offer (yet) is tried again; it holds back no other kind, and no deletion where it
+is known not to be there at all. A kind that cannot be looked at holds the deletion of its policies back.
 """
 
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from leeward.api.meta import Manifest
 from leeward.api.names import (
     CLUSTER_POLICY_ID_LABEL,
     CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER,
@@ -15,8 +17,9 @@ from leeward.api.names import (
 )
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES, Resource
-from leeward.client import WorldError
+from leeward.client import Undecodable, WorldError
 from leeward.core.propagation.claiming import claimed_by
+from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
@@ -83,16 +86,36 @@ class PolicyController:
             )
 
     async def _is_claiming(self, policy: AnyPropagationPolicy, identity: str) -> bool:
-        """Kinds that cannot be looked at have no templates that could be released."""
+        """Whether a template carries the policy's claim. Holds: S5.
+
+        Raises: WorldError when one kind cannot be looked at: what could not be seen may be claimed.
+        """
         for api_version, kind in dict.fromkeys((s.api_version, s.kind) for s in policy.spec.resource_selectors):
             try:
-                _, templates = await self._templates.follow(api_version, kind)
-                await templates.wait_synced()
-            except WorldError:
+                resource, templates = await self._templates.follow(api_version, kind)
+            except UnknownKind:
+                if await self._offers(api_version, kind):
+                    raise
                 continue
-            if any(claimed_by(t) == identity and "deletionTimestamp" not in t["metadata"] for t in templates.list()):
+            await templates.wait_synced()
+            if any(_is_claimed(template, identity) for template in templates.list()):
+                return True
+            if await self._is_claimed_now(resource, policy, identity):
                 return True
         return False
+
+    async def _is_claimed_now(self, resource: Resource[Any], policy: AnyPropagationPolicy, identity: str) -> bool:
+        """Asked of the API server, which may have more than the cache has been told of yet."""
+        label = POLICY_ID_LABEL if policy.namespace else CLUSTER_POLICY_ID_LABEL
+        found = await self._plane.client.list(resource, policy.namespace, label_selector=f"{label}={identity}")
+        return any(_is_claimed(template, identity) for template in found.items)
+
+    async def _offers(self, api_version: str, kind: str) -> bool:
+        """A kind is gone only when its group could be asked, and does not have it. Raises: WorldError."""
+        offer = await self._plane.server.discovery.offer()
+        if api_version in offer.failed:
+            raise Undecodable(f"the kinds of {api_version} cannot be read")
+        return offer.has(api_version, kind)
 
     def _policy_changed(self, plural: str) -> Callable[[Any, Any], None]:
         def changed(_: AnyPropagationPolicy | None, new: AnyPropagationPolicy | None) -> None:
@@ -100,6 +123,10 @@ class PolicyController:
                 self._controller.queue.add(PolicyKey(plural, key_of(new)))
 
         return changed
+
+
+def _is_claimed(template: Manifest, identity: str) -> bool:
+    return claimed_by(template) == identity and "deletionTimestamp" not in template["metadata"]
 
 
 class StillClaimed(WorldError):

@@ -23,6 +23,7 @@ from leeward.app.install.manifests import (
 )
 from leeward.app.local.errors import FleetError
 from leeward.client import Client, NotFound
+from leeward.runtime.deleting import delete_seen
 from leeward.webhook import configurations as webhook
 
 WAIT_SECONDS, POLL_SECONDS = 60.0, 0.2
@@ -114,12 +115,14 @@ async def _release(client: Client, resource: Resource[Any]) -> None:
         metadata = item["metadata"]
         if metadata.get("finalizers"):
             await client.patch(
-                untyped, metadata["name"], {"metadata": {"finalizers": None}}, metadata.get("namespace", "")
+                untyped,
+                metadata["name"],
+                {"metadata": {"finalizers": None}},
+                metadata.get("namespace", ""),
+                resource_version=metadata["resourceVersion"],
             )
 
 
 async def _delete(client: Client, resource: Resource[Any], name: str, namespace: str = "") -> None:
-    try:
-        await client.delete(resource, name, namespace)
-    except NotFound:
-        return
+    with suppress(NotFound):
+        await delete_seen(client, resource, name, namespace)

@@ -15,6 +15,9 @@ from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.processes import State
 
 TIMEOUT_SECONDS = 5.0
+NOT_FOUND, CONFLICT = 404, 409
+ATTEMPTS = 5
+"""To delete an object that changes meanwhile."""
 
 
 class NoAnswer(FleetError):
@@ -72,12 +75,17 @@ class AdminClient:
         return self._request("PATCH", path, patch, content_type="application/merge-patch+json")
 
     def delete(self, path: str) -> None:
-        """Asks for the deletion; what is not there is deleted. Raises: NoAnswer, Refused."""
-        try:
-            self._request("DELETE", path)
-        except Refused as error:
-            if error.code != 404:
-                raise
+        """Asks for the deletion of what is there now; what is not there is deleted. Raises: NoAnswer, Refused."""
+        attempts = ATTEMPTS
+        while (found := self.find(path)) is not None:
+            attempts -= 1
+            seen = {key: value for key, value in found["metadata"].items() if key in ("uid", "resourceVersion")}
+            try:
+                self._request("DELETE", path, {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": seen})
+                return
+            except Refused as error:
+                if error.code not in (NOT_FOUND, CONFLICT) or not attempts:
+                    raise
 
     def _request(
         self, method: str, path: str, body: Manifest | None = None, content_type: str = "application/json"

@@ -9,7 +9,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
 from leeward.api.resource import NAMESPACES, WORKS
 from leeward.api.work import Work
-from leeward.client import Client, NotFound
+from leeward.client import Client, Conflict, NotFound, NotServed
 
 
 async def give_back(client: Client, cluster: Cluster, space: str) -> Sequence[Work] | None:
@@ -33,14 +33,20 @@ def why_it_stays(cluster: Cluster, left: Sequence[Work]) -> str:
 
 
 async def _take_back(client: Client, cluster: Cluster, works: Sequence[Work]) -> None:
-    """Asks for the deletion of the Works. A dead agent will never clean up: their finalizers are taken off."""
+    """Asks for the deletion of the Works. A dead agent will never clean up: their finalizers are taken off.
+
+    What has changed meanwhile is looked at again with the next step. Holds: S5.
+    """
     for work in works:
         try:
             if work.metadata.deletion_timestamp is None:
-                await client.delete(WORKS, work.name, work.namespace, uid=work.metadata.uid)
+                metadata = work.metadata
+                await client.delete(
+                    WORKS, work.name, work.namespace, uid=metadata.uid, resource_version=metadata.resource_version
+                )
             elif cluster.spec.sync_mode == "Pull" and not cluster.is_ready:
                 await _strip(client, work)
-        except NotFound:
+        except (NotFound, Conflict):
             continue
 
 
@@ -56,7 +62,10 @@ async def _remove_space(client: Client, name: str) -> bool:
     try:
         namespace = await client.get(NAMESPACES, name)
         if namespace.metadata.deletion_timestamp is None:
-            await client.delete(NAMESPACES, name, uid=namespace.metadata.uid)
+            metadata = namespace.metadata
+            await client.delete(NAMESPACES, name, uid=metadata.uid, resource_version=metadata.resource_version)
+    except NotServed:
+        raise
     except NotFound:
         return False
     return True

@@ -1,0 +1,40 @@
+"""Deleting what is there, as it was seen.
+
+A delete without preconditions takes whatever bears the name by then. Here each one names uid and resourceVersion, and
+what has changed meanwhile is looked at again (Holds: S5).
+"""
+
+from typing import Any
+
+from leeward.api.resource import Resource
+from leeward.client import Client, Conflict, NotFound, NotServed
+from leeward.runtime.identity import uid_of, version_of
+
+ATTEMPTS = 5
+"""An object whose status is written all the time is soon met between two writes."""
+
+
+async def delete_seen(
+    client: Client, resource: Resource[Any], name: str, namespace: str = "", *, uid: str = ""
+) -> bool:
+    """Asks for the deletion of an object, with `uid` only of that very one. Returns whether it was there.
+
+    Raises: Conflict when it never stops changing; NotServed; WorldError.
+    """
+    attempts = ATTEMPTS
+    while True:
+        attempts -= 1
+        try:
+            found = await client.get(resource, name, namespace)
+            if uid and uid_of(found) != uid:
+                return False
+            version = str(version_of(found))
+            await client.delete(resource, name, namespace, uid=uid_of(found), resource_version=version)
+            return True
+        except NotServed:
+            raise
+        except NotFound:
+            return False
+        except Conflict:
+            if not attempts:
+                raise
