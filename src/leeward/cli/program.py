@@ -21,6 +21,7 @@ VERBS = (
     LazyVerb("taint", "Add and remove taints of a cluster."),
     LazyVerb("drain", "Move everything out of a cluster, gracefully."),
     LazyVerb("brake", "Show or release the brake on evictions."),
+    LazyVerb("orphans", "List what runs in members that a restored control plane has forgotten."),
     LazyVerb("member", "Add and remove members, and let them die in five ways."),
     LazyVerb("demo", "Watch a cluster die and its applications move."),
     LazyVerb("backup", "Copy all objects into a file, while everything runs."),

@@ -12,7 +12,6 @@ an object (ReplicaSets carry the annotations of their Deployment) goes with its 
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -28,7 +27,7 @@ from leeward.api.names import (
     work_name,
 )
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS, Resource
-from leeward.client import ApiError, Client, Conflict, NotFound, WorldError
+from leeward.client import ApiError, Client, Conflict, NotFound, NotServed, WorldError
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.server_identity import identity_of
@@ -107,25 +106,30 @@ async def delete_orphan(control_plane: Client, reach: Reach, orphan: Orphan) -> 
     cluster = await control_plane.get(CLUSTERS, orphan.cluster)
     client = await _reached(cluster, reach)
     try:
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             found = await client.get(orphan.resource, orphan.key.name, orphan.key.namespace)
             ours, certain = _read(found, hub, orphan.cluster, orphan.resource)
-            if ours is None or not certain or ours.uid != orphan.uid or ours.work in await _works(control_plane):
+            if ours is None or not certain or ours.uid != orphan.uid or await _has_work(control_plane, ours):
                 return False
-            with suppress(Conflict):
-                await client.delete(
-                    orphan.resource,
-                    orphan.key.name,
-                    orphan.key.namespace,
-                    uid=ours.uid,
-                    resource_version=ours.resource_version,
-                )
+            try:
+                await _delete(client, ours)
+            except Conflict:
+                if attempt == ATTEMPTS - 1:
+                    raise
+            else:
                 return True
+    except NotServed:
+        raise
     except NotFound:
         return False
     finally:
         await client.close()
     return False
+
+
+async def _delete(client: Client, seen: Orphan) -> None:
+    key = seen.key
+    await client.delete(seen.resource, key.name, key.namespace, uid=seen.uid, resource_version=seen.resource_version)
 
 
 async def _reached(cluster: Cluster, reach: Reach) -> Client:
@@ -206,6 +210,17 @@ def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifes
     key = key_of(manifest)
     orphan = Orphan(cluster, resource, key, metadata["uid"], metadata["resourceVersion"], work)
     return orphan, owner == hub and work.name == work_name(resource.kind, key.name, key.namespace)
+
+
+async def _has_work(client: Client, orphan: Orphan) -> bool:
+    """Asked of the API server itself. Raises: WorldError, also when it does not serve Works."""
+    try:
+        await client.get(WORKS, orphan.work.name, orphan.work.namespace)
+    except NotServed:
+        raise
+    except NotFound:
+        return False
+    return True
 
 
 async def _works(client: Client) -> frozenset[Key]:

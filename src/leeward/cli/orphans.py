@@ -1,0 +1,114 @@
+"""`leeward orphans`: what runs on in members, and the control plane has forgotten."""
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+import click
+
+from leeward.app.local.errors import FleetError
+from leeward.cli.connections import Target, ask, operator_options, target_of
+from leeward.cli.settings import Settings
+from leeward.cli.tables import printable, render_table
+
+if TYPE_CHECKING:
+    from leeward.client import Client
+    from leeward.operations.orphans import Findings, Orphan, Reach
+
+T = TypeVar("T")
+
+FOUND, UNKNOWN = 1, 2
+"""Exit codes: orphans are there; a member, or the control plane, could not be read. 0 is for none."""
+
+
+@click.command()
+@click.option("--delete", is_flag=True, help="Delete the orphans that are shown. What is shown apart stays.")
+@click.option("--yes", is_flag=True, help="Do not ask before deleting; nobody is asked without a terminal.")
+@operator_options
+@click.pass_obj
+def orphans(settings: Settings, delete: bool, yes: bool, kubeconfig: Path | None, context: str) -> NoReturn:
+    """List what runs in members that a restored control plane has forgotten.
+
+    These are objects that carry its identity, and that no Work of it knows of: they were placed after the backup.
+    Exits with 1 when there are orphans, with 2 when a member could not be read, and else with 0.
+    """
+    try:
+        left = _look(target_of(settings, kubeconfig, context), delete=delete, yes=yes)
+    except FleetError as error:
+        click.echo(f"leeward: {error}", err=True)
+        left = UNKNOWN
+    click.get_current_context().exit(left)
+
+
+def _look(target: Target, *, delete: bool, yes: bool) -> int:
+    """The exit code. Raises: FleetError."""
+    from leeward.operations.orphans import find_orphans
+
+    found = _with_members(target, find_orphans)
+    _show(found)
+    remaining = len(found.orphans)
+    if delete and found.orphans and _is_confirmed(yes, remaining):
+        remaining -= _delete(target, found.orphans)
+    if found.unreadable:
+        return UNKNOWN
+    return FOUND if remaining else 0
+
+
+def _with_members(target: Target, work: "Callable[[Client, Reach], Awaitable[T]]") -> T:
+    """Raises: FleetError."""
+
+    async def run(client: "Client") -> T:
+        from leeward.app.member_clients import members_of
+        from leeward.client.connection import transport_of
+
+        transport = transport_of(target.connection)
+        try:
+            return await work(client, members_of(client, transport))
+        finally:
+            await transport.close()
+
+    return ask(target, run)
+
+
+def _show(found: "Findings") -> None:
+    if found.orphans:
+        click.echo(_table(found.orphans))
+    elif not found.unreadable:
+        click.echo("no orphans")
+    if found.doubtful:
+        click.echo(
+            "\nThese name a Work that does not exist, too, but are not known to be this control plane's "
+            "(no leeward.dev/hub, or another name): they are never deleted here\n"
+        )
+        click.echo(_table(found.doubtful))
+    for cluster, problem in sorted(found.unreadable.items()):
+        click.echo(f"leeward: cluster {cluster} could not be read: {printable(problem)}", err=True)
+
+
+def _table(found: "Sequence[Orphan]") -> str:
+    rows = [(o.cluster, o.resource.kind, o.key.namespace, o.key.name, o.uid) for o in found]
+    return render_table(("CLUSTER", "KIND", "NAMESPACE", "NAME", "UID"), rows)
+
+
+def _is_confirmed(yes: bool, count: int) -> bool:
+    return yes or not sys.stdin.isatty() or click.confirm(f"delete these {count} objects?")
+
+
+def _delete(target: Target, found: "Sequence[Orphan]") -> int:
+    """How many are no orphans any more. Raises: FleetError."""
+    from leeward.client import WorldError
+    from leeward.operations.orphans import delete_orphan
+
+    async def each(client: "Client", reach: "Reach") -> int:
+        done = 0
+        for orphan in found:
+            try:
+                deleted = await delete_orphan(client, reach, orphan)
+                click.echo(f"{orphan} deleted" if deleted else f"{orphan} is no orphan any more, or is gone")
+                done += 1
+            except WorldError as error:
+                click.echo(f"leeward: {orphan} was not deleted: {printable(str(error))}", err=True)
+        return done
+
+    return _with_members(target, each)
