@@ -116,7 +116,7 @@ class BindingController:
             if work.metadata.deletion_timestamp is not None:
                 await give_up_objects(self._plane.client, work)
                 continue
-            evicted = cluster in evicted_from(binding.spec)
+            evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
             await self._delete_work(await self._preserve_nothing(work) if evicted else work)
             has_written = True
         if has_written and not failures:

@@ -26,7 +26,7 @@ from leeward.api.meta import wire_time
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.eviction import replicas_in
 from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
-from leeward.core.failover.watched_time import Attention
+from leeward.core.failover.watched_time import UNKEPT, Attention
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -109,10 +109,12 @@ def assess_tasks(
     *,
     exact: bool = False,
     brake: bool = False,
-    watched: WatchedTime = ALWAYS,
+    attention: Attention = UNKEPT,
 ) -> Assessment:
-    """Judges the open tasks of `binding`; `works` are its Works by cluster. Holds: S1, S4, S13."""
-    copies = _Copies(binding, clusters, works)
+    """Judges the open tasks of `binding`; `works` are its Works by cluster. Grace runs over watched time, and nothing
+    ends by it before the members were looked at again. Holds: S1, S4, S13.
+    """
+    copies = _Copies(binding, clusters, works, attention)
     spare = copies.served_by_replacement()
     kept: list[GracefulEvictionTask] = []
     finished: list[str] = []
