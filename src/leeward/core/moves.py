@@ -84,11 +84,7 @@ def evict(
     left = _left(spec, tasks, settings)
     resort_at = now if mode == "Directly" else last_resort_at(due, now)
     last_resort = resort_at <= now
-    result = _refusal(spec, settings)
-    if result is None and tried:
-        result = find_place(binding, left, fleet, now, tried, last_resort=last_resort)
-    if result is None or (tried and isinstance(result, Unplaceable) and not _refusal(spec, settings)):
-        result = find_place(binding, left, fleet, now, last_resort=last_resort)
+    result = _find(binding, spec, left, fleet, now, settings, tried, last_resort)
     is_asked_for = mode == "Directly" or not settings.keep_without_place
     if isinstance(result, Placed):
         kept = () if is_asked_for else _without_gain(binding, spec, due, result, fleet)
@@ -97,17 +93,52 @@ def evict(
         return _moved(left, result, tasks, due, settings)
     if is_asked_for:
         return Decision(left.clusters, left.graceful_eviction_tasks, result, evicted=tuple(due))
-    held = held_for_place(spec, due, result.message)
+    decision = _evict_in_part(binding, spec, due, tasks, result, fleet, now, settings, last_resort)
+    return replace(decision, wake_at=None if last_resort else resort_at)
+
+
+def _evict_in_part(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    due: Sequence[Eviction],
+    tasks: Sequence[GracefulEvictionTask],
+    refused: Unplaceable,
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    settings: PlacementSettings,
+    last_resort: bool,
+) -> Decision:
+    """Where not all that leaves finds a place: as many replicas as find one move, and the others stay (S11)."""
     leaving = {eviction.cluster for eviction in due}
     part = find_part(binding, spec, leaving, fleet, now, last_resort) if not _refusal(spec, settings) else None
-    wake_at = None if last_resort else resort_at
     if part is None:
-        return replace(place(binding, spec, fleet, now, settings), held=held, wake_at=wake_at)
+        return replace(place(binding, spec, fleet, now, settings), held=held_for_place(spec, due, refused.message))
     moved = [e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster)]
     moving = {eviction.cluster for eviction in moved}
     tasks = [task for task in tasks if task.from_cluster in moving]
     decision = _moved(_left(spec, tasks, settings, part.staying), part.result, tasks, moved, settings)
-    return replace(decision, held=held_for_place(spec, due, result.message, part.staying), wake_at=wake_at)
+    return replace(decision, held=held_for_place(spec, due, refused.message, part.staying))
+
+
+def _find(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    left: ResourceBindingSpec,
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    settings: PlacementSettings,
+    tried: Collection[str],
+    last_resort: bool,
+) -> Placed | Unplaceable:
+    """A place for what is missing in `left`; on clusters that were tried in vain only where no other takes it."""
+    refusal = _refusal(spec, settings)
+    if refusal is not None:
+        return refusal
+    if tried:
+        result = find_place(binding, left, fleet, now, tried, last_resort=last_resort)
+        if isinstance(result, Placed):
+            return result
+    return find_place(binding, left, fleet, now, last_resort=last_resort)
 
 
 def _without_gain(
