@@ -1,13 +1,16 @@
 """The truth of a world, read from its journal: what the stores hold, and what members really run.
 
 Checkers judge by it, never by what a cache believes. Every write becomes a `Change`, with the object before and after
-it; of members only what applications are made of is kept.
+it; of members only what applications are made of is kept. How many replicas are ready is counted from the Pods there:
+neither what a Deployment says of itself nor what a Work reports is evidence.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import decode, decode_manifest
@@ -32,6 +35,7 @@ TYPES: Mapping[str, type[Any]] = {
 }
 TEMPLATES = ("/apps/deployments/", "//configmaps/")
 OTHERS = ("/policy.karmada.io/propagationpolicies/", "//namespaces/")
+PODS = "//pods/"
 REMEMBERED_SECONDS = 1_200.0
 
 
@@ -47,6 +51,32 @@ class Change:
     new: Any
     revision: int
     deleted: bool
+
+
+class _Labelled(msgspec.Struct, frozen=True, rename="camel"):
+    labels: dict[str, str] = {}
+    deletion_timestamp: str | None = None
+
+
+class _PodCondition(msgspec.Struct, frozen=True):
+    type: str
+    status: str
+
+
+class _PodStatus(msgspec.Struct, frozen=True):
+    conditions: tuple[_PodCondition, ...] = ()
+
+
+class _Pod(msgspec.Struct, frozen=True):
+    """What of a Pod says whether it serves, and for which application."""
+
+    metadata: _Labelled
+    status: _PodStatus = _PodStatus()
+
+    @property
+    def is_ready(self) -> bool:
+        ready = any(c.type == "Ready" and c.status == "True" for c in self.status.conditions)
+        return ready and self.metadata.deletion_timestamp is None
 
 
 @dataclass(slots=True)
@@ -82,7 +112,10 @@ class Truth:
         self.now = journal.now
         self.objects: dict[tuple[str, str], dict[Key, Any]] = {}
         self._copies: dict[tuple[str, str, Key], Copies] = {}
-        self._illegal_since: dict[tuple[str, str], float] = {}
+        self._serving: dict[tuple[str, str], Key] = {}
+        self._ready: Counter[tuple[str, Key]] = Counter()
+        self._works_of: dict[Key, dict[str, Key]] = {}
+        self._owners: dict[Key, Key] = {}
         self._readers: list[Callable[[Change], None]] = []
         journal.on_write(self._take)
         journal.on_replaced(self._forget)
@@ -107,11 +140,8 @@ class Truth:
 
     def works_of(self, binding: Key) -> dict[str, Work]:
         """By cluster."""
-        return {
-            cluster_of_execution_space(key.namespace): work
-            for key, work in self.works.items()
-            if RESOURCE_BINDING.key_of_work(work) == binding
-        }
+        works = self.works
+        return {cluster: works[key] for cluster, key in self._works_of.get(binding, {}).items()}
 
     @property
     def brake(self) -> Manifest | None:
@@ -132,6 +162,9 @@ class Truth:
         record = write.record
         end = record.key.find("/", record.key.find("/", 1) + 1) + 1
         kind = record.key[:end]
+        if kind == PODS and write.place != HOME:
+            self._take_pod(write)
+            return
         as_type = TYPES.get(kind)
         if as_type is None and kind not in TEMPLATES and kind not in OTHERS:
             return
@@ -140,34 +173,65 @@ class Truth:
         objects = self.objects.setdefault((write.place, kind), {})
         old = objects.get(key)
         last = decode(record.value, as_type) if as_type is not None else decode_manifest(record.value)
-        new = None if record.deleted else last
+        new: Any = None if record.deleted else last
         if new is None:
             objects.pop(key, None)
         else:
             objects[key] = new
         if kind in TEMPLATES and write.place != HOME:
-            copies = self._copies.setdefault((write.place, kind, key), Copies())
-            copies.note(write.seconds, _ready(kind, new))
+            self._note_copy(write.seconds, write.place, kind, key)
+        elif kind == "/work.karmada.io/works/":
+            self._note_owner(key, new)
         change = Change(write.seconds, write.place, kind, key, old, new, record.revision, record.deleted)
         for reader in self._readers:
             reader(change)
+
+    def _take_pod(self, write: Write) -> None:
+        """Counts the Pods that are ready, by their label `app`."""
+        record = write.record
+        pod = None if record.deleted else msgspec.json.decode(record.value, type=_Pod)
+        app = pod.metadata.labels.get("app") if pod is not None and pod.is_ready else None
+        namespace = record.key[len(PODS) :].partition("/")[0]
+        after = Key(namespace, app) if app else None
+        before = self._serving.pop((write.place, record.key), None)
+        if after is not None:
+            self._serving[write.place, record.key] = after
+        for served, more in ((before, -1), (after, 1)):
+            if served is not None and before != after:
+                self._ready[write.place, served] += more
+                self._note_copy(write.seconds, write.place, TEMPLATES[0], served)
+
+    def _note_copy(self, seconds: float, place: str, kind: str, key: Key) -> None:
+        """The replicas that are ready; 1 for what has none, -1 for what is not there, or is not ours."""
+        manifest = self.of(kind, place).get(key)
+        ready = -1
+        if manifest is not None and is_ours(manifest) and "deletionTimestamp" not in manifest["metadata"]:
+            ready = self._ready[place, key] if kind == TEMPLATES[0] else 1
+        self._copies.setdefault((place, kind, key), Copies()).note(seconds, ready)
+
+    def _note_owner(self, key: Key, new: Work | None) -> None:
+        owner = RESOURCE_BINDING.key_of_work(new) if new is not None else None
+        before = self._owners.pop(key, None)
+        if before is not None and before != owner:
+            self._works_of[before].pop(cluster_of_execution_space(key.namespace), None)
+        if owner is not None:
+            self._owners[key] = owner
+            self._works_of.setdefault(owner, {})[cluster_of_execution_space(key.namespace)] = key
 
     def _forget(self, place: str) -> None:
         """A member's contents are others now; what it ran is gone."""
         for objects in [o for (at, _), o in self.objects.items() if at == place]:
             objects.clear()
+        for found in [pair for pair in self._serving if pair[0] == place]:
+            self._ready[place, self._serving.pop(found)] -= 1
         for (at, _, _), copies in self._copies.items():
             if at == place:
                 copies.note(self.now(), -1)
 
 
-def _ready(kind: str, manifest: Manifest | None) -> int:
-    """The replicas that are ready; 1 for what has none, -1 for what is not there, or is not ours."""
-    if manifest is None or "deletionTimestamp" in manifest["metadata"]:
-        return -1
-    if WORK_NAME_ANNOTATION not in annotations_of(manifest):
-        return -1
-    return manifest.get("status", {}).get("readyReplicas", 0) if kind == TEMPLATES[0] else 1
+def is_ours(manifest: Manifest) -> bool:
+    """Whether it carries the identity of a Work."""
+    return WORK_NAME_ANNOTATION in annotations_of(manifest)
 
 
 def is_execution_space(namespace: str) -> bool:
