@@ -1,17 +1,20 @@
 """A member cluster of a world, with its agent in Pull mode, and the ways in which it can die and come back."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from leeward.agent.agent import Agent
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import NAMESPACES
-from leeward.apiserver.handler import User
+from leeward.api.status import Status
+from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.inprocess import ADMIN, InProcessTransport
+from leeward.apiserver.refusals import status_response
 from leeward.apiserver.server import ApiServer
 from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.medium import Loaded
-from leeward.client import Client
+from leeward.client import Client, Request, Response
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.loop.lives import Life
 from leeward.loop.supervisor import Supervisor
@@ -22,9 +25,13 @@ from leeward.runtime.plane import Member, Server
 from leeward.sim.clocks import SkewedClock
 from leeward.sim.ground import Ground
 from leeward.sim.journal import JournaledMedium
-from leeward.sim.network import Link, LinkedTransport, Place
+from leeward.sim.network import Answering, Link, LinkedTransport, Place
 
 Mode = Literal["Push", "Pull"]
+_REFUSALS = {
+    403: Status(message="exceeded quota", reason="Forbidden", code=403),
+    500: Status(message="etcdserver: no space left on device", reason="InternalError", code=500),
+}
 
 
 def agent_of(member: str) -> str:
@@ -52,6 +59,7 @@ class SimulatedMember:
         self._server: ApiServer | None = None
         self._processes: Supervisor | None = None
         self._agent: Supervisor | None = None
+        self._refusal: Status | None = None
 
     @property
     def is_up(self) -> bool:
@@ -88,6 +96,16 @@ class SimulatedMember:
 
     def set_latency(self, seconds: float) -> None:
         self.place.link.latency_seconds = seconds
+
+    def refuse_writes(self, code: int | None) -> None:
+        """Answers every write with this status, and reads as ever; None: takes writes again."""
+        self._refusal = None if code is None else _REFUSALS[code]
+        self.place.audit = self._refuse if self._refusal is not None else None
+
+    async def _refuse(self, request: Request, handle: Callable[[], Answering]) -> Response | StreamResponse:
+        if self._refusal is None or request.method == "GET":
+            return await handle()
+        return status_response(self._refusal)
 
     async def start_apiserver(self) -> None:
         self.life = self._ground.begin_life(self.name)

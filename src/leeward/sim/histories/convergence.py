@@ -10,22 +10,19 @@ from leeward.api.names import (
     WORK_NAMESPACE_ANNOTATION,
     cluster_of_execution_space,
 )
-from leeward.api.work import ResourceBinding, Work
-from leeward.runtime.binding_kinds import RESOURCE_BINDING
+from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, replicas_of
-from leeward.sim.histories.manifests import NAMESPACE
-from leeward.sim.histories.truth import TEMPLATES, Change, Truth, is_execution_space
+from leeward.sim.histories.truth import KINDS, Change, Truth, is_execution_space, owner_of
 
-POLICIES = "/policy.karmada.io/propagationpolicies/"
-KINDS = {"Deployment": TEMPLATES[0], "ConfigMap": TEMPLATES[1]}
+POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/")
 
 
 def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str] = ()) -> list[str]:
     """What is not yet as it has to be. `members` by name, with their mode; what `forsaken` ones run is left alone."""
     truth = scene.truth
     problems = [*_clusters(truth, members), *_bindings(truth), *_works(truth)]
-    for key, binding in truth.bindings.items():
+    for key, binding in _all(truth):
         problems += [f"{key}: {problem}" for problem in _binding(truth, key, binding)]
     for name in members:
         if name not in forsaken:
@@ -50,30 +47,40 @@ def _clusters(truth: Truth, members: Mapping[str, str]) -> Iterator[str]:
             yield f"the namespace {key.name} is left over"
 
 
+def _all(truth: Truth) -> Iterator[tuple[Key, Binding]]:
+    yield from truth.bindings.items()
+    yield from truth.cluster_bindings.items()
+
+
+def _selected(truth: Truth) -> set[tuple[str, str, str]]:
+    """The templates that policies select by name: kind, namespace, name."""
+    return {
+        (selector["kind"], key.namespace, selector["name"])
+        for prefix in POLICIES
+        for key, policy in truth.of(prefix).items()
+        for selector in policy["spec"]["resourceSelectors"]
+    }
+
+
 def _bindings(truth: Truth) -> Iterator[str]:
     """There is one for each template that has a policy, and no other."""
-    policies = {key.name for key in truth.of(POLICIES) if key.namespace == NAMESPACE}
+    selected = _selected(truth)
     for kind_name, prefix in KINDS.items():
         for key, template in truth.of(prefix).items():
-            if key.namespace != NAMESPACE or key.name not in policies:
+            if (kind_name, key.namespace, key.name) not in selected:
                 continue
-            binding = truth.bindings.get(Key(key.namespace, f"{key.name}-{kind_name.lower()}"))
+            binding = truth.any_binding(Key(key.namespace, f"{key.name}-{kind_name.lower()}"))
             if binding is None:
                 yield f"{kind_name} {key} has no binding"
             elif binding.spec.resource.uid != template["metadata"]["uid"]:
                 yield f"the binding of {kind_name} {key} is that of an earlier one"
-    for key, binding in truth.bindings.items():
-        if _template(truth, binding) is None:
+    for key, binding in _all(truth):
+        if truth.template_of(binding) is None:
             yield f"the binding {key} is left over: its template is gone"
 
 
-def _template(truth: Truth, binding: ResourceBinding) -> Manifest | None:
-    resource = binding.spec.resource
-    return truth.of(KINDS[resource.kind]).get(Key(resource.namespace, resource.name))
-
-
-def _binding(truth: Truth, key: Key, binding: ResourceBinding) -> Iterator[str]:
-    template = _template(truth, binding)
+def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
+    template = truth.template_of(binding)
     if binding.metadata.deletion_timestamp is not None or template is None:
         yield "it is being deleted"
         return
@@ -98,7 +105,7 @@ def _binding(truth: Truth, key: Key, binding: ResourceBinding) -> Iterator[str]:
 
 
 def _copy(
-    truth: Truth, binding: ResourceBinding, template: Manifest, name: str, replicas: int, work: Work | None
+    truth: Truth, binding: Binding, template: Manifest, name: str, replicas: int, work: Work | None
 ) -> Iterator[str]:
     if work is not None and work.applied is not None and "is not managed by this Work" in work.applied.message:
         return
@@ -109,6 +116,8 @@ def _copy(
     if binding.spec.resource.kind == "ConfigMap":
         if copy.get("data") != template.get("data"):
             yield f"the copy in {name} has other contents"
+        return
+    if binding.spec.resource.kind != "Deployment":
         return
     if copy["spec"].get("replicas") != replicas:
         yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"
@@ -132,17 +141,17 @@ def forsakes(truth: Truth, change: Change) -> str | None:
 
 def _works(truth: Truth) -> Iterator[str]:
     for key, work in truth.works.items():
-        owner = RESOURCE_BINDING.key_of_work(work)
+        owner = owner_of(work)
         if work.metadata.deletion_timestamp is not None:
             yield f"the Work {key} is still being deleted"
-        elif owner is not None and owner not in truth.bindings:
+        elif owner is not None and truth.any_binding(owner) is None:
             yield f"the Work {key} is left over: its binding {owner} is gone"
 
 
 def _left_over(scene: Scene, member: str) -> Iterator[str]:
     """Objects in a member that say they were made from a Work that is not there, and that somebody must remember."""
     there = scene.truth.works
-    for prefix in TEMPLATES:
+    for prefix in KINDS.values():
         for key, copy in scene.truth.of(prefix, member).items():
             annotations = annotations_of(copy)
             name = annotations.get(WORK_NAME_ANNOTATION)

@@ -1,4 +1,4 @@
-"""A member that lies: absurd ready replicas of what it runs, absurd capacity of its nodes."""
+"""What is done to objects that a member itself keeps: lies about its replicas and nodes, a cordon of its nodes."""
 
 from leeward.api.resource import NODES
 from leeward.client import Client, WorldError
@@ -18,5 +18,14 @@ async def lie(client: Client) -> None:
         for node in (await client.list(NODES)).items:
             capacity = {"allocatable": {"cpu": "1E", "example.com/gpu": "-5"}}
             await client.patch(NODES, node.name, {"status": capacity}, subresource="status")
+    except WorldError:
+        return
+
+
+async def cordon_nodes(client: Client, cordoned: bool) -> None:
+    """No new Pod finds a node any more, or all of them again; what cannot be reached stays as it is."""
+    try:
+        for node in (await client.list(NODES)).items:
+            await client.patch(NODES, node.name, {"spec": {"unschedulable": cordoned or None}})
     except WorldError:
         return

@@ -3,15 +3,29 @@
 from typing import Any
 
 from leeward.api.meta import Manifest
-from leeward.api.names import binding_name
+from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, SKIP_NAMESPACE_LABEL, binding_name
 from leeward.api.resource import Resource
-from leeward.sim.histories.model import Plan
+from leeward.sim.histories.model import Plan, Shared
 
 DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)
 CONFIG_MAPS = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
 POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "propagationpolicies", "PropagationPolicy", True)
 REBALANCERS = Resource.of_manifests("apps.karmada.io/v1alpha1", "workloadrebalancers", "WorkloadRebalancer", False)
+CLUSTER_POLICIES = Resource.of_manifests(
+    "policy.karmada.io/v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", False
+)
+SHARED: dict[Shared, Resource[Manifest]] = {
+    "Namespace": Resource.of_manifests("v1", "namespaces", "Namespace", False),
+    "CustomResourceDefinition": Resource.of_manifests(
+        "apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", False
+    ),
+    "Service": Resource.of_manifests("v1", "services", "Service", True),
+    "PersistentVolumeClaim": Resource.of_manifests("v1", "persistentvolumeclaims", "PersistentVolumeClaim", True),
+}
 NAMESPACE = "default"
+OWN = "someone-elses"
+"""The name of what neighbours keep in what is shared."""
+FAILBACK_AFTER = "15s"
 
 
 def kind_of(config: bool) -> Resource[Manifest]:
@@ -60,16 +74,92 @@ def policy(app: str, config: bool, plan: Plan) -> Manifest:
         "resourceSelectors": [{"apiVersion": kind.api_version, "kind": kind.kind, "name": app}],
         "placement": placement(plan),
     }
+    failover: Manifest = {}
     if plan.directly:
-        spec["failover"] = {"cluster": {"purgeMode": "Directly"}}
-    return {"metadata": {"name": app}, "spec": spec}
+        failover["cluster"] = {"purgeMode": "Directly"}
+    if plan.application_seconds:
+        failover["application"] = {"decisionConditions": {"tolerationSeconds": plan.application_seconds}}
+    if failover:
+        spec["failover"] = failover
+    metadata: Manifest = {"name": app}
+    if plan.failback:
+        metadata["annotations"] = {FAILBACK_ANNOTATION: "Automatic", FAILBACK_AFTER_ANNOTATION: FAILBACK_AFTER}
+    return {"metadata": metadata, "spec": spec}
+
+
+def another_plan(wanted: Manifest) -> Manifest:
+    """The patch that brings a policy to another plan, whatever it was before."""
+    marks = {FAILBACK_ANNOTATION: None, FAILBACK_AFTER_ANNOTATION: None, **wanted["metadata"].get("annotations", {})}
+    placement = {"clusterAffinity": None, "clusterAffinities": None, **wanted["spec"]["placement"]}
+    spec = {**wanted["spec"], "placement": placement, "failover": wanted["spec"].get("failover")}
+    return {"metadata": {"annotations": marks}, "spec": spec}
+
+
+def shared(app: str, what: Shared) -> tuple[Resource[Manifest], Manifest, str]:
+    """What it is, its template, and its namespace."""
+    kind = SHARED[what]
+    match what:
+        case "Namespace":
+            wanted: Manifest = {"metadata": {"name": app, "labels": {SKIP_NAMESPACE_LABEL: "true"}}}
+        case "CustomResourceDefinition":
+            wanted = _definition(app)
+        case "Service":
+            wanted = {"metadata": {"name": app}, "spec": {"selector": {"app": app}, "ports": [{"port": 80}]}}
+        case "PersistentVolumeClaim":
+            claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+            wanted = {"metadata": {"name": app}, "spec": claim}
+    return kind, wanted, NAMESPACE if kind.namespaced else ""
+
+
+def policies_of(what: Shared) -> Resource[Manifest]:
+    return POLICIES if SHARED[what].namespaced else CLUSTER_POLICIES
+
+
+def shared_policy(
+    app: str, what: Shared, clusters: tuple[str, ...], groups: tuple[int, int]
+) -> tuple[Resource[Manifest], Manifest]:
+    """Duplicated, as what has no replicas is."""
+    kind, template, _ = shared(app, what)
+    selector = {"apiVersion": kind.api_version, "kind": kind.kind, "name": template["metadata"]["name"]}
+    plan = Plan(division="Duplicated", clusters=clusters, groups=groups)
+    spec = {"resourceSelectors": [selector], "placement": placement(plan)}
+    return policies_of(what), {"metadata": {"name": app}, "spec": spec}
+
+
+def own(app: str, what: Shared) -> tuple[Resource[Manifest], Manifest, str] | None:
+    """What neighbours put into what is shared; None where nothing can be put into it."""
+    match what:
+        case "Namespace":
+            return CONFIG_MAPS, {"metadata": {"name": OWN}, "data": {"precious": "true"}}, app
+        case "CustomResourceDefinition":
+            widgets = Resource.of_manifests(f"{app}.example.com/v1", "widgets", "Widget", True)
+            return widgets, {"metadata": {"name": OWN}, "spec": {"precious": True}}, NAMESPACE
+        case _:
+            return None
+
+
+def _definition(app: str) -> Manifest:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "metadata": {"name": f"widgets.{app}.example.com"},
+        "spec": {
+            "group": f"{app}.example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
 
 
 def placement(plan: Plan) -> Manifest:
-    found: Manifest = {
-        "clusterAffinity": {"clusterNames": list(plan.clusters)},
-        "replicaScheduling": _division(plan),
-    }
+    found: Manifest = {"replicaScheduling": _division(plan)}
+    if plan.terms > 1:
+        found["clusterAffinities"] = [
+            {"affinityName": f"term{number}", "clusterNames": list(plan.clusters[number :: plan.terms])}
+            for number in range(plan.terms)
+        ]
+    else:
+        found["clusterAffinity"] = {"clusterNames": list(plan.clusters)}
     least, most = plan.groups
     if most:
         found["spreadConstraints"] = [{"spreadByField": "cluster", "minGroups": least, "maxGroups": most}]

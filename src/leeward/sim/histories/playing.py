@@ -35,11 +35,13 @@ from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.handling import unhandled
 from leeward.sim.histories.hearing import hearing
 from leeward.sim.histories.model import (
+    Drain,
     Fault,
     History,
     Maintain,
     Pace,
     Rejoin,
+    Suspend,
     UserStep,
 )
 from leeward.sim.histories.places import Place, places
@@ -192,7 +194,7 @@ class Player:
                 continue
             await self._until(step.at)
             self._rare.step(step)
-            if isinstance(step, Maintain | Rejoin):
+            if isinstance(step, Maintain | Drain | Suspend | Rejoin):
                 patient.append(supervisor.start(users.do(step), f"{step}"))
             else:
                 await users.do(step)

@@ -8,7 +8,9 @@ from leeward.sim.histories.model import (
     ControllersAreKilled,
     CutOff,
     Deploy,
+    Drain,
     Fault,
+    HubIsSuspended,
     LeaderIsPaused,
     Maintain,
     Meddle,
@@ -20,20 +22,29 @@ from leeward.sim.histories.model import (
     MemberIsUnready,
     MemberLies,
     MemberLosesData,
+    MemberRefusesWrites,
     MemberShrinks,
     MemberStops,
+    NodesAreCordoned,
+    Own,
     Partition,
     Plan,
     Rebalance,
     Recreate,
     RecreatePolicy,
     Rejoin,
+    Relabel,
     Release,
     Replan,
+    RestartPod,
     Scale,
+    Share,
     Squat,
     Storm,
+    Suspend,
+    TaintOnOutage,
     TwoLeaders,
+    Unshare,
     Withdraw,
 )
 from leeward.sim.histories.playing import Run
@@ -86,8 +97,32 @@ def _wish(step: AnyStep) -> str:
             return f"deletes the policy of {step.app}, and makes it again"
         case Rebalance():
             return f"has {step.app} rebalanced"
+        case Relabel():
+            return f"puts the label {step.value} on {step.app}"
+        case Suspend():
+            return f"suspends {step.what} of {step.app} for {step.lasts:g} s"
+        case _:
+            return _administration(step)
+
+
+def _administration(step: AnyStep) -> str:
+    match step:
         case Maintain():
             return f"sets a NoExecute taint on {step.cluster} for {step.lasts:g} s"
+        case Drain():
+            budget = f", {step.budget} bindings at a time" if step.budget else ""
+            return f"drains {step.cluster} for {step.lasts:g} s{budget}"
+        case TaintOnOutage():
+            return "wants NoExecute by a policy as long as a cluster is not Ready"
+        case Share():
+            groups = f", on {step.groups[0]} to {step.groups[1]} clusters" if step.groups[1] else ""
+            return f"shares the {step.what} {step.app} over {', '.join(step.clusters)}{groups}"
+        case Unshare():
+            return f"deletes what was shared as {step.app}"
+        case Own():
+            return f"puts something of their own into {step.app} in {step.cluster}"
+        case RestartPod():
+            return f"deletes a Pod of {step.app} in {step.cluster}"
         case _:
             return _meddling(step)
 
@@ -109,7 +144,11 @@ def _plan(plan: Plan) -> str:
     where = ", ".join(f"{name} (weight {weight})" for name, weight in shares) if shares else ", ".join(plan.clusters)
     groups = f", on {plan.groups[0]} to {plan.groups[1]} clusters" if plan.groups[1] else ""
     patience = f", tolerating for {plan.toleration_seconds} s" if plan.toleration_seconds else ""
-    return f"{plan.division} over {where}{groups}{', Directly' if plan.directly else ''}{patience}"
+    directly = ", Directly" if plan.directly else ""
+    terms = f", as {plan.terms} affinity terms" if plan.terms > 1 else ""
+    back = ", with failback" if plan.failback else ""
+    failing = f", leaving where it fails for {plan.application_seconds} s" if plan.application_seconds else ""
+    return f"{plan.division} over {where}{groups}{directly}{patience}{terms}{back}{failing}"
 
 
 def _fault(step: AnyStep) -> str:
@@ -128,12 +167,22 @@ def _fault(step: AnyStep) -> str:
             return f"{step.member} stops, and comes back empty"
         case MemberComesBackOld():
             return f"{step.member} stops half-way, and comes back with what it holds now"
-        case MemberShrinks():
-            return f"{step.member} restarts with {step.nodes} nodes"
-        case MemberLies():
-            return f"{step.member} claims absurd numbers"
         case MemberFlaps():
             return f"{step.member} is cut off and back every {step.period:g} s"
+        case _:
+            return _member_inside(step)
+
+
+def _member_inside(step: AnyStep) -> str:
+    match step:
+        case MemberShrinks():
+            return f"{step.member} restarts with {step.nodes} nodes"
+        case NodesAreCordoned():
+            return f"{step.member} has no node for new Pods"
+        case MemberRefusesWrites():
+            return f"{step.member} refuses every write with {step.code}"
+        case MemberLies():
+            return f"{step.member} claims absurd numbers"
         case _:
             return _plumbing(step)
 
@@ -148,6 +197,8 @@ def _plumbing(step: AnyStep) -> str:
             return "The control plane is cut off from all members"
         case ControllersAreKilled():
             return f"The controllers are killed {step.steps} awaits later"
+        case HubIsSuspended():
+            return "The controllers lie still"
         case TwoLeaders():
             return "A second set of controllers works beside the first"
         case LeaderIsPaused():

@@ -22,19 +22,34 @@ from leeward.api.names import (
     WORK_NAME_ANNOTATION,
     cluster_of_execution_space,
 )
-from leeward.api.work import ResourceBinding, Work
-from leeward.runtime.binding_kinds import RESOURCE_BINDING
+from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
+from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.identity import Key
 from leeward.sim.journal import Journal, Write
 
 HOME = "control-plane"
+BINDINGS = ("/work.karmada.io/resourcebindings/", "/work.karmada.io/clusterresourcebindings/")
 TYPES: Mapping[str, type[Any]] = {
     "/cluster.karmada.io/clusters/": Cluster,
-    "/work.karmada.io/resourcebindings/": ResourceBinding,
+    BINDINGS[0]: ResourceBinding,
+    BINDINGS[1]: ClusterResourceBinding,
     "/work.karmada.io/works/": Work,
 }
 TEMPLATES = ("/apps/deployments/", "//configmaps/")
-OTHERS = ("/policy.karmada.io/propagationpolicies/", "//namespaces/")
+KINDS: Mapping[str, str] = {
+    "Deployment": TEMPLATES[0],
+    "ConfigMap": TEMPLATES[1],
+    "Namespace": "//namespaces/",
+    "CustomResourceDefinition": "/apiextensions.k8s.io/customresourcedefinitions/",
+    "Service": "//services/",
+    "PersistentVolumeClaim": "//persistentvolumeclaims/",
+}
+"""What is propagated, and how its keys begin."""
+CUSTOM = ".example.com/widgets/"
+"""How the kind of a custom resource ends."""
+OTHERS = frozenset(
+    {"/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/", *KINDS.values()}
+)
 PODS = "//pods/"
 REMEMBERED_SECONDS = 1_200.0
 
@@ -132,7 +147,16 @@ class Truth:
 
     @property
     def bindings(self) -> Mapping[Key, ResourceBinding]:
-        return self.of("/work.karmada.io/resourcebindings/")
+        """Those of templates in namespaces."""
+        return self.of(BINDINGS[0])
+
+    @property
+    def cluster_bindings(self) -> Mapping[Key, ClusterResourceBinding]:
+        return self.of(BINDINGS[1])
+
+    def any_binding(self, key: Key) -> Binding | None:
+        """Those of templates without a namespace have none either."""
+        return self.bindings.get(key) if key.namespace else self.cluster_bindings.get(key)
 
     @property
     def works(self) -> Mapping[Key, Work]:
@@ -150,13 +174,16 @@ class Truth:
     def copies(self, member: str, binding: ResourceBinding) -> Copies:
         """What the member runs of the binding's template."""
         resource = binding.spec.resource
-        kind = TEMPLATES[0] if resource.kind == "Deployment" else TEMPLATES[1]
+        kind = KINDS[resource.kind]
         return self._copies.get((member, kind, Key(resource.namespace, resource.name))) or Copies()
 
-    def copy(self, member: str, binding: ResourceBinding) -> Manifest | None:
+    def copy(self, member: str, binding: Binding) -> Manifest | None:
         resource = binding.spec.resource
-        kind = TEMPLATES[0] if resource.kind == "Deployment" else TEMPLATES[1]
-        return self.of(kind, member).get(Key(resource.namespace, resource.name))
+        return self.of(KINDS[resource.kind], member).get(Key(resource.namespace, resource.name))
+
+    def template_of(self, binding: Binding) -> Manifest | None:
+        resource = binding.spec.resource
+        return self.of(KINDS[resource.kind]).get(Key(resource.namespace, resource.name))
 
     def _take(self, write: Write) -> None:
         record = write.record
@@ -166,7 +193,7 @@ class Truth:
             self._take_pod(write)
             return
         as_type = TYPES.get(kind)
-        if as_type is None and kind not in TEMPLATES and kind not in OTHERS:
+        if as_type is None and kind not in OTHERS and not kind.endswith(CUSTOM):
             return
         namespace, _, name = record.key[end:].partition("/")
         key = Key(namespace, name)
@@ -178,7 +205,7 @@ class Truth:
             objects.pop(key, None)
         else:
             objects[key] = new
-        if kind in TEMPLATES and write.place != HOME:
+        if kind in OTHERS and write.place != HOME:
             self._note_copy(write.seconds, write.place, kind, key)
         elif kind == "/work.karmada.io/works/":
             self._note_owner(key, new)
@@ -210,7 +237,7 @@ class Truth:
         self._copies.setdefault((place, kind, key), Copies()).note(seconds, ready)
 
     def _note_owner(self, key: Key, new: Work | None) -> None:
-        owner = RESOURCE_BINDING.key_of_work(new) if new is not None else None
+        owner = owner_of(new) if new is not None else None
         before = self._owners.pop(key, None)
         if before is not None and before != owner:
             self._works_of[before].pop(cluster_of_execution_space(key.namespace), None)
@@ -227,6 +254,11 @@ class Truth:
         for (at, _, _), copies in self._copies.items():
             if at == place:
                 copies.note(self.now(), -1)
+
+
+def owner_of(work: Work) -> Key | None:
+    """The binding that a Work belongs to, of either kind."""
+    return RESOURCE_BINDING.key_of_work(work) or CLUSTER_RESOURCE_BINDING.key_of_work(work)
 
 
 def is_ours(manifest: Manifest) -> bool:

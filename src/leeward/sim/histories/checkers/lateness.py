@@ -15,15 +15,19 @@ from leeward.sim.histories.model import (
     ClockIsWrong,
     ControllersAreKilled,
     CutOff,
+    Drain,
     Fault,
     History,
+    HubIsSuspended,
     LeaderIsPaused,
     Meddle,
     MemberFlaps,
     MemberHangs,
     MemberIsSlow,
+    Own,
     Partition,
     Rejoin,
+    RestartPod,
     Squat,
     Storm,
     TwoLeaders,
@@ -119,11 +123,13 @@ def touched_by(step: AnyStep) -> str:
             return _party(step.who, step.whom)
         case ClockIsWrong():
             return step.who.removeprefix("agent-")
-        case ControllersAreKilled() | ApiServerIsKilled() | TwoLeaders() | LeaderIsPaused() | CutOff():
+        case (
+            ControllersAreKilled() | ApiServerIsKilled() | TwoLeaders() | LeaderIsPaused() | HubIsSuspended() | CutOff()
+        ):
             return CONTROLLERS
         case Fault():
             return step.member
-        case Rejoin() | Meddle() | Squat():
+        case Rejoin() | Drain() | Meddle() | Squat() | Own() | RestartPod():
             return step.cluster
         case _:
             return ""
@@ -141,6 +147,9 @@ def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
             yield "agents", _break(step)
         case LeaderIsPaused():
             late = step.pause_seconds + RESUME_SECONDS
+            yield CONTROLLERS, Window(step.at, step.ends_at + late, late)
+        case HubIsSuspended():
+            late = step.lasts + RESUME_SECONDS
             yield CONTROLLERS, Window(step.at, step.ends_at + late, late)
         case CutOff():
             yield "members", _break(step)

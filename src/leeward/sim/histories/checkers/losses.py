@@ -32,8 +32,13 @@ def _losses(history: History) -> Iterator[Loss]:
         others = [other for other in history.steps if other is not step]
         if any(touched_by(other) == step.member and _overlap(other, step) for other in others):
             continue
-        disturbed = [(o.at, o.ends_at + AFTERMATH_SECONDS) for o in others if touched_by(o) == CONTROLLERS]
-        yield Loss(step.member, step.at, step.ends_at, tuple(sorted(disturbed)))
+        yield Loss(step.member, step.at, step.ends_at, disturbances_of(history))
+
+
+def disturbances_of(history: History) -> tuple[tuple[float, float], ...]:
+    """When the control plane has faults of its own, or reaches all members late; by their beginning."""
+    disturbing = (step for step in history.steps if touched_by(step) == CONTROLLERS)
+    return tuple(sorted((step.at, step.ends_at + AFTERMATH_SECONDS) for step in disturbing))
 
 
 def _overlap(other: AnyStep, loss: AnyStep) -> bool:

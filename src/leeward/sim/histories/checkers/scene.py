@@ -1,15 +1,15 @@
 """What all checkers look at, what they say, and what a history excuses."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from leeward.api.cluster import Cluster
-from leeward.api.work import GracefulEvictionTask, ResourceBinding
+from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.manager.timing import Timing
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS, Lateness, lateness_of, touched_by, undisturbed
-from leeward.sim.histories.checkers.losses import Loss, losses_of
+from leeward.sim.histories.checkers.losses import Loss, disturbances_of, losses_of
 from leeward.sim.histories.model import (
     ClockIsWrong,
     ControllersAreKilled,
@@ -19,6 +19,7 @@ from leeward.sim.histories.model import (
     MemberComesBackOld,
     MemberLies,
     Rejoin,
+    Step,
     TwoLeaders,
 )
 from leeward.sim.histories.truth import Truth
@@ -45,9 +46,11 @@ class Violation:
 class Scene:
     """`lateness`: when what is true must be known, beyond what the controllers' own periods explain.
 
-    `skew_seconds`: how wrong clocks can be. `liars`: members whose words are false. `forgotten`: until when Works have
+    `skew_seconds`: how wrong clocks can be. `liars`: members whose words are false, at
+    times; `lies` tells when. `forgotten`: until when Works have
     ended that nobody remembers, by members that come back with what they once held. `pulling`: members with an agent.
     `calm`: members that nothing is ever wrong with. `losses`: members that are gone for a while, and nothing else.
+    `disturbed`: when the control plane itself has faults.
     `evictions_per_second`: 0 without a limit. `touched`: what users changed in members by hand, as (member, plural,
     name).
     """
@@ -57,10 +60,14 @@ class Scene:
     lateness: Lateness
     skew_seconds: float = 0.0
     liars: frozenset[str] = frozenset()
+    lies: Mapping[str, tuple[tuple[float, float], ...]] = field(
+        default_factory=dict[str, tuple[tuple[float, float], ...]]
+    )
     forgotten: Mapping[str, float] = field(default_factory=dict[str, float])
     pulling: frozenset[str] = frozenset()
     calm: frozenset[str] = frozenset()
     losses: tuple[Loss, ...] = ()
+    disturbed: tuple[tuple[float, float], ...] = ()
     evictions_per_second: float = 0.0
     touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
@@ -82,6 +89,11 @@ class Scene:
         probe = timing.cluster_status_update_frequency + timing.cluster_probe_timeout
         silence = max(timing.cluster_failure_threshold + 2 * probe, timing.cluster_monitor_grace_period + probe)
         return self.lateness.oldest(self.truth.now() - silence, CONTROLLERS, name)
+
+    def may_lie(self, name: str) -> bool:
+        """Whether what is known of a member now may be a lie of it."""
+        since, now = self.evidence_since(name), self.truth.now()
+        return any(begin <= now and end >= since for begin, end in self.lies.get(name, ()))
 
     def cluster(self, name: str) -> Cluster | None:
         return self.truth.clusters.get(name)
@@ -108,15 +120,24 @@ def _forgotten(history: History, member: str) -> float:
     return max([step.ends_at for step in history.steps if isinstance(step, restarts)], default=float("-inf"))
 
 
-def tasks_of(binding: ResourceBinding) -> dict[str, GracefulEvictionTask]:
+def _lies(steps: Sequence[Step]) -> dict[str, tuple[tuple[float, float], ...]]:
+    """When each member lies; its own controllers tell the truth again a moment later."""
+    lies: dict[str, tuple[tuple[float, float], ...]] = {}
+    for step in steps:
+        if isinstance(step, MemberLies):
+            lies[step.member] = (*lies.get(step.member, ()), (step.at, step.ends_at + RESTART_SECONDS))
+    return lies
+
+
+def tasks_of(binding: Binding) -> dict[str, GracefulEvictionTask]:
     return {task.from_cluster: task for task in binding.spec.graceful_eviction_tasks}
 
 
-def replicas_of(binding: ResourceBinding) -> dict[str, int]:
+def replicas_of(binding: Binding) -> dict[str, int]:
     return {target.name: target.replicas for target in binding.spec.clusters}
 
 
-def covers(binding: ResourceBinding, clusters: dict[str, int]) -> bool:
+def covers(binding: Binding, clusters: dict[str, int]) -> bool:
     """Whether these targets are all that the binding asks for."""
     if not clusters:
         return False
@@ -137,11 +158,13 @@ def scene_of(history: History, timing: Timing, truth: Truth) -> Scene:
         lateness_of(history),
         skew_seconds=max([abs(step.seconds) for step in steps if isinstance(step, ClockIsWrong)], default=0.0),
         liars=frozenset(step.member for step in steps if isinstance(step, MemberLies)),
+        lies=_lies(steps),
         forgotten={
             step.member: _forgotten(history, step.member) for step in steps if isinstance(step, MemberComesBackOld)
         },
         pulling=frozenset(name for name, mode in history.members if mode == "Pull"),
         calm=undisturbed(history),
         losses=losses_of(history),
+        disturbed=disturbances_of(history),
         evictions_per_second=history.evictions_per_second,
     )

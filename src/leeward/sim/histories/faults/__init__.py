@@ -39,3 +39,4 @@ class Faults:
         self._holds.let_all_go()
         self._disturbances.heal()
         await self._outages.heal()
+        await self._disturbances.mend()

@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 
 from leeward.client import Request, Response
 from leeward.sim.histories.faults.holds import Holds
-from leeward.sim.histories.lies import lie
+from leeward.sim.histories.lies import cordon_nodes, lie
 from leeward.sim.histories.model import (
     AnyFault,
     ClockIsWrong,
@@ -16,6 +16,8 @@ from leeward.sim.histories.model import (
     MemberIsSlow,
     MemberIsUnready,
     MemberLies,
+    MemberRefusesWrites,
+    NodesAreCordoned,
     Partition,
     Storm,
 )
@@ -38,6 +40,7 @@ class Disturbances:
         self._seed = seed
         self._rare = rare
         self._past = past
+        self._cordoned: set[str] = set()
 
     def of(self, fault: AnyFault) -> Coroutine[None, None, None] | None:
         """What the fault does, until it is over; None where it is no disturbance."""
@@ -50,6 +53,10 @@ class Disturbances:
                 return self._slow_down(world.member(name), fault)
             case MemberIsUnready(member=name):
                 return self._make_unready(world.member(name), fault.lasts)
+            case NodesAreCordoned(member=name):
+                return self._cordon(world.member(name), fault.lasts)
+            case MemberRefusesWrites(member=name):
+                return self._refuse_writes(world.member(name), fault)
             case MemberLies(member=name):
                 return self._lie(world.member(name), fault.lasts)
             case MemberFlaps(member=name):
@@ -76,6 +83,30 @@ class Disturbances:
         for member in world.members.values():
             member.agent_clock.skew_seconds = 0.0
             member.set_ready(True)
+            member.refuse_writes(None)
+
+    async def mend(self) -> None:
+        """What only those can mend who answer again."""
+        for name in self._cordoned:
+            await cordon_nodes(self._world.member(name).client, False)
+
+    async def _cordon(self, member: SimulatedMember, seconds: float) -> None:
+        """Nodes that are made anew meanwhile are cordoned a moment later."""
+        self._cordoned.add(member.name)
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + seconds
+        while loop.time() < ends_at and not self._holds.healed:
+            await cordon_nodes(member.client, True)
+            await asyncio.sleep(LIE_SECONDS)
+        await cordon_nodes(member.client, False)
+
+    async def _refuse_writes(self, member: SimulatedMember, fault: MemberRefusesWrites) -> None:
+        await self._holds.during(
+            f"{member.name} refuses writes",
+            fault.lasts,
+            lambda: member.refuse_writes(fault.code),
+            lambda: member.refuse_writes(None),
+        )
 
     async def _slow_down(self, member: SimulatedMember, fault: MemberIsSlow) -> None:
         await self._holds.during(

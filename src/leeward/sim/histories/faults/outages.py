@@ -13,6 +13,7 @@ from leeward.sim.histories.model import (
     AnyFault,
     ApiServerIsKilled,
     ControllersAreKilled,
+    HubIsSuspended,
     LeaderIsPaused,
     MemberComesBackOld,
     MemberIsKilled,
@@ -52,6 +53,8 @@ class Outages:
                 return self._kill_agent(member(name), fault)
             case ControllersAreKilled():
                 return self._kill_controllers(fault)
+            case HubIsSuspended():
+                return self._suspend_hub(fault.lasts)
             case LeaderIsPaused():
                 return self._pause_leader(fault)
             case TwoLeaders():
@@ -70,6 +73,7 @@ class Outages:
     async def heal(self) -> None:
         """Everything runs, and with as many nodes as in the beginning."""
         world = self._world
+        world.controllers_life.resume()
         await self._up("apiserver", lambda: world.apiserver_is_up, self._start_apiserver)
         await self._up("controllers", lambda: world.controllers_are_up, self._start_controllers)
         for name, member in world.members.items():
@@ -114,6 +118,12 @@ class Outages:
         await self._kill(life, fault, self._crash_controllers)
         self._holds.let_go("controllers")
         await self._up("controllers", lambda: world.controllers_are_up, self._start_controllers)
+
+    async def _suspend_hub(self, seconds: float) -> None:
+        life = self._world.controllers_life
+        life.pause()
+        await asyncio.sleep(seconds)
+        life.resume()
 
     async def _pause_leader(self, fault: LeaderIsPaused) -> None:
         """While replicas compete, the controllers that know of no lease are gone."""

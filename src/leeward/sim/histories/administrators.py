@@ -1,0 +1,77 @@
+"""Administrators: they taint and drain clusters, write taint policies, and have clusters leave and join."""
+
+import asyncio
+
+from leeward.api.codec import to_wire
+from leeward.api.meta import Manifest
+from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT, NOT_READY_TAINT
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
+from leeward.sim.histories.model import AnyUserStep, Drain, Maintain, Rejoin, TaintOnOutage
+from leeward.sim.histories.wishing import RETRY_SECONDS, Wishing
+from leeward.sim.member import SimulatedMember
+
+MAINTENANCE = "example.com/maintenance"
+TAINT_POLICY = "no-execute-on-outage"
+
+
+class Administrators(Wishing):
+    async def do(self, step: AnyUserStep) -> bool:
+        """Returns when it is done, or was in vain; False where it is nothing for them."""
+        match step:
+            case Maintain(cluster=cluster):
+                await self._taint_for(cluster, MAINTENANCE, step.lasts)
+            case Drain(cluster=cluster):
+                await self._taint_for(cluster, DRAIN_TAINT, step.lasts, str(step.budget) if step.budget else None)
+            case TaintOnOutage():
+                await self.create(CLUSTER_TAINT_POLICIES, _taint_policy(), "")
+            case Rejoin(cluster=cluster):
+                await self._rejoin(self.world.member(cluster))
+            case _:
+                return False
+        return True
+
+    async def _taint_for(self, name: str, key: str, seconds: float, budget: str | None = None) -> None:
+        await self.insist(lambda: self._taint(name, key, True, budget))
+        await asyncio.sleep(seconds)
+        await self.insist(lambda: self._taint(name, key, False, None))
+
+    async def _taint(self, name: str, key: str, present: bool, budget: str | None) -> None:
+        cluster = await self.client.get(CLUSTERS, name)
+        taints: list[Manifest] = [to_wire(taint) for taint in cluster.spec.taints if taint.key != key]
+        if present:
+            taints.append({"key": key, "effect": "NoExecute"})
+        patch: Manifest = {"spec": {"taints": taints}}
+        if key == DRAIN_TAINT:
+            patch["metadata"] = {"annotations": {DRAIN_BUDGET_ANNOTATION: budget}}
+        version = cluster.metadata.resource_version
+        await self.client.patch(CLUSTERS, name, patch, resource_version=version)
+
+    async def _rejoin(self, member: SimulatedMember) -> None:
+        """They wait as long as it takes: a Push cluster that is dead leaves when it is back."""
+        if not await self.delete(CLUSTERS, member.name, ""):
+            return
+        await self._wait_until_gone(member.name)
+        if member.mode == "Push":
+            await self.insist(lambda: self.world.register(member, self.client))
+        elif member.agent_is_up:
+            await member.stop_agent()
+            member.start_agent()
+
+    async def _wait_until_gone(self, cluster: str) -> None:
+        there = True
+        while there:
+            await asyncio.sleep(RETRY_SECONDS)
+            there = await self.insist(lambda: self.client.get(CLUSTERS, cluster))
+
+
+def _taint_policy() -> Manifest:
+    """NoExecute with the outage, and no longer."""
+    ready = {"conditionType": "Ready", "statusValues": ["True"]}
+    return {
+        "metadata": {"name": TAINT_POLICY},
+        "spec": {
+            "addOnConditions": [{**ready, "operator": "NotIn"}],
+            "removeOnConditions": [{**ready, "operator": "In"}],
+            "taints": [{"key": NOT_READY_TAINT, "effect": "NoExecute"}],
+        },
+    }
