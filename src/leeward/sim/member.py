@@ -1,5 +1,6 @@
 """A member cluster of a world, with its agent in Pull mode, and the ways in which it can die and come back."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Literal
 
@@ -14,7 +15,7 @@ from leeward.apiserver.server import ApiServer
 from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.medium import Loaded
-from leeward.client import Client, Request, Response
+from leeward.client import Client, NotFound, Request, Response
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.loop.lives import Life
 from leeward.loop.supervisor import Supervisor
@@ -28,6 +29,7 @@ from leeward.sim.journal import JournaledMedium
 from leeward.sim.network import Answering, Link, LinkedTransport, Place
 
 Mode = Literal["Push", "Pull"]
+_LOOK_SECONDS = 0.001
 _REFUSALS = {
     403: Status(message="exceeded quota", reason="Forbidden", code=403),
     500: Status(message="etcdserver: no space left on device", reason="InternalError", code=500),
@@ -117,8 +119,7 @@ class SimulatedMember:
         store = await Store.open(self.medium, self._processes)
         self._server = await start_apiserver(store, ground.clock, ground.randomness, self._processes)
         self.place.put(self._server, self.life)
-        own = await Client(InProcessTransport(self._server, ADMIN)).get(NAMESPACES, IDENTIFYING_NAMESPACE)
-        self.identity = own.metadata.uid
+        self.identity = await _identity(Client(InProcessTransport(self._server, ADMIN)))
         server = Server.of(Client(LinkedTransport(self.place, ADMIN)), ground.randomness, self._processes)
         settings = WorkloadSettings(nodes=self.nodes, pod_startup_seconds=ground.timing.pod_startup_seconds)
         workloads = Workloads(server, ground.clock, ground.randomness, Metrics(), self._processes, settings)
@@ -170,3 +171,12 @@ class SimulatedMember:
     def replace_contents(self, loaded: Loaded) -> None:
         """While it is stopped: it comes back with other data."""
         self.medium.replace(loaded)
+
+
+async def _identity(client: Client) -> str:
+    """The uid of the namespace that a cluster is known by, which is made while its API server starts."""
+    while True:
+        try:
+            return (await client.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
+        except NotFound:
+            await asyncio.sleep(_LOOK_SECONDS)
