@@ -4,6 +4,7 @@ the decisions that they judge.
     copies      S1, C2   what leaves, and why it may
     evictions   S4, S11  what starts to leave
     placements  S2, S3   where a binding is put
+    works       S5, L1   which Works there are
     members     S5, S6   what happens to objects in members
     requests    S5, S9   what is asked of the API servers
     leaders     S8       who writes without being the leader any more
@@ -38,6 +39,7 @@ from leeward.sim.histories.checkers.readiness import ReadinessChecker
 from leeward.sim.histories.checkers.requests import RequestsChecker
 from leeward.sim.histories.checkers.scene import Scene, Violation, scene_of
 from leeward.sim.histories.checkers.stores import StoresChecker
+from leeward.sim.histories.checkers.works import WorksChecker
 
 __all__ = [
     "CHECKERS",
@@ -55,6 +57,7 @@ CHECKERS = (
     CopiesChecker,
     EvictionsChecker,
     PlacementsChecker,
+    WorksChecker,
     MembersChecker,
     ReadinessChecker,
     StoresChecker,

@@ -1,0 +1,124 @@
+"""S5 and L1: the Works agree with their bindings. None is deleted that its binding needs, and within a bounded time
+there is one for each cluster that needs one, with the replicas that belong there, and no other.
+
+The bound is that of the binding controller without a fault, and starts anew behind each fault of the control plane.
+"""
+
+from collections.abc import Iterator
+
+from leeward.api.meta import Manifest
+from leeward.api.names import cluster_of_execution_space, execution_space
+from leeward.api.work import Binding, Work
+from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.lateness import CONTROLLERS, ENDLESS
+from leeward.sim.histories.checkers.needs import Needs, needed_by
+from leeward.sim.histories.checkers.scene import Scene, Violation, tasks_of
+from leeward.sim.histories.truth import BINDINGS, Change, is_execution_space, owner_of
+
+WORKS = "/work.karmada.io/works/"
+SYNC_SECONDS = 15.0
+"""To render a binding: two tries that wait for each other included."""
+
+
+class WorksChecker:
+    """`_wrong`: since when a binding and its Work in a cluster disagree, and what the binding needs there."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._needs = Needs()
+        self._wrong: dict[tuple[Key, str], tuple[float, int | None]] = {}
+        self._look_at = ENDLESS
+
+    def look(self, change: Change) -> Iterator[Violation]:
+        self._needs.note(change)
+        if change.kind in BINDINGS:
+            for cluster in {*self._concerned(change.old), *self._concerned(change.new)}:
+                self._compare(change.seconds, change.key, cluster)
+        elif change.kind == WORKS and is_execution_space(change.key.namespace):
+            owner = owner_of(change.new if change.new is not None else change.old)
+            if owner is not None:
+                cluster = cluster_of_execution_space(change.key.namespace)
+                yield from self._deleted(change, owner, cluster)
+                self._compare(change.seconds, owner, cluster)
+        if change.seconds > self._look_at:
+            yield from self._overdue(change.seconds)
+
+    def _deleted(self, change: Change, owner: Key, cluster: str) -> Iterator[Violation]:
+        """Holds: S5."""
+        before: Work | None = change.old
+        if before is None or before.metadata.deletion_timestamp is not None:
+            return
+        if change.new is not None and change.new.metadata.deletion_timestamp is None:
+            return
+        since = self._needs.since(owner, cluster)
+        if since is None or self._scene.was_leaving(cluster) or not self._scene.must_know(since):
+            return
+        yield Violation("S5", change.seconds, f"the Work {change.key} was deleted; {owner} needs it since {since:.1f}")
+
+    def _concerned(self, binding: Binding | None) -> set[str]:
+        return {*needed_by(binding), *tasks_of(binding)} if binding is not None else set()
+
+    def _compare(self, now: float, key: Key, cluster: str) -> None:
+        binding = self._scene.truth.any_binding(key)
+        needed = needed_by(binding).get(cluster) if binding is not None else None
+        if binding is None or self._agrees(binding, key, cluster, needed):
+            self._wrong.pop((key, cluster), None)
+            return
+        since, before = self._wrong.get((key, cluster), (now, needed))
+        self._wrong[key, cluster] = (since if before == needed else now, needed)
+        self._look_at = min(self._look_at, now + SYNC_SECONDS)
+
+    def _agrees(self, binding: Binding, key: Key, cluster: str, needed: int | None) -> bool:
+        """Nothing is asked of a binding that is going, of a cluster that is, and of a Work that is."""
+        truth = self._scene.truth
+        work = truth.works_of(key).get(cluster)
+        if binding.metadata.deletion_timestamp is not None or self._scene.was_leaving(cluster):
+            return True
+        if work is not None and work.metadata.deletion_timestamp is not None:
+            return True
+        if needed is None or work is None:
+            return needed is None and work is None
+        return not binding.spec.is_workload or _replicas(work) == needed
+
+    def _overdue(self, now: float) -> Iterator[Violation]:
+        """Holds: L1."""
+        self._look_at = ENDLESS
+        for (key, cluster), (since, needed) in list(self._wrong.items()):
+            binding = self._scene.truth.any_binding(key)
+            if binding is None or self._agrees(binding, key, cluster, needed):
+                del self._wrong[key, cluster]
+            elif self._is_excused(binding, key, cluster):
+                self._wrong[key, cluster] = (now, needed)
+                self._look_at = min(self._look_at, now + SYNC_SECONDS)
+            elif now > (due := self._due(since)):
+                del self._wrong[key, cluster]
+                there = self._scene.truth.works_of(key).get(cluster)
+                found = "has none" if there is None else f"has one for {_replicas(there)}"
+                wanted = "no Work" if needed is None else f"a Work for {needed} replicas"
+                yield Violation("L1", now, f"{key} needs {wanted} in {cluster} since {since:.1f}, and {found}")
+            else:
+                self._look_at = min(self._look_at, due)
+
+    def _due(self, since: float) -> float:
+        due = self._scene.lateness.due(since, CONTROLLERS) + SYNC_SECONDS
+        for begin, end in self._scene.disturbed:
+            if begin < due and end > since:
+                due = max(due, self._scene.lateness.due(end, CONTROLLERS) + SYNC_SECONDS)
+        return due
+
+    def _is_excused(self, binding: Binding, key: Key, cluster: str) -> bool:
+        """What is purged Directly goes first; where a cluster has only just come, there is no room for Works yet; and
+        a binding whose template is gone, or is another one, soon is, too."""
+        truth = self._scene.truth
+        purging = any(
+            t.purge_mode == "Directly" and t.from_cluster in truth.works_of(key) for t in tasks_of(binding).values()
+        )
+        space = Key("", execution_space(cluster))
+        template = truth.template_of(binding)
+        is_old = template is None or template["metadata"]["uid"] != binding.spec.resource.uid
+        return purging or is_old or space not in truth.of("//namespaces/")
+
+
+def _replicas(work: Work) -> int:
+    manifests: tuple[Manifest, ...] = work.spec.workload.manifests
+    return sum(manifest.get("spec", {}).get("replicas", 0) for manifest in manifests)
