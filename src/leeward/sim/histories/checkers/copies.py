@@ -1,42 +1,69 @@
-"""S1 and C2: a copy leaves only when what replaces it is there, or when the user asked for it."""
+"""S1 and C2: a copy leaves only when what replaces it is there, or when the user asked for it.
 
-from collections.abc import Iterator
+Which replicas are ready is counted from the members' Pods. A task ends when all that replaces the old copy has truly
+been ready; or, past its grace period, where the old cluster is Ready, the brake is off, and the old copy has no more
+ready replicas than what replaces it. Nothing else excuses the end of a task: no label, release or scaling, no Pod that
+restarts, no cluster that cannot be looked at. What the user asked for is done: `Directly`, `suppressDeletion: false`,
+another placement, a Cluster that is deleted, and replicas that nobody wants any more.
+"""
 
-from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
+from collections.abc import Iterator, Mapping
+
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, BRAKE_NAME
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.runtime.identity import Key
-from leeward.sim.histories.checkers.lateness import CONTROLLERS
-from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, seconds_of, tasks_of
+from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
 from leeward.sim.histories.truth import Change
 
 
 class CopiesChecker:
-    """`rendered_at`: since when each Work asks for what it asks for. Nothing that was true before is health for it."""
+    """`_begun`: when each open task began, and which targets its binding had before; `_spent`: the ready replicas that
+    stand already for copies which have gone, since the first of the open tasks began. `_unready_since`,
+    `_braked_since`: since when nothing may be concluded from a cluster, or from any."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._rendered_at: dict[Key, float] = {}
+        self._begun: dict[Key, dict[str, tuple[float, Mapping[str, int]]]] = {}
+        self._spent: dict[Key, int] = {}
+        self._unready_since: dict[str, float] = {}
+        self._braked_since: float | None = None
 
     def look(self, change: Change) -> Iterator[Violation]:
-        if change.kind == "/work.karmada.io/works/":
-            self._note(change)
+        if change.kind == "/cluster.karmada.io/clusters/":
+            self._note_cluster(change)
+        elif change.key.name == BRAKE_NAME:
+            self._note_brake(change)
         if change.kind != "/work.karmada.io/resourcebindings/" or change.old is None or change.new is None:
             return
         old: ResourceBinding = change.old
         new: ResourceBinding = change.new
         if old.metadata.uid != new.metadata.uid or new.metadata.deletion_timestamp is not None:
             return
-        for message in self._ended(old, new):
-            yield Violation("S1", change.seconds, f"{change.key}: {message}")
+        for invariant, message in self._ended(change.key, old, new):
+            yield Violation(invariant, change.seconds, f"{change.key}: {message}")
         for invariant, message in self._lost(old, new):
             yield Violation(invariant, change.seconds, f"{change.key}: {message}")
+        self._note_tasks(change.key, old, new)
 
-    def _note(self, change: Change) -> None:
-        before, after = (work.metadata.generation if work is not None else 0 for work in (change.old, change.new))
-        if before != after:
-            self._rendered_at[change.key] = change.seconds
+    def _note_cluster(self, change: Change) -> None:
+        if change.new is not None and change.new.is_ready:
+            self._unready_since.pop(change.key.name, None)
+        else:
+            self._unready_since.setdefault(change.key.name, change.seconds)
 
-    def _ended(self, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
+    def _note_brake(self, change: Change) -> None:
+        if change.new is None or "since" not in change.new.get("data", {}):
+            self._braked_since = None
+        elif self._braked_since is None:
+            self._braked_since = change.seconds
+
+    def _note_tasks(self, key: Key, old: ResourceBinding, new: ResourceBinding) -> None:
+        known, now = self._begun.get(key, {}), (self._scene.truth.now(), replicas_of(old))
+        self._begun[key] = {name: known.get(name, now) for name in tasks_of(new)}
+        if not self._begun[key]:
+            self._spent.pop(key, None)
+
+    def _ended(self, key: Key, old: ResourceBinding, new: ResourceBinding) -> Iterator[tuple[str, str]]:
         """Tasks that were ended, and whose copy, or part of a copy, goes. Where as many replicas stay there as are
         asked for by now, what goes is nobody's."""
         before, after, kept = replicas_of(old), replicas_of(new), tasks_of(new)
@@ -48,51 +75,60 @@ class CopiesChecker:
             if old.spec.asks_for_none or (old.spec.is_divided and before.get(name, 0) >= old.spec.replicas):
                 continue
             others = {target: replicas for target, replicas in before.items() if target != name}
-            if not covers(old, before) or not others:
-                yield f"the eviction from {name} has ended, but {before or 'nothing'} does not replace it"
+            if self._braked_since is not None and self._scene.must_know(self._braked_since):
+                yield "S4", f"the eviction from {name} ended while the brake is engaged"
+            elif not covers(old, before) or not others:
+                yield "S1", f"the eviction from {name} has ended, but {before or 'nothing'} does not replace it"
             elif not self._was_ready(old, others):
-                yield from self._ended_on_time(old, task, others)
+                yield from self._ended_on_time(key, old, task, others)
 
     def _was_ready(self, binding: ResourceBinding, targets: dict[str, int]) -> bool:
         """Whether each target truly had its replicas ready at a moment that the decision can rest on."""
         return all(
-            name in self._scene.liars
-            or self._scene.truth.copies(name, binding).best_since(self._scene.evidence_since(name))
-            >= self._needed(binding, replicas)
+            self._scene.may_lie(name) or self._best(binding, name) >= self._needed(binding, replicas)
             for name, replicas in targets.items()
         )
 
     def _ended_on_time(
-        self, binding: ResourceBinding, task: GracefulEvictionTask, targets: dict[str, int]
-    ) -> Iterator[str]:
-        timing, truth = self._scene.timing, self._scene.truth
+        self, key: Key, binding: ResourceBinding, task: GracefulEvictionTask, others: dict[str, int]
+    ) -> Iterator[tuple[str, str]]:
+        """What time may end, and what it may not."""
+        name, timing, truth = task.from_cluster, self._scene.timing, self._scene.truth
         grace = timing.graceful_eviction_timeout if task.grace_period_seconds is None else task.grace_period_seconds
-        created = task.creation_timestamp
-        age = truth.now() - seconds_of(created) if created is not None else 0.0
-        if age < grace - 1 - self._scene.skew_seconds:
-            yield f"the eviction from {task.from_cluster} ended after {age:.0f} s; {targets} was never all ready"
-        elif self._is_surely_well(binding, task.from_cluster, task.replicas or 0):
-            yield f"time took the healthy copy in {task.from_cluster} away; {targets} was never all ready"
+        began, _ = self._begun.get(key, {}).get(name, (truth.now(), {}))
+        unready_since, why = self._unready_since.get(name), f"{others} was never all ready"
+        serving = truth.copies(name, binding).worst_since(self._scene.evidence_since(name))
+        if binding.spec.is_divided:
+            serving -= replicas_of(binding).get(name, 0)
+        served = self._served(key, binding, others)
+        if truth.now() - began < grace - 1 - self._scene.skew_seconds:
+            yield "S1", f"the eviction from {name} ended after {truth.now() - began:.0f} s; {why}"
+        elif unready_since is not None and self._scene.must_know(unready_since):
+            yield "S1", f"the eviction from {name} ended, which is not Ready since {unready_since:.1f}; {why}"
+        elif serving > served:
+            yield "S1", f"time took {serving} ready replicas in {name} away; what replaces them has {served}; {why}"
+        elif binding.spec.is_divided:
+            self._spent[key] = self._spent.get(key, 0) + max(0, serving)
 
-    def _is_surely_well(self, binding: ResourceBinding, name: str, replicas: int) -> bool:
-        """Whether the copy has been ready for so long, in a cluster that is Ready, that this must be known: as the
-        health of what its Work asks for now, too."""
-        cluster = self._scene.cluster(name)
-        if cluster is None or not cluster.is_ready or name in self._scene.liars or cluster.ready is None:
-            return False
-        since = self._scene.evidence_since(name)
-        ready_at = cluster.ready.last_transition_time
-        if ready_at is None or seconds_of(ready_at) > since or not self._must_speak_of_now(binding, name):
-            return False
-        return self._scene.truth.copies(name, binding).worst_since(since) >= self._needed(binding, max(1, replicas))
+    def _served(self, key: Key, binding: ResourceBinding, others: dict[str, int]) -> float:
+        """The most ready replicas that the replacement has had, lately: that of the targets which have come since the
+        first open task began, or have grown, less what they had before, and less what stands for other copies."""
+        _, before = self._first(key)
+        if any(self._scene.may_lie(name) for name in others):
+            return float("inf")
+        if not binding.spec.is_divided:
+            newcomers = [name for name in others if name not in before] or list(others)
+            return max(max(0, self._best(binding, name)) for name in newcomers)
+        more = {name: before.get(name, 0) for name, replicas in others.items() if replicas > before.get(name, 0)}
+        return sum(max(0, self._best(binding, name) - had) for name, had in more.items()) - self._spent.get(key, 0)
 
-    def _must_speak_of_now(self, binding: ResourceBinding, name: str) -> bool:
-        """Whether what the Work asks for must have been applied, and looked at, by now."""
-        work = self._scene.truth.works_of(Key(binding.metadata.namespace, binding.name)).get(name)
-        if work is None:
-            return False
-        rendered_at = self._rendered_at[Key(work.metadata.namespace, work.name)]
-        return self._scene.must_know(rendered_at, CONTROLLERS, name)
+    def _first(self, key: Key) -> tuple[float, Mapping[str, int]]:
+        """When the first of the open tasks began, and the targets before it."""
+        begun = list(self._begun.get(key, {}).values())
+        return min(begun, key=lambda each: each[0]) if begun else (0.0, {})
+
+    def _best(self, binding: ResourceBinding, name: str) -> int:
+        return self._scene.truth.copies(name, binding).best_since(self._scene.evidence_since(name))
 
     def _lost(self, old: ResourceBinding, new: ResourceBinding) -> Iterator[tuple[str, str]]:
         """Targets that are gone or smaller, though neither an eviction nor the user asked for it."""
@@ -101,12 +137,13 @@ class CopiesChecker:
             return
         evicting = [name for name, task in tasks_of(new).items() if tasks_of(old).get(name) != task]
         withdrawn = [name for name in tasks_of(old) if name not in tasks_of(new) and name in after]
+        gained = sum(max(0, self._best(new, name)) for name in withdrawn)
         for name, replicas in before.items():
             if name in evicting or after.get(name, -1) >= replicas:
                 continue
             if withdrawn and not self._is_ready(new):
                 ready = self._scene.truth.copies(name, new).worst_since(self._scene.evidence_since(name))
-                if self._is_surely_well(new, name, replicas) and ready > after.get(name, 0):
+                if ready - max(0, after.get(name, 0)) > gained:
                     yield "S1", f"taking {withdrawn} back cost {name} {ready} ready replicas, of which {after} is left"
             elif withdrawn:
                 continue
