@@ -2,11 +2,13 @@
 
 How long a fault lasts is drawn around the moments at which something happens because of it: noticed, tainted, evicted,
 past its grace. That is where the rare situations are. Two histories in three have a drama, too, and one in four has
-users in haste (`dramas.py`).
+users in haste (`dramas.py`). Every other history is led to a rare situation instead (`steered`).
 """
 
 import random
 from collections.abc import Sequence
+
+import msgspec
 
 from leeward.sim.histories.dramas import Dramas, moments
 from leeward.sim.histories.model import (
@@ -20,8 +22,9 @@ from leeward.sim.histories.model import (
     CutOff,
     Deploy,
     Division,
+    Drain,
     History,
-    LeaderIsPaused,
+    HubIsSuspended,
     Maintain,
     Meddle,
     MemberComesBackOld,
@@ -32,9 +35,11 @@ from leeward.sim.histories.model import (
     MemberIsUnready,
     MemberLies,
     MemberLosesData,
+    MemberRefusesWrites,
     MemberShrinks,
     MemberStops,
     Mode,
+    NodesAreCordoned,
     Pace,
     Partition,
     Plan,
@@ -42,16 +47,20 @@ from leeward.sim.histories.model import (
     Recreate,
     RecreatePolicy,
     Rejoin,
+    Relabel,
     Release,
     Replan,
+    RestartPod,
     Scale,
     Squat,
-    Storm,
+    Suspend,
+    TaintOnOutage,
     TwoLeaders,
     Withdraw,
 )
-from leeward.sim.histories.playing import TIMINGS
-from leeward.sim.weather import MISHAPS
+from leeward.sim.histories.parts import paused_leader, sharing, storm
+from leeward.sim.histories.steered import steer
+from leeward.sim.histories.timings import TIMINGS
 
 FIRST_DEPLOY, LAST_DEPLOY = 40.0, 70.0
 FIRST_FAULT, LAST_FAULT = 60.0, 240.0
@@ -59,13 +68,16 @@ KILL_STEPS = 400
 DRAMA_SHARE = 0.65
 HASTE_SHARE = 0.25
 RATE_SHARE = 0.1
+TAINT_POLICY_SHARE = 0.08
+TERMS_SHARE, FAILBACK_SHARE, APPLICATION_SHARE = 0.12, 0.1, 0.08
 LARGE_CPU = 7
 LARGE_REPLICAS_OF_A_MEMBER = 2
 
 
 def draw_history(seed: int) -> History:
     """The history of a seed."""
-    return Drawing(seed).history()
+    drawing = Drawing(seed)
+    return steer(seed, drawing.disturb) or drawing.history()
 
 
 class Drawing:
@@ -86,7 +98,9 @@ class Drawing:
         self._crises = [self._crisis(fault) for fault in faults]
         faults += [self._fault() for _ in range(self._draw.choice((0, 0, 1, 2)))]
         deploys = self._deploys()
-        steps = [*deploys, *self._wishes(), *faults]
+        steps: list[AnyStep] = [*deploys, *sharing(self._draw, self._members), *self._wishes(), *faults]
+        if self._draw.random() < TAINT_POLICY_SHARE:
+            steps.append(TaintOnOutage(at=FIRST_DEPLOY))
         if self._draw.random() < DRAMA_SHARE:
             steps += self._drama(self._draw.choice(deploys))
         sync_seconds, revisions = self._draw.choice((0.0, 0.002, 0.02)), self._draw.choice((0, 0, 0, 20))
@@ -101,6 +115,17 @@ class Drawing:
             revisions=revisions,
             evictions_per_second=self._rate(steps),
         )
+
+    def disturb(self, history: History) -> History:
+        """One fault and one wish more, for the same fleet and applications."""
+        self._members = dict(history.members)
+        self._apps = [step.app for step in history.steps if isinstance(step, Deploy)] or self._apps
+        self._configs.clear()
+        fault = self._fault()
+        self._large = {step.app for step in history.steps if isinstance(step, Deploy) and step.cpu == LARGE_CPU}
+        self._crises = [self._crisis(fault)]
+        steps = sorted((*history.steps, fault, self._wish()), key=lambda step: step.at)
+        return msgspec.structs.replace(history, steps=tuple(steps))
 
     def _rate(self, steps: Sequence[AnyStep]) -> float:
         """Seldom limited; two sets of controllers that know nothing of each other cannot keep one rate."""
@@ -153,6 +178,9 @@ class Drawing:
         wishes: list[AnyUserStep] = [
             *self._changes(at, app),
             Maintain(at=at, cluster=member, lasts=self._lasts()),
+            Drain(at=at, cluster=member, lasts=self._lasts(), budget=self._draw.choice((0, 1, 2))),
+            Suspend(at=at, app=app, what=self._draw.choice(("scheduling", "dispatching")), lasts=self._lasts()),
+            RestartPod(at=at, app=app, cluster=member),
             Rejoin(at=at, cluster=member),
             Meddle(at=at, app=app, cluster=member, delete=self._draw.random() < 0.5),
             Squat(at=self._at(FIRST_DEPLOY - 5, LAST_FAULT), app=app, cluster=member, config=app in self._configs),
@@ -170,6 +198,7 @@ class Drawing:
             Recreate(at=at, app=app, replicas=self._draw.randrange(1, 6)),
             RecreatePolicy(at=at, app=app),
             Rebalance(at=at, app=app),
+            Relabel(at=at, app=app, value=self._draw.randrange(1, 9)),
         )
 
     def _plan(self, *, heeds_room: bool = False) -> Plan:
@@ -187,6 +216,9 @@ class Drawing:
             groups=(least, self._draw.randint(least, size)) if self._draw.random() < 0.3 else (0, 0),
             directly=self._draw.random() < 0.12,
             toleration_seconds=self._draw.choice((0, 0, 0, 1, 40)),
+            terms=2 if division != "Static" and size > 1 and self._draw.random() < TERMS_SHARE else 1,
+            failback=self._draw.random() < FAILBACK_SHARE,
+            application_seconds=20 if self._draw.random() < APPLICATION_SHARE else 0,
         )
 
     def _fault(self) -> AnyFault:
@@ -207,6 +239,8 @@ class Drawing:
             MemberIsUnready(at=at, lasts=lasts, member=member),
             MemberLosesData(at=at, lasts=lasts, member=member),
             MemberComesBackOld(at=at, lasts=lasts, member=member),
+            NodesAreCordoned(at=at, lasts=lasts, member=member),
+            MemberRefusesWrites(at=at, lasts=lasts, member=member, code=self._draw.choice((403, 500))),
             MemberShrinks(at=at, lasts=lasts, member=member, nodes=self._draw.choice((0, 1))),
             MemberLies(at=at, lasts=min(lasts, 60.0), member=member),
             MemberFlaps(at=at, lasts=lasts, member=member, period=self._draw.choice((8.0, 25.0, 45.0))),
@@ -220,18 +254,14 @@ class Drawing:
         faults: list[AnyFault] = [
             ControllersAreKilled(at=at, lasts=lasts, steps=steps),
             ControllersAreKilled(at=at, lasts=lasts, steps=steps),
+            HubIsSuspended(at=at, lasts=lasts),
             ApiServerIsKilled(at=at, lasts=lasts, steps=steps, power_cut=power_cut),
             MemberIsKilled(at=at, lasts=lasts, member=member, steps=steps),
             AgentIsKilled(at=at, lasts=lasts, member=self._pull_member(), steps=steps),
             TwoLeaders(at=at, lasts=self._draw.choice((2.0, 15.0, 60.0))),
-            self._paused_leader(at),
+            paused_leader(self._draw, at),
         ]
         return self._draw.choice(faults)
-
-    def _paused_leader(self, at: float) -> LeaderIsPaused:
-        """It is stopped around that time; replicas need some seconds to begin, and to take over."""
-        after, pause = round(self._draw.uniform(6, 16), 3), self._draw.choice((5.0, 20.0, 45.0))
-        return LeaderIsPaused(at=round(at - 10, 3), lasts=after + pause + 20, after=after, pause_seconds=pause)
 
     def _network_fails(self) -> AnyFault:
         at, lasts = self._fault_at(), self._lasts()
@@ -244,22 +274,7 @@ class Drawing:
         if pick < 0.5:
             skew = self._draw.choice((-3600.0, -45.0, 45.0, 3600.0))
             return ClockIsWrong(at=at, lasts=lasts, who=self._agent(), seconds=skew)
-        return self._storm(at, lasts, who, whom)
-
-    def _storm(self, at: float, lasts: float, who: str, whom: str) -> Storm:
-        some = self._draw.random() < 0.7
-        return Storm(
-            at=at,
-            lasts=lasts,
-            who=who,
-            whom=whom,
-            rate=self._draw.choice((0.05, 0.3, 0.7)) if some else 0.0,
-            mishaps=tuple(self._draw.sample(MISHAPS, self._draw.randint(1, 6))) if some else (),
-            lag_seconds=self._draw.choice((0.0, 0.0, 0.5, 5.0)),
-            repeats=self._draw.choice((0.0, 0.0, 0.3)),
-            breaks=self._draw.choice((0.0, 0.0, 0.1)),
-            jitter_seconds=self._draw.choice((0.0, 0.05, 1.0)),
-        )
+        return storm(self._draw, at, lasts, who, whom)
 
     def _way(self) -> tuple[str, str]:
         """Who asks whom."""

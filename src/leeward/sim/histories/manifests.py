@@ -79,6 +79,7 @@ def policy(app: str, config: bool, plan: Plan) -> Manifest:
         failover["cluster"] = {"purgeMode": "Directly"}
     if plan.application_seconds:
         failover["application"] = {"decisionConditions": {"tolerationSeconds": plan.application_seconds}}
+        spec["propagateDeps"] = True
     if failover:
         spec["failover"] = failover
     metadata: Manifest = {"name": app}
@@ -91,7 +92,8 @@ def another_plan(wanted: Manifest) -> Manifest:
     """The patch that brings a policy to another plan, whatever it was before."""
     marks = {FAILBACK_ANNOTATION: None, FAILBACK_AFTER_ANNOTATION: None, **wanted["metadata"].get("annotations", {})}
     placement = {"clusterAffinity": None, "clusterAffinities": None, **wanted["spec"]["placement"]}
-    spec = {**wanted["spec"], "placement": placement, "failover": wanted["spec"].get("failover")}
+    optional: Manifest = {"failover": None, "propagateDeps": None}
+    spec = {**optional, **wanted["spec"], "placement": placement}
     return {"metadata": {"annotations": marks}, "spec": spec}
 
 

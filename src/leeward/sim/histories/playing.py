@@ -19,7 +19,6 @@ from leeward.client import Request
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
 from leeward.manager.settings import EvictionSettings, ManagerSettings
-from leeward.manager.timing import Timing
 from leeward.sim.histories.checkers import (
     CHECKERS,
     CompactionChecker,
@@ -39,13 +38,13 @@ from leeward.sim.histories.model import (
     Fault,
     History,
     Maintain,
-    Pace,
     Rejoin,
     Suspend,
     UserStep,
 )
 from leeward.sim.histories.places import Place, places
 from leeward.sim.histories.rare import RareSituations
+from leeward.sim.histories.timings import TIMINGS, bound_seconds
 from leeward.sim.histories.truth import Change, Truth
 from leeward.sim.histories.users import Users
 from leeward.sim.journal import Write
@@ -64,21 +63,6 @@ MARGIN_SECONDS = 1.0
 USERS_SECONDS = 420.0
 MOST_TURNS = 400_000
 """Of the loop; the longest histories need a tenth of it."""
-TIMINGS: dict[Pace, Timing] = {
-    "karmada": Timing.karmada(),
-    "brisk": Timing(
-        cluster_failure_threshold=20,
-        cluster_success_threshold=20,
-        cluster_monitor_grace_period=30,
-        cluster_startup_grace_period=40,
-        cluster_lease_duration=30,
-        failover_eviction_timeout=20,
-        default_not_ready_toleration_seconds=10,
-        default_unreachable_toleration_seconds=10,
-        graceful_eviction_timeout=60,
-        pod_startup_seconds=20,
-    ),
-}
 HEARTBEATS = ("/coordination.k8s.io/leases/",)
 EVENTS = "//events/"
 """That something has happened again is counted up minutes later: it is no work that goes on."""
@@ -306,12 +290,6 @@ class Player:
 
     def _failed(self, error: BaseException) -> None:
         self._found([Violation("BUG", self._world.seconds, f"the history itself failed: {error!r}")])
-
-
-def bound_seconds(timing: Timing) -> float:
-    """How long a world may take to settle once nothing fails any more; a retry after five minutes included."""
-    failover = timing.failover_eviction_timeout + timing.default_not_ready_toleration_seconds
-    return 360 + failover + timing.cluster_success_threshold + timing.graceful_eviction_timeout
 
 
 def _settings(history: History) -> ManagerSettings:

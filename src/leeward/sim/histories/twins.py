@@ -11,7 +11,8 @@ import msgspec
 
 from leeward.sim.histories.model import Deploy, Fault, History, Meddle, Rebalance, Rejoin
 from leeward.sim.histories.places import Place
-from leeward.sim.histories.playing import TIMINGS, Run, bound_seconds, play
+from leeward.sim.histories.playing import Run, play
+from leeward.sim.histories.timings import TIMINGS, bound_seconds
 
 APART_SECONDS = 30.0
 """Between the rebalancing of one application and the next, which finds the room that the first has left."""

@@ -1,0 +1,43 @@
+"""Parts of histories that are drawn by themselves: a storm, a leader that is paused, and what is shared."""
+
+import random
+from collections.abc import Mapping
+
+from leeward.sim.histories.model import AnyUserStep, LeaderIsPaused, Mode, Own, Share, Shared, Storm
+from leeward.sim.weather import MISHAPS
+
+SHARING_SHARE = 0.15
+SHARED_AT, OWNED_AT = (40.0, 70.0), 78.0
+
+
+def storm(draw: random.Random, at: float, lasts: float, who: str, whom: str) -> Storm:
+    some = draw.random() < 0.7
+    return Storm(
+        at=at,
+        lasts=lasts,
+        who=who,
+        whom=whom,
+        rate=draw.choice((0.05, 0.3, 0.7)) if some else 0.0,
+        mishaps=tuple(draw.sample(MISHAPS, draw.randint(1, 6))) if some else (),
+        lag_seconds=draw.choice((0.0, 0.0, 0.5, 5.0)),
+        repeats=draw.choice((0.0, 0.0, 0.3)),
+        breaks=draw.choice((0.0, 0.0, 0.1)),
+        jitter_seconds=draw.choice((0.0, 0.05, 1.0)),
+    )
+
+
+def paused_leader(draw: random.Random, at: float) -> LeaderIsPaused:
+    """It is stopped around that time; replicas need some seconds to begin, and to take over."""
+    after, pause = round(draw.uniform(6, 16), 3), draw.choice((5.0, 20.0, 45.0))
+    return LeaderIsPaused(at=round(at - 10, 3), lasts=after + pause + 20, after=after, pause_seconds=pause)
+
+
+def sharing(draw: random.Random, members: Mapping[str, Mode]) -> list[AnyUserStep]:
+    """Something that others live in or rely on, with what they keep in it."""
+    if draw.random() >= SHARING_SHARE:
+        return []
+    names = sorted(members)
+    what: Shared = draw.choice(("Namespace", "CustomResourceDefinition", "Service", "PersistentVolumeClaim"))
+    clusters = tuple(sorted(draw.sample(names, draw.randint(1, len(names)))))
+    share = Share(at=round(draw.uniform(*SHARED_AT), 3), app="shared", what=what, clusters=clusters)
+    return [share, *(Own(at=OWNED_AT, app="shared", cluster=name) for name in clusters)]

@@ -1,0 +1,103 @@
+"""Steered histories: short ones that are led to a rare situation, whatever else is drawn.
+
+Chance alone reaches some situations once in hundreds of histories, and a campaign of other seeds not at all. One
+history of two is steered, to each situation in turn, so that a campaign of 150 has each of them twice at least,
+wherever it begins. In every other round something is drawn into it as well.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+
+from leeward.sim.histories.model import AnyStep, History
+from leeward.sim.histories.steered.casting import Casting
+from leeward.sim.histories.steered.evictions import (
+    by_policy,
+    cut_off_while_stuck,
+    in_part,
+    in_vain,
+    interrupted,
+    left,
+    stuck,
+    two_dead,
+    wishes,
+    withdrawn,
+)
+from leeward.sim.histories.steered.hub import (
+    away,
+    braked,
+    cut_off,
+    forgetful,
+    killed_at_work,
+    leader,
+    stormy,
+)
+from leeward.sim.histories.steered.members import (
+    contents,
+    flapping,
+    liar,
+    refusing,
+)
+from leeward.sim.histories.steered.people import (
+    drained,
+    failing,
+    nowhere,
+    other_term,
+    returning,
+    shared,
+    shared_with_room,
+    suspended,
+)
+
+__all__ = ["EVERY", "STEERED", "steer"]
+
+EVERY = 2
+"""One history of so many is steered."""
+STEERED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
+    cut_off,
+    braked,
+    stuck,
+    cut_off_while_stuck,
+    shared,
+    shared_with_room,
+    away,
+    refusing,
+    drained,
+    failing,
+    returning,
+    other_term,
+    by_policy,
+    suspended,
+    in_vain,
+    in_part,
+    leader,
+    forgetful,
+    killed_at_work,
+    flapping,
+    liar,
+    wishes,
+    interrupted,
+    left,
+    contents,
+    stormy,
+    two_dead,
+    nowhere,
+    withdrawn,
+)
+
+
+def steer(seed: int, disturb: Callable[[History], History]) -> History | None:
+    """The history of a seed; None where it is left to chance. In every other round it is `disturb`ed."""
+    number, rest = divmod(seed, EVERY)
+    if not rest:
+        return None
+    turn, index = divmod(number, len(STEERED))
+    cast = Casting(random.Random(f"steered {seed}"), turn)
+    steps = STEERED[index](cast)
+    history = History(
+        seed=seed,
+        members=tuple(cast.fleet().items()),
+        steps=tuple(sorted(steps, key=lambda step: step.at)),
+        revisions=cast.revisions,
+        sync_seconds=cast.sync_seconds,
+    )
+    return disturb(history) if turn % 2 else history
