@@ -5,6 +5,7 @@ the decisions that they judge.
     evictions   S4, S11  what starts to leave
     placements  S2, S3   where a binding is put
     works       S5, L1   which Works there are
+    belongings  S12      what stays as it is
     members     S5, S6   what happens to objects in members
     requests    S5, S9   what is asked of the API servers
     leaders     S8       who writes without being the leader any more
@@ -24,6 +25,7 @@ matter of histories, whose medium is memory: tests/unit/apiserver damages files.
 """
 
 from leeward.sim.histories.checkers.audit import ServerAudit
+from leeward.sim.histories.checkers.belongings import BelongingsChecker
 from leeward.sim.histories.checkers.calm import CalmChecker
 from leeward.sim.histories.checkers.compaction import CompactionChecker
 from leeward.sim.histories.checkers.copies import CopiesChecker
@@ -58,6 +60,7 @@ CHECKERS = (
     EvictionsChecker,
     PlacementsChecker,
     WorksChecker,
+    BelongingsChecker,
     MembersChecker,
     ReadinessChecker,
     StoresChecker,

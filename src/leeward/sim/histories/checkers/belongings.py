@@ -1,0 +1,141 @@
+"""S12: an outage changes nothing that did not have to change.
+
+An automatic eviction begins only for what it gives a new place, and never for what others live in. An object whose
+binding needs it where it is keeps its uid, and the addresses and volumes that its member gave it. What neighbours keep
+in what is shared stays as long as that is shared.
+"""
+
+from collections.abc import Iterator
+
+from leeward.api.meta import Manifest, annotations_of
+from leeward.api.names import (
+    BINDING_NAME_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+    CLUSTER_BINDING_NAME_ANNOTATION,
+    NOT_READY_TAINT,
+    POLICY_TAINTS_ANNOTATION,
+    UNREACHABLE_TAINT,
+)
+from leeward.api.work import Binding, GracefulEvictionTask
+from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.lateness import CONTROLLERS
+from leeward.sim.histories.checkers.needs import Needs
+from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
+from leeward.sim.histories.manifests import OWN, SHARED
+from leeward.sim.histories.truth import BINDINGS, HOME, KINDS, Change, is_ours
+
+LIVED_IN = ("Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim")
+PLURALS = {"/apps/deployments/": "deployments", "//configmaps/": "configmaps"}
+GIVEN = (("spec", "clusterIP"), ("spec", "volumeName"), ("spec", "clusterIPs"))
+"""What a member gives to an object for good."""
+
+
+class BelongingsChecker:
+    """`_by_hand`: until when each cluster had a NoExecute taint that a person has set."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._needs = Needs()
+        self._by_hand: dict[str, float] = {}
+
+    def look(self, change: Change) -> Iterator[Violation]:
+        self._needs.note(change)
+        if change.kind == "/cluster.karmada.io/clusters/":
+            self._note_taints(change)
+        elif change.kind in BINDINGS and change.new is not None:
+            for message in self._evicted(change.old, change.new):
+                yield Violation("S12", change.seconds, f"{change.key}: {message}")
+        elif change.place != HOME and change.old is not None:
+            for message in self._changed(change):
+                yield Violation("S12", change.seconds, f"{change.key} in {change.place} {message}")
+
+    def _note_taints(self, change: Change) -> None:
+        if change.new is None:
+            return
+        of_policies = change.new.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, "").split(",")
+        keys = [
+            t.key for t in change.new.spec.taints if t.effect == "NoExecute" and f"{t.key}:NoExecute" not in of_policies
+        ]
+        if any(key not in (NOT_READY_TAINT, UNREACHABLE_TAINT) for key in keys):
+            self._by_hand[change.key.name] = float("inf")
+        elif self._by_hand.get(change.key.name) == float("inf"):
+            self._by_hand[change.key.name] = change.seconds
+
+    def _evicted(self, old: Binding | None, new: Binding) -> Iterator[str]:
+        """What begins to leave for a taint."""
+        if old is None or old.metadata.uid != new.metadata.uid or new.metadata.deletion_timestamp is not None:
+            return
+        begun = [t for name, t in tasks_of(new).items() if name not in tasks_of(old) and t.reason == "TaintUntolerated"]
+        if begun and new.spec.resource.kind in LIVED_IN:
+            yield f"others live in it, and it was evicted from {[t.from_cluster for t in begun]}"
+            return
+        automatic = [task for task in begun if self._is_automatic(task)]
+        if automatic and not new.spec.is_divided:
+            newcomers = set(replicas_of(new)) - set(replicas_of(old))
+            if len(newcomers) < len(automatic):
+                names = [task.from_cluster for task in automatic]
+                yield f"was evicted from {names}, which gained {sorted(newcomers) or 'nothing'}"
+        elif automatic:
+            before, after = replicas_of(old), replicas_of(new)
+            missing = new.spec.replicas - sum(after.get(name, 0) for name in before)
+            if missing > 0 and not any(replicas > before.get(name, 0) for name, replicas in after.items()):
+                yield f"was evicted from {[task.from_cluster for task in automatic]}, which gained nothing"
+
+    def _is_automatic(self, task: GracefulEvictionTask) -> bool:
+        """Nobody wanted the cluster to be left, or the purge to be done at once."""
+        wanted_until = self._by_hand.get(task.from_cluster, float("-inf"))
+        is_wanted = wanted_until == float("inf") or not self._scene.must_know(wanted_until)
+        return task.purge_mode != "Directly" and not is_wanted and not self._scene.was_leaving(task.from_cluster)
+
+    def _changed(self, change: Change) -> Iterator[str]:
+        goes = change.new is None or "deletionTimestamp" in change.new["metadata"]
+        went = "deletionTimestamp" in change.old["metadata"]
+        if (change.place, PLURALS.get(change.kind, ""), change.key.name) in self._scene.touched:
+            return
+        if change.key.name == OWN:
+            if goes and not went and self._must_stay(change):
+                yield "was kept there by somebody, and is gone"
+        elif goes and not went and is_ours(change.old):
+            yield from self._deleted(change)
+        elif change.new is not None and is_ours(change.old):
+            for path in GIVEN:
+                before, after = (_at(manifest, *path) for manifest in (change.old, change.new))
+                if before is not None and before != after:
+                    yield f"had the {path[-1]} {before}, and has {after}"
+
+    def _deleted(self, change: Change) -> Iterator[str]:
+        """Whoever deletes it must know by now that its binding needs it there."""
+        key = _binding_of(change.old)
+        since = self._needs.since(key, change.place) if key is not None else None
+        parties = (CONTROLLERS, change.place)
+        if since is not None and not self._scene.was_leaving(change.place) and self._scene.must_know(since, *parties):
+            yield f"was deleted, uid and all, though {key} needs it there since {since:.1f}"
+
+    def _must_stay(self, change: Change) -> bool:
+        """Whether what it was put into is still shared, and its cluster has never left."""
+        if change.place in self._scene.gone_since:
+            return False
+        group = change.kind.strip("/").partition("/")[0]
+        shared = {
+            "Namespace": Key("", change.key.namespace),
+            "CustomResourceDefinition": Key("", f"widgets.{group}"),
+        }
+        for kind, key in shared.items():
+            template = self._scene.truth.of(KINDS[kind]).get(key)
+            if kind in SHARED and template is not None and "deletionTimestamp" not in template["metadata"]:
+                return True
+        return False
+
+
+def _binding_of(manifest: Manifest) -> Key | None:
+    """The binding that an object of ours says it belongs to."""
+    annotations = annotations_of(manifest)
+    if CLUSTER_BINDING_NAME_ANNOTATION in annotations:
+        return Key("", annotations[CLUSTER_BINDING_NAME_ANNOTATION])
+    if BINDING_NAME_ANNOTATION not in annotations:
+        return None
+    return Key(annotations.get(BINDING_NAMESPACE_ANNOTATION, ""), annotations[BINDING_NAME_ANNOTATION])
+
+
+def _at(manifest: Manifest, section: str, field: str) -> object:
+    return manifest.get(section, {}).get(field)
