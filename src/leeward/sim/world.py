@@ -44,6 +44,8 @@ __all__ = ["ADMIN", "Mode", "SimulatedMember", "World"]
 
 UNTIL_SECONDS = 3_600.0
 CONTROLLERS = "controllers"
+WATCHING = frozenset({CONTROLLERS, "other controllers", "replica 1", "replica 2"})
+"""The lives of those who watch clusters."""
 
 
 class World(Ground):
@@ -149,6 +151,11 @@ class World(Ground):
     @property
     def controllers_are_up(self) -> bool:
         return self._manager is not None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a set of controllers is alive, and not paused."""
+        return any(not life.ended and not life.paused for life in self._lives if life.name in WATCHING)
 
     def start_controllers(self) -> None:
         self.controllers_life = self.begin_life(CONTROLLERS)

@@ -58,6 +58,7 @@ ECHO_SECONDS = 120.0
 SYNC_SECONDS = 0.001
 """No write is for nothing, so that two parties who undo each other's work do not stop the clock."""
 LOOK_SECONDS = 5.0
+WATCH_SECONDS = 1.0
 HANDLED = 5
 MARGIN_SECONDS = 1.0
 USERS_SECONDS = 420.0
@@ -159,6 +160,7 @@ class Player:
             faults = Faults(world, history.seed, self._rare, self._past, self._begins)
             users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))  # type: ignore[arg-type]
             self._scene.touched = users.touched
+            supervisor.start(self._keep_watch(), "watch")
             wishes = supervisor.start(self._users(users, supervisor), "users")
             for step in history.steps:
                 if isinstance(step, Fault):
@@ -184,6 +186,11 @@ class Player:
                 await users.do(step)
         if patient:
             await asyncio.wait(patient)
+
+    async def _keep_watch(self) -> None:
+        while True:
+            self._scene.watch.note(self._world.seconds, self._world.is_watched)
+            await asyncio.sleep(WATCH_SECONDS)
 
     async def _strike(self, step: Fault, faults: Faults) -> None:
         await self._until(step.at)
@@ -243,6 +250,7 @@ class Player:
 
     def _check(self, change: Change) -> None:
         self._rare.look(change)
+        self._scene.watch.note(change.seconds, self._world.is_watched)
         if (member := forsakes(self._truth, change)) is not None:
             self._forsaken.add(member)
         for checker in self._checkers:

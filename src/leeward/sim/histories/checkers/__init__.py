@@ -6,6 +6,7 @@ the decisions that they judge.
     placements  S2, S3   where a binding is put
     works       S5, L1   which Works there are
     belongings  S12      what stays as it is
+    authority   S9       who must not place
     members     S5, S6   what happens to objects in members
     requests    S5, S9   what is asked of the API servers
     leaders     S8       who writes without being the leader any more
@@ -25,6 +26,7 @@ matter of histories, whose medium is memory: tests/unit/apiserver damages files.
 """
 
 from leeward.sim.histories.checkers.audit import ServerAudit
+from leeward.sim.histories.checkers.authority import AuthorityChecker
 from leeward.sim.histories.checkers.belongings import BelongingsChecker
 from leeward.sim.histories.checkers.calm import CalmChecker
 from leeward.sim.histories.checkers.compaction import CompactionChecker
@@ -61,6 +63,7 @@ CHECKERS = (
     PlacementsChecker,
     WorksChecker,
     BelongingsChecker,
+    AuthorityChecker,
     MembersChecker,
     ReadinessChecker,
     StoresChecker,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leeward.sim.histories.checkers.lateness import ANSWER_SECONDS, CONTROLLERS, RESUME_SECONDS, touched_by
-from leeward.sim.histories.model import AnyStep, History, MemberHangs, MemberIsUnready, MemberStops
+from leeward.sim.histories.model import AnyStep, CutOff, History, MemberHangs, MemberIsUnready, MemberStops
 
 AFTERMATH_SECONDS = RESUME_SECONDS + ANSWER_SECONDS
 
@@ -39,6 +39,17 @@ def disturbances_of(history: History) -> tuple[tuple[float, float], ...]:
     """When the control plane has faults of its own, or reaches all members late; by their beginning."""
     disturbing = (step for step in history.steps if touched_by(step) == CONTROLLERS)
     return tuple(sorted((step.at, step.ends_at + AFTERMATH_SECONDS) for step in disturbing))
+
+
+def troubles_of(history: History) -> dict[str, list[tuple[float, float]]]:
+    """When something is wrong with each member, or on the way to it."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name, _ in history.members}
+    for step in history.steps:
+        who = touched_by(step)
+        for name in found if isinstance(step, CutOff) else [who]:
+            if name in found:
+                found[name].append((step.at, step.ends_at + AFTERMATH_SECONDS))
+    return found
 
 
 def _overlap(other: AnyStep, loss: AnyStep) -> bool:

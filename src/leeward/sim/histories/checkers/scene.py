@@ -9,7 +9,8 @@ from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.manager.timing import Timing
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS, Lateness, lateness_of, touched_by, undisturbed
-from leeward.sim.histories.checkers.losses import Loss, disturbances_of, losses_of
+from leeward.sim.histories.checkers.losses import Loss, disturbances_of, losses_of, troubles_of
+from leeward.sim.histories.checkers.watch import Watch
 from leeward.sim.histories.model import (
     ClockIsWrong,
     ControllersAreKilled,
@@ -50,7 +51,9 @@ class Scene:
     times; `lies` tells when. `forgotten`: until when Works have
     ended that nobody remembers, by members that come back with what they once held. `pulling`: members with an agent.
     `calm`: members that nothing is ever wrong with. `losses`: members that are gone for a while, and nothing else.
-    `disturbed`: when the control plane itself has faults.
+    `disturbed`: when the control plane itself has faults; `troubles`: when something is wrong with each member, or on
+    the way to it. `watch`: when somebody watches.
+
     `evictions_per_second`: 0 without a limit. `touched`: what users changed in members by hand, as (member, plural,
     name).
     """
@@ -68,6 +71,10 @@ class Scene:
     calm: frozenset[str] = frozenset()
     losses: tuple[Loss, ...] = ()
     disturbed: tuple[tuple[float, float], ...] = ()
+    troubles: Mapping[str, Sequence[tuple[float, float]]] = field(
+        default_factory=dict[str, Sequence[tuple[float, float]]]
+    )
+    watch: Watch = field(default_factory=Watch)
     evictions_per_second: float = 0.0
     touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
@@ -166,5 +173,6 @@ def scene_of(history: History, timing: Timing, truth: Truth) -> Scene:
         calm=undisturbed(history),
         losses=losses_of(history),
         disturbed=disturbances_of(history),
+        troubles=troubles_of(history),
         evictions_per_second=history.evictions_per_second,
     )
