@@ -6,6 +6,7 @@ the decisions that they judge.
     placements  S2, S3   where a binding is put
     works       S5, L1   which Works there are
     belongings  S12      what stays as it is
+    watched     S13      what nobody has seen
     authority   S9       who must not place
     members     S5, S6   what happens to objects in members
     requests    S5, S9   what is asked of the API servers
@@ -43,6 +44,7 @@ from leeward.sim.histories.checkers.readiness import ReadinessChecker
 from leeward.sim.histories.checkers.requests import RequestsChecker
 from leeward.sim.histories.checkers.scene import Scene, Violation, scene_of
 from leeward.sim.histories.checkers.stores import StoresChecker
+from leeward.sim.histories.checkers.watched import WatchedChecker
 from leeward.sim.histories.checkers.works import WorksChecker
 
 __all__ = [
@@ -63,6 +65,7 @@ CHECKERS = (
     PlacementsChecker,
     WorksChecker,
     BelongingsChecker,
+    WatchedChecker,
     AuthorityChecker,
     MembersChecker,
     ReadinessChecker,
