@@ -1,4 +1,5 @@
-"""S5 as it is asked: who deletes names the uid that was seen, who writes what others write, too, names the version.
+"""S5 as it is asked: who deletes names the uid and the version that were seen, who writes what others write, too, names
+the version.
 S9 as well: who writes, writes what it owns.
 
 Leases and events are left out: they have one writer each, and writing them twice is harmless.
@@ -14,6 +15,7 @@ from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import HOME
 
 PARTIES = ("controllers", "agent-")
+ONE_WRITER = ("/leases/", "/events/")
 SHARED = ("/clusters/", "/resourcebindings/", "/works/")
 
 
@@ -25,8 +27,10 @@ class RequestsChecker:
         if not request.headers.get("user-agent", "").startswith(PARTIES):
             return
         now = self._scene.truth.now()
-        if request.method == "DELETE" and not _preconditions(request).get("uid"):
-            yield Violation("S5", now, f"{place}: DELETE {request.path} names no uid")
+        if request.method == "DELETE" and not any(plural in request.path for plural in ONE_WRITER):
+            missing = [field for field in ("uid", "resourceVersion") if not _preconditions(request).get(field)]
+            if missing:
+                yield Violation("S5", now, f"{place}: DELETE {request.path} names no {' and no '.join(missing)}")
         is_shared = request.method in ("PUT", "PATCH") and any(plural in request.path for plural in SHARED)
         if is_shared and not _body(request).get("metadata", {}).get("resourceVersion"):
             yield Violation("S5", now, f"{place}: {request.method} {request.path} names no resourceVersion")
