@@ -27,7 +27,8 @@ OWNED: Mapping[tuple[str, str], frozenset[str]] = {
     ("controllers", "//configmaps/"): MARKS | {"data"},
     ("controllers", "/policy.karmada.io/propagationpolicies/"): MARKS,
     ("controllers", "/cluster.karmada.io/clusters/"): MARKS | {"spec.taints"},
-    ("controllers", "/work.karmada.io/works/"): MARKS | {"spec.workload", "spec.suspendDispatching"},
+    ("controllers", "/work.karmada.io/works/"): MARKS
+    | {"spec.workload", "spec.suspendDispatching", "spec.preserveResourcesOnDeletion"},
     ("agent", "/work.karmada.io/works/"): frozenset({"metadata.finalizers"}),
     ("agent", "/cluster.karmada.io/clusters/"): frozenset(),
 }
