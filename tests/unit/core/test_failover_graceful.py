@@ -35,10 +35,10 @@ BINDING = ResourceBinding(
 
 @pytest.mark.parametrize(
     ("seconds", "works", "finished"),
-    [(59, {}, ()), (61, {}, ("m1",)), (61, {"m1": Work(metadata=ObjectMeta(name="web"))}, ())],
+    [(119, {}, ()), (121, {}, ("m1",)), (121, {"m1": Work(metadata=ObjectMeta(name="web"))}, ())],
     ids=["in time", "late, and the copy is gone", "late, and the copy is there"],
 )
-def test_a_replacement_that_never_gets_well_bars_the_cluster_of_a_purged_copy_no_longer_than_the_grace(
+def test_a_replacement_that_never_gets_well_bars_the_cluster_of_a_purged_copy_for_two_graces(
     seconds: float, works: dict[str, Work], finished: tuple[str, ...]
 ) -> None:
     now = BEGAN + timedelta(seconds=seconds)

@@ -8,7 +8,8 @@ case. An empty result is never "all healthy" (BEHAVIOUR 8.1); but where replicas
 any more, nothing is missed, and the task ends at once.
 
 A copy that was purged Directly and is gone holds no place free: where nothing replaces it the task ends, so that its
-cluster can take the application in again when it is back.
+cluster can take the application in again when it is back. Where a replacement does not become healthy, the task lasts
+for two grace periods, so that the next cluster is tried meanwhile (`stalled`).
 
 Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
 With `exact` its rules hold: the reported health counts whatever it speaks of, and time ends a task by itself.
@@ -136,7 +137,7 @@ def assess_tasks(
             continue
         kept.append(task)
         if task.suppress_deletion is None:
-            if now > end:
+            if now > end and not copies.is_gone(task):
                 overdue.append(task.from_cluster)
             instants += [at for at in (end + _INSTANT, may_end_at) if at is not None and at > now]
     return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None))
@@ -166,7 +167,7 @@ def _may_end_at(
     if copies.is_covered(task):
         return now, 0
     if copies.is_gone(task):
-        return end + _INSTANT, 0
+        return end + timedelta(seconds=grace_seconds) + _INSTANT, 0
     serving = copies.served_by_old(task)
     if serving is None or serving.ready > spare:
         return None, 0
