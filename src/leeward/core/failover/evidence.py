@@ -19,7 +19,7 @@ Karmada asks only that the scheduler has observed the generation, so that a stal
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 import msgspec
@@ -30,6 +30,8 @@ from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.work import Binding, ManifestStatus, Work
 
 FULLY_APPLIED = "FullyApplied"
+CLOCKS_APART = timedelta(seconds=60)
+"""How far the clock of an API server may be behind that of the controllers."""
 
 
 def is_current(binding: Binding) -> bool:
@@ -72,6 +74,12 @@ def reported_ready(work: Work | None) -> int:
     """The ready replicas that were reported last, however long ago: a bound for what must not be taken away."""
     statuses = work.status.manifest_statuses if work is not None else ()
     return max(map(_served, statuses), default=0)
+
+
+def was_there_before(work: Work | None, began: datetime | None) -> bool:
+    """Whether the copy is older than the eviction that began then, and so none of those that replace what left."""
+    made = work.metadata.creation_timestamp if work is not None else None
+    return made is not None and began is not None and made + CLOCKS_APART < began
 
 
 def served_counts(statuses: Sequence[ManifestStatus]) -> tuple[int, ...]:

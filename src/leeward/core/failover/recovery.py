@@ -1,8 +1,9 @@
 """A cluster comes back before its eviction is finished: is the eviction still worth it?
 
 It is withdrawn when the old copy is seen healthy and the replacement is not yet: the copy that works is kept, and what
-is not there yet is given up, as far as that is needed. What is ready already stays where it is. And what has found no
-place elsewhere is taken back at once: a cluster that is well is never barred while replicas are missing.
+is not there yet is given up, as far as that is needed. What is ready already stays where it is, and so does a copy that
+was there before and serves. And what has found no place elsewhere is taken back at once: a cluster that is well is
+never barred while replicas are missing.
 
 Where the replacement lies in another affinity term than the old copies, a part of each would be no placement (S2): then
 all tasks are withdrawn together, once all old copies are seen healthy, and the new ones are not.
@@ -20,7 +21,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.eviction import decide_stay, replicas_in
-from leeward.core.failover.evidence import is_current, is_seen_healthy, seen_ready
+from leeward.core.failover.evidence import is_current, is_seen_healthy, known_to_serve, seen_ready, was_there_before
 from leeward.core.failover.failback import FAILBACK
 from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
 from leeward.core.failover.places import tolerating_hold_down
@@ -171,9 +172,9 @@ def _with_old_copy(
             back = min(back, sum(target.replicas - ready[target.name] for target in others))
         kept = _less(others, ready, back)
     else:
-        kept = _fewer(
-            spec, {t.name for t in others if is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas)}
-        )
+        healthy = {t.name for t in others if is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas)}
+        served = {t.name for t in others if _served_before(task, clusters.get(t.name), works.get(t.name))}
+        kept = _fewer(spec, healthy, served)
     old = TargetCluster(task.from_cluster, back + stayed)
     if kept is None or back + stayed == 0 < (task.replicas or 0):
         return None
@@ -193,14 +194,23 @@ def _less(
     return tuple(kept) if excess == 0 else None
 
 
-def _fewer(spec: ResourceBindingSpec, healthy: set[str]) -> tuple[TargetCluster, ...] | None:
-    """Drops copies that are not healthy, where the constraint on clusters leaves no room for the old one."""
+def _served_before(task: GracefulEvictionTask, cluster: Cluster | None, work: Work | None) -> bool:
+    """Whether the copy is none that replaces what the task is about, and not known to serve nothing."""
+    if cluster is None or not cluster.is_ready or not was_there_before(work, task.creation_timestamp):
+        return False
+    serving = known_to_serve(work, cluster)
+    return serving is None or serving.ready > 0
+
+
+def _fewer(spec: ResourceBindingSpec, healthy: set[str], served: set[str]) -> tuple[TargetCluster, ...] | None:
+    """Drops copies that are neither healthy nor `served` before, where the constraint on clusters leaves no room for
+    the old one."""
     if len(healthy) == len(spec.clusters):
         return None
-    room = _max_clusters(spec) - 1
-    kept = sorted(spec.clusters, key=lambda target: (target.name not in healthy, target.name))[:room]
+    room, stay = _max_clusters(spec) - 1, healthy | served
+    kept = sorted(spec.clusters, key=lambda target: (target.name not in stay, target.name))[:room]
     dropped = {target.name for target in spec.clusters} - {target.name for target in kept}
-    return None if dropped & healthy else tuple(kept)
+    return None if dropped & stay else tuple(kept)
 
 
 def _max_clusters(spec: ResourceBindingSpec) -> int:

@@ -6,6 +6,9 @@ its eviction to become healthy; then the part of it that does not serve goes to 
 Where it went in vain is remembered in the binding's failure record (`core.failover.application`), so that each
 cluster is tried once for a release, and nothing goes round in circles (C1). Without a next place it stays.
 
+A whole copy that was there before the failover began is no replacement: it stays, however it is (S12). What somebody
+has suspended is not expected to be taken, and has its time when it goes on.
+
 Holds: S1 (what serves there stays until its replacement is seen healthy), L2. Karmada has no such thing.
 """
 
@@ -14,15 +17,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
+from leeward.api.meta import find_condition
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.core.failover.application import APPLICATION_FAILURE
-from leeward.core.failover.evidence import is_seen_healthy, known_to_serve, reported_ready
+from leeward.core.failover.evidence import is_seen_healthy, known_to_serve, reported_ready, was_there_before
 from leeward.core.failover.graceful import grace_of
 from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
 from leeward.core.failover.watched_time import UNKEPT, Attention
 
 MOVING = (TAINT_UNTOLERATED, APPLICATION_FAILURE, AFFINITY_TERM_LEFT, REPLACEMENT_FAILED)
 """The reasons of tasks whose copies this control plane replaces."""
+DISPATCHING = "Dispatching"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +62,18 @@ def find_stalled(
     if not attention.has_settled(now):
         return StalledTargets(wake_at=attention.settles_at(now))
     tasks = [task for task in binding.spec.graceful_eviction_tasks if _is_moving(task)]
-    began = max((task.creation_timestamp for task in tasks if task.creation_timestamp), default=None)
-    if began is None:
+    instants = [task.creation_timestamp for task in tasks if task.creation_timestamp]
+    if not instants:
         return StalledTargets()
+    first, began = min(instants), max(instants)
     bound = timedelta(seconds=max(grace_of(task, grace_seconds) for task in tasks))
     found: list[StalledTarget] = []
     later: list[datetime] = []
     for target in binding.spec.clusters:
-        judged = _judge(binding, target, clusters.get(target.name), works.get(target.name))
+        work = works.get(target.name)
+        if not binding.spec.is_divided and was_there_before(work, first):
+            continue
+        judged = _judge(binding, target, clusters.get(target.name), work)
         if judged is None:
             continue
         stalled, since = judged
@@ -84,7 +93,9 @@ def _judge(
     binding: Binding, target: TargetCluster, cluster: Cluster | None, work: Work | None
 ) -> tuple[StalledTarget, datetime | None] | None:
     """What is missing in the target and since when; None where nothing is, or where it cannot be said."""
-    if cluster is None or not cluster.is_ready or work is None or is_seen_healthy(work, cluster, target.replicas):
+    if cluster is None or not cluster.is_ready or work is None or _is_suspended(work):
+        return None
+    if is_seen_healthy(work, cluster, target.replicas):
         return None
     staying = min(target.replicas, reported_ready(work)) if binding.spec.is_divided else 0
     if binding.spec.is_divided and staying == target.replicas:
@@ -95,10 +106,17 @@ def _judge(
         return StalledTarget(target.name, staying, f"of what was moved there {why}"), serving.since
     applied = work.applied
     if applied is not None and applied.status == "False":
-        since = max((at for at in (applied.last_transition_time, _ready_since(cluster)) if at), default=None)
+        since = max((at for at in (applied.last_transition_time, _expected_since(cluster, work)) if at), default=None)
         return StalledTarget(target.name, staying, f"which does not take it: {applied.message}"), since
-    return StalledTarget(target.name, staying, "which has not taken it"), _ready_since(cluster)
+    return StalledTarget(target.name, staying, "which has not taken it"), _expected_since(cluster, work)
 
 
-def _ready_since(cluster: Cluster) -> datetime | None:
-    return cluster.ready.last_transition_time if cluster.ready else None
+def _is_suspended(work: Work) -> bool:
+    dispatching = find_condition(work.status.conditions, DISPATCHING)
+    return bool(work.spec.suspend_dispatching) or (dispatching is not None and dispatching.status == "False")
+
+
+def _expected_since(cluster: Cluster, work: Work) -> datetime | None:
+    """Since when the cluster is Ready and the Work is dispatched to it."""
+    conditions = (cluster.ready, find_condition(work.status.conditions, DISPATCHING))
+    return max((c.last_transition_time for c in conditions if c and c.last_transition_time), default=None)

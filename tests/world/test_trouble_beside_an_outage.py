@@ -1,0 +1,110 @@
+"""Outages beside which something else is wrong: a neighbour that is degraded, a target that refuses, a suspension."""
+
+import pytest
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import EVENTS, PODS
+from leeward.sim.world import Mode, World
+from tests.world.stories import (
+    POLICIES,
+    apply,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+    with_room,
+    without_room,
+)
+from tests.world.test_detection import answers, status
+
+THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
+FOUR: dict[str, Mode] = {**THREE, "member4": "Push"}
+WEB = "web-deployment"
+
+
+def copies(count: int) -> Manifest:
+    return {
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": count, "maxGroups": count}],
+        "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+    }
+
+
+async def web_runs(world: World, count: int, **spec: object) -> list[str]:
+    """Duplicated to so many clusters, which are returned."""
+    made = policy("web", copies(count))
+    made["spec"] |= spec
+    await apply(world.client, deployment("web", 3), made)
+    await world.until(lambda: len(world.assigned(WEB)) == count, 60)
+    await world.sleep(90)
+    return sorted(world.assigned(WEB))
+
+
+async def one_pod_short(world: World, member: str) -> None:
+    """One Pod of three finds no room any more."""
+    await without_room(world, member)
+    client = world.member(member).client
+    pod = next(pod for pod in (await client.list(PODS, "default")).items if pod.name.startswith("web"))
+    await client.delete(PODS, pod.name, "default")
+    await world.sleep(30)
+
+
+@pytest.mark.parametrize("members", [THREE, FOUR], ids=["no cluster is left", "one cluster is left"])
+def test_s12_a_degraded_copy_stays_where_it_is_when_its_neighbour_is_lost_and_returns(members: dict[str, Mode]) -> None:
+    async def story(world: World) -> None:
+        lost, degraded = await web_runs(world, 2)
+        await one_pod_short(world, degraded)
+        before = await identities(world, "web", [degraded])
+        await world.member(lost).stop()
+        await world.until(lambda: lost not in world.assigned(WEB), 900)
+        await world.sleep(900)
+        assert await identities(world, "web", [degraded]) == before, "it was not part of the outage"
+        await world.member(lost).start()
+        await world.until(lambda: world.is_ready(lost), 120)
+        await world.sleep(900)
+        assert await identities(world, "web", [degraded]) == before
+        assert await ready_replicas(world, degraded, "web") == 2
+        await with_room(world, degraded)
+        await world.sleep(60)
+        assert len(world.assigned(WEB)) == 2
+        assert tasks(world, WEB) == []
+
+    play(story, members)
+
+
+def test_l2_the_next_cluster_is_tried_where_a_purged_copy_was_replaced_in_vain() -> None:
+    async def story(world: World) -> None:
+        failover = {"application": {"decisionConditions": {"tolerationSeconds": 60}, "purgeMode": "Directly"}}
+        (old,) = await web_runs(world, 1, failover=failover, propagateDeps=True)
+        refusing, third = (name for name in THREE if name != old)
+        writes = ("POST", "PUT", "PATCH", "DELETE")
+        place = world.member(refusing).place
+        answers(place, lambda r: status(403, "Forbidden") if r.method in writes and "/deployments" in r.path else None)
+        await one_pod_short(world, old)
+        await world.until(lambda: refusing in world.assigned(WEB), 120)
+        await world.until(lambda: third in world.assigned(WEB), 700)
+        await world.sleep(30)
+        assert await ready_replicas(world, third, "web") == 3
+        assert tasks(world, WEB) == []
+
+    play(story, THREE)
+
+
+def test_what_somebody_has_suspended_is_not_moved_on_from_cluster_to_cluster() -> None:
+    async def story(world: World) -> None:
+        (old,) = await web_runs(world, 1)
+        await world.client.patch(POLICIES, "web", {"spec": {"suspension": {"dispatching": True}}}, "default")
+        await world.sleep(5)
+        await world.member(old).stop()
+        await world.until(lambda: old not in world.assigned(WEB), 900)
+        (target,) = world.assigned(WEB)
+        await world.sleep(1800)
+        assert list(world.assigned(WEB)) == [target]
+        told = [e.message for e in (await world.client.list(EVENTS, "default")).items]
+        assert not [message for message in told if "has not taken it" in message]
+        await world.client.patch(POLICIES, "web", {"spec": {"suspension": None}}, "default")
+        await world.sleep(30)
+        assert await ready_replicas(world, target, "web") == 3
+
+    play(story, THREE)
