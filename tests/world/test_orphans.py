@@ -1,6 +1,8 @@
 """A control plane restored from an old backup: what was placed since runs on, is listed, and goes when asked."""
 
+import asyncio
 from collections.abc import Mapping
+from datetime import datetime
 
 import pytest
 
@@ -9,7 +11,10 @@ from leeward.api.meta import Manifest
 from leeward.api.names import HUB_ANNOTATION, MANAGED_LABEL
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Client
+from leeward.operations.findings import Severity
+from leeward.operations.orphan_findings import SECONDS, OrphanFindings
 from leeward.operations.orphans import Findings, Orphan, Reach, delete_orphan, find_orphans
+from leeward.operations.status import FleetStatus, Found, look_at_fleet
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
@@ -114,6 +119,61 @@ def test_a_member_that_cannot_be_read_is_said_and_nothing_is_concluded_of_it() -
         assert found.orphans == ()
         assert set(found.unreadable) == {"member1", "member3"}
         assert "deployments" in found.unreadable["member1"]
+
+    play(story, THREE)
+
+
+def test_status_tells_of_orphans_and_reads_members_once_a_minute() -> None:
+    async def story(world: World) -> None:
+        await restored_without_new(world)
+        asked: list[str] = []
+        answers(world.member("member1").place, lambda r: asked.append(r.path))
+        status_of_orphans = OrphanFindings()
+
+        async def seen() -> FleetStatus:
+            async def source(client: Client, now: datetime) -> Found:
+                return await status_of_orphans.find(client, reach_in(world), now)
+
+            asked.clear()
+            found = await look_at_fleet(world.client, world.clock, (source,))
+            listed.append(any("deployments" in path for path in asked))
+            return found
+
+        listed: list[bool] = []
+        (finding,) = (await seen()).findings
+        assert (finding.severity, finding.about, finding.next) == (
+            Severity.NEEDS_SOMEBODY,
+            "orphans",
+            "leeward orphans",
+        )
+        assert finding.sentence == (
+            "2 objects in members that the control plane has forgotten: 1 in member1, 1 in member3"
+        )
+        await world.sleep(30)
+        assert (await seen()).findings == [finding]
+        await world.sleep(31)
+        assert (await seen()).findings == [finding]
+        assert listed == [True, False, True]
+
+    play(story, THREE)
+
+
+def test_status_waits_a_bounded_time_for_members_and_says_which_it_has_not_read() -> None:
+    async def story(world: World) -> None:
+        await restored_without_new(world)
+
+        async def reach(cluster: Cluster) -> Client:
+            if cluster.name == "member1":
+                await asyncio.Event().wait()
+            return await reach_in(world)(cluster)
+
+        before = world.clock.monotonic()
+        found = await OrphanFindings().find(world.client, reach, world.clock.now())
+        assert world.clock.monotonic() - before == pytest.approx(SECONDS, abs=1)
+        assert found.unseen == ["orphans in member1: it was not read within 5 s"]
+        assert [finding.sentence for finding in found.findings] == [
+            "1 object in members that the control plane has forgotten: 1 in member3"
+        ], "what the others hold is told all the same"
 
     play(story, THREE)
 

@@ -15,7 +15,12 @@ from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from leeward.cli.status_text import Report
+    from leeward.client import Client
+    from leeward.operations.orphan_findings import OrphanFindings
+    from leeward.operations.status import FleetStatus, Found
 
 WELL, FINDINGS, COULD_NOT_LOOK = 0, 1, 2
 """How it exits."""
@@ -34,7 +39,7 @@ def status(settings: Settings, output: str, watch: bool, kubeconfig: Path | None
     Exits 0 when all is well, 1 when something needs somebody or will count soon, 2 when it could not look.
     """
     if not watch:
-        code, text, _ = _look(settings, output, kubeconfig, context)
+        code, text, _ = _look(settings, output, kubeconfig, context, _orphans())
         click.echo(text, err=not text or text.startswith("leeward: "), color=_colours())
         return code
     interrupt_on_termination()
@@ -44,9 +49,10 @@ def status(settings: Settings, output: str, watch: bool, kubeconfig: Path | None
 def _watch(settings: Settings, output: str, kubeconfig: Path | None, context: str) -> int:
     """Shows each look that is another than the last; on a terminal in place of it."""
     code, shown, terminal = COULD_NOT_LOOK, None, sys.stdout.isatty() and output == "table"
+    orphans = _orphans()
     try:
         while True:
-            code, text, essence = _look(settings, output, kubeconfig, context)
+            code, text, essence = _look(settings, output, kubeconfig, context, orphans)
             seen = text if terminal else essence
             if seen != shown:
                 click.echo(f"{_TO_THE_TOP if terminal else ''}{text}", color=_colours())
@@ -56,31 +62,55 @@ def _watch(settings: Settings, output: str, kubeconfig: Path | None, context: st
         return code
 
 
-def _look(settings: Settings, output: str, kubeconfig: Path | None, context: str) -> tuple[int, str, object]:
+def _orphans() -> "OrphanFindings":
+    from leeward.operations.orphan_findings import OrphanFindings
+
+    return OrphanFindings()
+
+
+def _look(
+    settings: Settings, output: str, kubeconfig: Path | None, context: str, orphans: "OrphanFindings"
+) -> tuple[int, str, object]:
     """The exit code, the text, and what counts as a change."""
     try:
         target = target_of(settings, kubeconfig, context)
-        report = _report(target)
+        report = _report(target, orphans)
     except FleetError as error:
         problem = f"leeward: {printable(str(error))}"
         return COULD_NOT_LOOK, problem, problem
     return _code(report), report.render(output), report.essence()
 
 
-def _report(target: Target) -> "Report":
+def _report(target: Target, orphans: "OrphanFindings") -> "Report":
     """Raises: FleetError where there is nothing to be seen at all."""
     from leeward.app.local.status import processes_status
     from leeward.cli.status_text import Report
-    from leeward.loop.clock import SystemClock
-    from leeward.operations.status import look_at_fleet
 
     own = processes_status(target.layout) if target.layout is not None else None
     try:
-        return Report(target.name, ask(target, lambda client: look_at_fleet(client, SystemClock())), own)
+        return Report(target.name, ask(target, lambda client: _fleet(client, target, orphans)), own)
     except FleetError as error:
         if own is None:
             raise
         return Report(target.name, None, own, str(error))
+
+
+async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") -> "FleetStatus":
+    """Raises: OperationFailed, WorldError."""
+    from leeward.app.member_clients import members_of
+    from leeward.client.connection import transport_of
+    from leeward.loop.clock import SystemClock
+    from leeward.operations.status import look_at_fleet
+
+    transport = transport_of(target.connection)
+
+    async def find(client: "Client", now: "datetime") -> "Found":
+        return await orphans.find(client, members_of(client, transport), now)
+
+    try:
+        return await look_at_fleet(client, SystemClock(), (find,))
+    finally:
+        await transport.close()
 
 
 def _code(report: "Report") -> int:

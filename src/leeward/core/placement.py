@@ -37,8 +37,8 @@ from leeward.core.failover.application import (
 from leeward.core.failover.eviction import Eviction, due_evictions
 from leeward.core.failover.failback import decide_failback
 from leeward.core.failover.graceful import Assessment, assess_tasks
+from leeward.core.failover.held_reasons import HeldReason
 from leeward.core.failover.holding import (
-    NOTHING_TO_GAIN,
     held_for_others,
     held_tasks,
     held_turn,
@@ -176,7 +176,7 @@ def _held(
     held: Condition | None, turn: _Turn, assessment: Assessment, around: Surroundings, spec: ResourceBindingSpec
 ) -> Condition | None:
     """The one condition EvictionHeld: what needs somebody comes before what is kept because that is better."""
-    is_kept = held is not None and held.reason == NOTHING_TO_GAIN
+    is_kept = held is not None and held.reason == HeldReason.NOTHING_TO_GAIN
     urgent = None if is_kept else held
     return (
         urgent

@@ -17,6 +17,7 @@ class BrakeReading(NamedTuple):
     brake: Brake
     message: str = ""
     resource_version: str = ""
+    reason: str = ""
 
 
 async def read_brake(client: Client) -> BrakeReading:
@@ -26,10 +27,11 @@ async def read_brake(client: Client) -> BrakeReading:
     except NotFound:
         return BrakeReading(Brake())
     try:
-        message = decode(config_map.data["condition"].encode(), Condition).message
+        condition = decode(config_map.data["condition"].encode(), Condition)
     except (KeyError, DecodeError):
-        message = ""
-    return BrakeReading(parse_brake(config_map.data), message, config_map.metadata.resource_version)
+        condition = Condition(type="Engaged", status="Unknown", reason="")
+    version = config_map.metadata.resource_version
+    return BrakeReading(parse_brake(config_map.data), condition.message, version, condition.reason)
 
 
 async def release_brake(client: Client) -> BrakeReading:

@@ -9,7 +9,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.work import Binding
 from leeward.client import Client
-from leeward.core.failover.holding import WAITING_FOR_TURN
+from leeward.core.failover.held_reasons import HeldReason
 from leeward.core.toleration import tolerates
 from leeward.operations.bindings import list_bindings
 from leeward.operations.taints import DRAIN, change_taints, with_taint, without_taints
@@ -65,7 +65,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
         return Copy(workload, f"to move after the {toleration.toleration_seconds} s that its policy tolerates")
     held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
     if held is not None:
-        waits = held.reason == WAITING_FOR_TURN
+        waits = held.reason == HeldReason.WAITING_FOR_TURN
         return Copy(workload, "waits for its turn" if waits else f"held: {held.message}")
     return Copy(workload, f"{target.replicas} replicas to move" if target.replicas else "to move")
 

@@ -13,11 +13,17 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION, REMOVAL_BLOCKED_CONDITION, SYSTEM_NAMESPACE
+from leeward.api.names import (
+    EVICTION_HELD_CONDITION,
+    HEARTBEAT_NAME,
+    REMOVAL_BLOCKED_CONDITION,
+    SYSTEM_NAMESPACE,
+)
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
+from leeward.core.failover.brake import VANISHED
 from leeward.core.failover.eviction import Stay, decide_stay
-from leeward.core.failover.holding import NOTHING_TO_GAIN, SHARED_RESOURCE, WAITING_FOR_TURN
+from leeward.core.failover.held_reasons import HeldReason
 from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterRow, ClusterState, is_application, left_to_drain
 from leeward.operations.drain import workload_of
@@ -55,12 +61,22 @@ class Hold(Enum):
 
 
 HOLDS: Mapping[str, Hold] = {
-    NOTHING_TO_GAIN: Hold.KEPT,
-    SHARED_RESOURCE: Hold.KEPT,
-    "DeletionSuppressed": Hold.KEPT,
-    WAITING_FOR_TURN: Hold.WAITING,
+    HeldReason.BRAKE_ENGAGED: Hold.HELD,
+    HeldReason.DELETION_SUPPRESSED: Hold.KEPT,
+    HeldReason.NO_PLACE_TO_GO: Hold.HELD,
+    HeldReason.NOT_CONFIRMED: Hold.HELD,
+    HeldReason.NOTHING_TO_GAIN: Hold.KEPT,
+    HeldReason.REPLACEMENT_MISSING: Hold.HELD,
+    HeldReason.SHARED_RESOURCE: Hold.KEPT,
+    HeldReason.STATE_NOT_PRESERVED: Hold.HELD,
+    HeldReason.UNHEALTHY_EVERYWHERE: Hold.HELD,
+    HeldReason.WAITING_FOR_PURGE: Hold.HELD,
+    HeldReason.WAITING_FOR_TURN: Hold.WAITING,
 }
-"""By the reason of the condition: kept is Leeward being careful, or somebody's will. Every other one is held."""
+"""By the reason of the condition, all of them: kept is Leeward being careful, or somebody's will.
+
+A reason that is not here was written by another version, and is held.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +122,7 @@ def _api_server(observed: Observed) -> Iterator[Finding]:
 def _components(observed: Observed) -> Iterator[Finding]:
     for lease in sorted(observed.leases, key=lambda lease: lease.name):
         renewed = lease.spec.renew_time
-        if renewed is None or not is_silent(lease, observed.now):
+        if renewed is None or lease.name == HEARTBEAT_NAME or not is_silent(lease, observed.now):
             continue
         said = "has not renewed its lease" if lease.spec.holder_identity else "has been led by nobody"
         yield _needs(
@@ -114,6 +130,18 @@ def _components(observed: Observed) -> Iterator[Finding]:
             f"{lease.name} {said}{since(renewed, observed.now)}: does it run?",
             next=f"kubectl get lease {lease.name} -n {SYSTEM_NAMESPACE} -o yaml",
         )
+
+
+def _nobody_watches(observed: Observed) -> Iterator[Finding]:
+    """While the heartbeat is not renewed no threshold and no toleration runs: nothing would be failed over."""
+    for lease in observed.leases:
+        if lease.name == HEARTBEAT_NAME and is_silent(lease, observed.now):
+            yield _needs(
+                f"lease/{lease.name}",
+                f"nobody watches the clusters{since(lease.spec.renew_time, observed.now)}, and nothing fails over: "
+                "do the controllers run?",
+                next=f"kubectl get lease {lease.name} -n {SYSTEM_NAMESPACE} -o yaml",
+            )
 
 
 def is_silent(lease: Lease, now: datetime) -> bool:
@@ -126,7 +154,7 @@ def is_silent(lease: Lease, now: datetime) -> bool:
 def _brake(observed: Observed) -> Iterator[Finding]:
     if observed.brake is None:
         return
-    brake, message, _ = observed.brake
+    brake, message = observed.brake.brake, observed.brake.message
     if brake.overruled:
         said = "the brake is released by hand, until the fleet looks well again"
         yield Finding(Severity.SOON, "brake", said, next="leeward brake status")
@@ -135,6 +163,8 @@ def _brake(observed: Observed) -> Iterator[Finding]:
         yield _needs(
             "brake", f"the brake is engaged{since(brake.since, observed.now)}{said}", next="leeward brake status"
         )
+    elif observed.brake.reason == VANISHED:
+        yield _needs("brake", f"clusters have vanished: {message}", next="kubectl get clusters")
 
 
 def _held(observed: Observed) -> Iterator[Finding]:
@@ -172,8 +202,8 @@ def _dead_clusters(observed: Observed) -> Iterator[Finding]:
 
 
 def _vanished_clusters(observed: Observed) -> Iterator[Finding]:
-    """What bindings name and nobody lists: unjoined by force, or hidden from us."""
-    if observed.clusters is None:
+    """What bindings name and nobody lists, unless the brake has said it: unjoined by force, or hidden from us."""
+    if observed.clusters is None or (observed.brake is not None and observed.brake.reason == VANISHED):
         return
     listed = {row.name for row in observed.rows}
     named = [(target.name, binding) for binding in observed.bindings for target in binding.spec.clusters]
@@ -275,6 +305,7 @@ def _drains(observed: Observed) -> Iterator[Finding]:
 
 _ASKED: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     _api_server,
+    _nobody_watches,
     _components,
     _brake,
     _held,

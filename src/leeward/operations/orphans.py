@@ -76,16 +76,22 @@ class _Seen:
     problem: str = ""
 
 
-async def find_orphans(control_plane: Client, reach: Reach) -> Findings:
-    """Reads only. Raises: WorldError when the control plane cannot be read."""
+async def find_orphans(control_plane: Client, reach: Reach, seconds: float | None = None) -> Findings:
+    """Reads only. A member that was not read after `seconds` is unreadable.
+
+    Raises: WorldError when the control plane cannot be read.
+    """
     hub = identity_of(await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE))
     clusters = (await control_plane.list(CLUSTERS)).items
     before = await _works(control_plane)
     turns = asyncio.Semaphore(AT_ONCE)
 
     async def look(cluster: Cluster) -> _Seen:
-        async with turns:
-            return await _look_at_member(cluster, hub, reach)
+        try:
+            async with asyncio.timeout(seconds), turns:
+                return await _look_at_member(cluster, hub, reach)
+        except TimeoutError:
+            return _Seen(problem=f"it was not read within {seconds:g} s")
 
     seen = await asyncio.gather(*map(look, clusters))
     known = before | await _works(control_plane)

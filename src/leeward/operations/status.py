@@ -8,14 +8,14 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import DecodeError, from_wire
 from leeward.api.core import Lease
-from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.api.work import Binding
 from leeward.client import Client, NotFound, Unreachable, WorldError
@@ -35,7 +35,15 @@ MAX_CHECKS, MAX_REASON = 10, 300
 """Failed checks of the API server whose reasons are asked for, and how many characters of one are shown."""
 _FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)
 
-FindingSource = Callable[[Client, datetime], Coroutine[Any, Any, Sequence[Finding]]]
+
+class Found(NamedTuple):
+    """What a source has found, and what it could not see."""
+
+    findings: Sequence[Finding] = ()
+    unseen: Sequence[str] = ()
+
+
+FindingSource = Callable[[Client, datetime], Coroutine[Any, Any, Found]]
 """Finds something that one look at these objects cannot show. Raises: WorldError."""
 
 
@@ -124,7 +132,9 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
     )
     found = findings_of(observed)
     for source in sources:
-        found += await look.see("what else there is", source(client, now)) or ()
+        more = await look.see("what else there is", source(client, now)) or Found()
+        found += more.findings
+        look.unseen += more.unseen
     return _status(observed, found, rows if seen is not None else None, bindings is not None, look.unseen)
 
 
@@ -140,9 +150,13 @@ def _status(
         held=[held for binding in bindings if (held := _held(binding)) is not None],
         applications=sum(map(is_application, bindings)) if counts else None,
         replicas=sum(target.replicas for b in bindings for target in b.spec.clusters) if counts else None,
-        leading=sorted(lease.name for lease in observed.leases if not is_silent(lease, observed.now)),
+        leading=sorted(lease.name for lease in observed.leases if _leads(lease, observed.now)),
         unseen=unseen,
     )
+
+
+def _leads(lease: Lease, now: datetime) -> bool:
+    return lease.name != HEARTBEAT_NAME and not is_silent(lease, now)
 
 
 def _brake_status(reading: BrakeReading) -> BrakeStatus:

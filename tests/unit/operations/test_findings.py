@@ -1,21 +1,27 @@
 """What is wrong with a fleet, in sentences: a pure function of what was seen."""
 
+import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import msgspec
 import pytest
 
+import leeward.core
 from leeward.api.cluster import Cluster
 from leeward.api.codec import from_wire
 from leeward.api.core import Lease
 from leeward.api.meta import Condition
 from leeward.api.work import ResourceBinding
+from leeward.core.failover import application, holding
 from leeward.core.failover.brake import Brake
+from leeward.core.failover.held_reasons import HeldReason
 from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterState, cluster_row, unreadable_row
-from leeward.operations.findings import Finding, Hold, Observed, Severity, findings_of, hold_of
+from leeward.operations.findings import HOLDS, Finding, Hold, Observed, Severity, findings_of, hold_of
 
+PAGE = Path(__file__).parents[3] / "docs" / "observability.md"
 NOW = datetime(2026, 11, 22, 2, 41, 17, tzinfo=UTC)
 DRAIN = {"key": "leeward.dev/drain", "effect": "NoExecute", "timeAdded": "2026-11-22T02:31:17Z"}
 NO_EXECUTE = {"key": "cluster.karmada.io/not-ready", "effect": "NoExecute", "timeAdded": "2026-11-22T02:35:17Z"}
@@ -112,10 +118,27 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
     assert finding.details == ("5 applications: 1 moving, 1 due at 02:45:17 (in 4 min), 1 not due, 1 kept, 1 waiting",)
 
 
+def test_every_reason_of_a_held_eviction_has_a_meaning_and_stands_on_the_page() -> None:
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (held|kept|waiting) \|", PAGE.read_text(), re.MULTILINE)
+    documented = {reason: Hold(hold) for row, hold in rows for reason in re.findall(r"\w+", row)}
+    assert set(HOLDS) == set(HeldReason)
+    assert documented == HOLDS
+
+
+def test_no_other_reason_is_written_for_a_held_eviction() -> None:
+    """The only places in core that make the condition take the reason from the closed set."""
+    core = Path(leeward.core.__file__).parent
+    makers = [path.name for path in sorted(core.rglob("*.py")) if "type=EVICTION_HELD_CONDITION" in path.read_text()]
+    assert makers == ["application.py", "holding.py"]
+    for maker in (application._held, holding._held):  # pyright: ignore[reportPrivateUsage]
+        assert get_type_hints(maker)["reason"] is HeldReason
+
+
 @pytest.mark.parametrize(
     ("reason", "hold"),
     [
         ("NoPlaceToGo", Hold.HELD),
+        ("NotConfirmed", Hold.HELD),
         ("BrakeEngaged", Hold.HELD),
         ("ReplacementMissing", Hold.HELD),
         ("WaitingForPurge", Hold.HELD),
@@ -209,6 +232,31 @@ def test_a_component_that_renews_no_lease_is_named(holder: str, age_seconds: int
 
 def test_a_lease_that_nobody_ever_renewed_says_nothing() -> None:
     assert findings_of(observed(leases=(from_wire({"metadata": {"name": "x"}}, Lease),))) == []
+
+
+def heartbeat(age_seconds: int) -> Lease:
+    renewed = (NOW - timedelta(seconds=age_seconds)).isoformat()
+    spec = {"holderIdentity": "one", "leaseDurationSeconds": 40, "renewTime": renewed}
+    return from_wire({"metadata": {"name": "leeward-heartbeat"}, "spec": spec}, Lease)
+
+
+def test_clusters_that_nobody_watches_are_told_of() -> None:
+    assert findings_of(observed(ready("a"), leases=(heartbeat(79),))) == []
+    finding = only(observed(ready("a"), leases=(heartbeat(660),)))
+    assert (finding.severity, finding.about) == (Severity.NEEDS_SOMEBODY, "lease/leeward-heartbeat")
+    assert finding.sentence == (
+        "nobody watches the clusters since 02:30:17, 11 min, and nothing fails over: do the controllers run?"
+    )
+
+
+def test_clusters_that_the_brake_misses_are_told_once() -> None:
+    """Engaged for them, or not yet enough of the fleet; bindings name them, too."""
+    there = (binding("a", "fra-1"),)
+    few = BrakeReading(Brake(), "0 of 4 clusters look dead; 1 of 5 are not listed", reason="ClustersVanished")
+    assert only(observed(ready("b"), bindings=there, brake=few)).sentence == f"clusters have vanished: {few.message}"
+    most = few._replace(brake=Brake(NOW - timedelta(seconds=28)))
+    finding = only(observed(bindings=there, brake=most))
+    assert finding.sentence == f"the brake is engaged since 02:40:49, 28 s: {few.message}"
 
 
 def test_a_store_that_fails_is_told_before_everything_else() -> None:

@@ -1,6 +1,6 @@
 """One look at a fleet where not everything can be seen."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from leeward.loop.clock import VirtualClock
 from leeward.loop.virtual import run_virtual
 from leeward.operations import OperationFailed
 from leeward.operations.findings import Finding, Severity
-from leeward.operations.status import FleetStatus, look_at_fleet
+from leeward.operations.status import FleetStatus, Found, look_at_fleet
 from tests.api_world import api_world
 
 
@@ -51,11 +51,12 @@ def test_who_does_not_answer_is_not_asked_again() -> None:
 
 
 def test_more_sources_have_their_say_and_may_fail() -> None:
-    async def orphans(client: Client, now: datetime) -> Sequence[Finding]:
+    async def orphans(client: Client, now: datetime) -> Found:
         del client, now
-        return [Finding(Severity.NEEDS_SOMEBODY, "orphans", "2 objects in members have no Work")]
+        finding = Finding(Severity.NEEDS_SOMEBODY, "orphans", "2 objects in members have no Work")
+        return Found([finding], ["orphans in b: no answer"])
 
-    async def forbidden(client: Client, now: datetime) -> Sequence[Finding]:
+    async def forbidden(client: Client, now: datetime) -> Found:
         del client, now
         error = error_of(403, b"you may not")
         assert isinstance(error, Forbidden)
@@ -68,7 +69,7 @@ def test_more_sources_have_their_say_and_may_fail() -> None:
     async def story() -> None:
         seen = await look()
         assert [finding.about for finding in seen.findings] == ["orphans"]
-        assert seen.unseen == ["what else there is: you may not"]
+        assert seen.unseen == ["what else there is: you may not", "orphans in b: no answer"]
         assert (seen.clusters, seen.applications) == ([], 0)
 
     run_virtual(story())

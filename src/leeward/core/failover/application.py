@@ -28,6 +28,7 @@ from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CON
 from leeward.api.policy import ApplicationFailover
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.evidence import is_fresh
+from leeward.core.failover.held_reasons import HeldReason
 from leeward.core.failover.state import StateNotPreserved, preserved_state
 from leeward.core.failover.watched_time import UNKEPT, Attention
 
@@ -184,17 +185,17 @@ def held_failure(watched: Watch, reason: str) -> Condition:
     suspects = ", ".join(sorted(watched.suspects))
     if len(watched.suspects) > 1:
         looks = f"it is or was unhealthy in {suspects}, which looks like a bad release, and no other cluster fits"
-        return _held("UnhealthyEverywhere", watched, f"{looks}: {reason}")
-    return _held("NoPlaceToGo", watched, f"there is no place to go: {reason}")
+        return _held(HeldReason.UNHEALTHY_EVERYWHERE, watched, f"{looks}: {reason}")
+    return _held(HeldReason.NO_PLACE_TO_GO, watched, f"there is no place to go: {reason}")
 
 
 def held_for_state(watched: Watch, error: StateNotPreserved) -> Condition:
-    return _held("StateNotPreserved", watched, str(error))
+    return _held(HeldReason.STATE_NOT_PRESERVED, watched, str(error))
 
 
-def _held(reason: str, watched: Watch, why: str) -> Condition:
+def _held(reason: HeldReason, watched: Watch, why: str) -> Condition:
     message = f"not evicted from {watched.describe()}: {why}"
-    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason, message=message)
+    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason.value, message=message)
 
 
 def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None = None) -> GracefulEvictionTask:

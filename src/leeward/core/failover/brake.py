@@ -22,6 +22,7 @@ from leeward.core.failover.doubt import is_failing
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 
 BrakeReason = Literal["ClustersVanished", "FleetLooksDead", "FleetLooksWell", "Overruled"]
+VANISHED: BrakeReason = "ClustersVanished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def decide_brake(
         )
         return BrakeDecision(Brake(brake.since or now), message, reason=_alarm(vanished))
     if not brake.engaged:
-        return BrakeDecision(Brake(), count, reason="ClustersVanished" if vanished else "FleetLooksWell")
+        return BrakeDecision(Brake(), count, reason=VANISHED if vanished else "FleetLooksWell")
     calm_since = min(brake.calm_since or now, now)
     release_at = watched.moved(calm_since) + timedelta(seconds=settings.release_seconds)
     if now >= release_at:
@@ -133,7 +134,7 @@ def decide_brake(
 
 
 def _alarm(vanished: Collection[str]) -> BrakeReason:
-    return "ClustersVanished" if vanished else "FleetLooksDead"
+    return VANISHED if vanished else "FleetLooksDead"
 
 
 def _of_vanished(vanished: Collection[str], listed: int) -> str:

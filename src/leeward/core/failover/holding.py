@@ -16,6 +16,7 @@ from leeward.api.work import ResourceBindingSpec, Work
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import Eviction, replicas_in
 from leeward.core.failover.graceful import Assessment
+from leeward.core.failover.held_reasons import HeldReason
 from leeward.core.failover.state import StateNotPreserved
 from leeward.core.failover.taints import key_of, policy_taints
 
@@ -23,9 +24,6 @@ MOST_LOOKS_DEAD = (
     f"most of the fleet looks dead, or begins to: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; "
     "`leeward brake release` overrules it"
 )
-WAITING_FOR_TURN = "WaitingForTurn"
-NOTHING_TO_GAIN = "NothingToGain"
-SHARED_RESOURCE = "SharedResource"
 
 
 def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
@@ -48,13 +46,15 @@ def held_for_place(
     counts = {eviction.cluster: replicas_in(spec, eviction.cluster) for eviction in due} if staying is None else staying
     kept = [eviction for eviction in due if eviction.cluster in counts]
     number = f"{sum(counts.values())} replicas stay, " if spec.is_divided else ""
-    return _held("NoPlaceToGo", f"{number}not evicted from {_list(kept)}, because there is no place to go: {reason}")
+    return _held(
+        HeldReason.NO_PLACE_TO_GO, f"{number}not evicted from {_list(kept)}, because there is no place to go: {reason}"
+    )
 
 
 def held_without_gain(kept: Sequence[Eviction]) -> Condition:
     """S12: it would be deleted there, and nothing new would run anywhere for it."""
     return _held(
-        NOTHING_TO_GAIN,
+        HeldReason.NOTHING_TO_GAIN,
         f"kept in {_list(kept)}: no cluster that does not have it yet would take it, so leaving gains nothing, "
         "and nothing has to be made anew when the cluster is back",
     )
@@ -63,7 +63,7 @@ def held_without_gain(kept: Sequence[Eviction]) -> Condition:
 def held_for_others(spec: ResourceBindingSpec, kept: Sequence[Eviction]) -> Condition:
     """What others live in is never taken away because of a taint."""
     return _held(
-        SHARED_RESOURCE,
+        HeldReason.SHARED_RESOURCE,
         f"kept in {_list(kept)}: what others keep in a {spec.resource.kind} would be deleted with it; "
         f"annotate the policy with {EVICT_SHARED_ANNOTATION}=true to evict it all the same",
     )
@@ -74,7 +74,7 @@ def held_turn(waiting: Sequence[Eviction], reasons: Mapping[str, str]) -> Condit
     if not waiting:
         return None
     why = "; ".join(dict.fromkeys(reasons[eviction.cluster] for eviction in waiting))
-    return _held(WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet: {why}")
+    return _held(HeldReason.WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet: {why}")
 
 
 def held_unconfirmed(unconfirmed: Sequence[Eviction]) -> Condition | None:
@@ -82,40 +82,41 @@ def held_unconfirmed(unconfirmed: Sequence[Eviction]) -> Condition | None:
     if not unconfirmed:
         return None
     why = "it answers again, or was not looked at yet since the control plane watches it again"
-    return _held("NotConfirmed", f"not evicted from {_list(unconfirmed)}: {why}")
+    return _held(HeldReason.NOT_CONFIRMED, f"not evicted from {_list(unconfirmed)}: {why}")
 
 
 def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Condition:
     way_out = "remove the rule from failover.cluster.statePreservation to let it go without"
-    return _held("StateNotPreserved", f"not evicted from {_list(due)}: {error}; {way_out}")
+    return _held(HeldReason.STATE_NOT_PRESERVED, f"not evicted from {_list(due)}: {error}; {way_out}")
 
 
 def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:
     """Why something that is due does not happen, where it is not for want of a place."""
     if braked:
-        return _held("BrakeEngaged", f"not evicted from {_list(braked)}: {MOST_LOOKS_DEAD}")
+        return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {MOST_LOOKS_DEAD}")
     purging = [t.from_cluster for t in assessment.kept if t.purge_mode == "Directly" and t.from_cluster in works]
     if purging:
         clusters = ", ".join(purging)
         return _held(
-            "WaitingForPurge",
+            HeldReason.WAITING_FOR_PURGE,
             f"purge mode Directly: no new copy is made before the one in {clusters} is known to be gone; "
             "it runs nowhere else until then, or until its Work is deleted",
         )
     if assessment.overdue:
         clusters = ", ".join(assessment.overdue)
         return _held(
-            "ReplacementMissing", f"the copy in {clusters} stays: what replaces it is not healthy, or not there"
+            HeldReason.REPLACEMENT_MISSING,
+            f"the copy in {clusters} stays: what replaces it is not healthy, or not there",
         )
     suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]
     if suppressed:
         clusters = ", ".join(suppressed)
-        return _held("DeletionSuppressed", f"the copy in {clusters} stays, because suppressDeletion is set")
+        return _held(HeldReason.DELETION_SUPPRESSED, f"the copy in {clusters} stays, because suppressDeletion is set")
     return None
 
 
-def _held(reason: str, message: str) -> Condition:
-    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason, message=message)
+def _held(reason: HeldReason, message: str) -> Condition:
+    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason.value, message=message)
 
 
 def _list(evictions: Sequence[Eviction]) -> str:

@@ -1,0 +1,17 @@
+"""Reasons of the condition EvictionHeld, all of them: why an eviction that is due does not happen."""
+
+from enum import StrEnum
+
+
+class HeldReason(StrEnum):
+    BRAKE_ENGAGED = "BrakeEngaged"
+    DELETION_SUPPRESSED = "DeletionSuppressed"
+    NO_PLACE_TO_GO = "NoPlaceToGo"
+    NOT_CONFIRMED = "NotConfirmed"
+    NOTHING_TO_GAIN = "NothingToGain"
+    REPLACEMENT_MISSING = "ReplacementMissing"
+    SHARED_RESOURCE = "SharedResource"
+    STATE_NOT_PRESERVED = "StateNotPreserved"
+    UNHEALTHY_EVERYWHERE = "UnhealthyEverywhere"
+    WAITING_FOR_PURGE = "WaitingForPurge"
+    WAITING_FOR_TURN = "WaitingForTurn"

@@ -1,0 +1,48 @@
+"""What `leeward status` says of orphans.
+
+Every kind of every member is read for it: within a deadline, and not again before a while has passed.
+"""
+
+from collections import Counter
+from datetime import datetime, timedelta
+
+from leeward.client import Client
+from leeward.operations.findings import NAMED_AT_MOST, Finding, Severity
+from leeward.operations.orphans import Findings, Orphan, Reach, find_orphans
+from leeward.operations.sentences import counted
+from leeward.operations.status import Found
+
+SECONDS = 5.0
+AGAIN_AFTER = timedelta(seconds=60)
+
+
+class OrphanFindings:
+    """Remembers what it found, for whoever looks at a fleet again and again."""
+
+    def __init__(self) -> None:
+        self._looked: datetime | None = None
+        self._found = Found()
+
+    async def find(self, client: Client, reach: Reach, now: datetime) -> Found:
+        """Raises: WorldError when the control plane cannot be read."""
+        if self._looked is None or not self._looked <= now < self._looked + AGAIN_AFTER:
+            self._found = told(await find_orphans(client, reach, SECONDS))
+            self._looked = now
+        return self._found
+
+
+def told(seen: Findings) -> Found:
+    unread = [f"orphans in {cluster}: {problem}" for cluster, problem in sorted(seen.unreadable.items())]
+    if len(unread) > NAMED_AT_MOST:
+        unread[NAMED_AT_MOST:] = [f"orphans in {len(unread) - NAMED_AT_MOST} more clusters: see `leeward orphans`"]
+    return Found([_finding(seen.orphans)] if seen.orphans else (), unread)
+
+
+def _finding(orphans: tuple[Orphan, ...]) -> Finding:
+    """`3 objects run on that the control plane has forgotten: 2 in ams-1, 1 in fra-2`"""
+    by_cluster = sorted(Counter(orphan.cluster for orphan in orphans).items())
+    parts = [f"{number} in {cluster}" for cluster, number in by_cluster[:NAMED_AT_MOST]]
+    more = len(by_cluster) - NAMED_AT_MOST
+    parts += [f"and more in {counted(more, 'other cluster')}"] if more > 0 else []
+    said = f"{counted(len(orphans), 'object')} in members that the control plane has forgotten: {', '.join(parts)}"
+    return Finding(Severity.NEEDS_SOMEBODY, "orphans", said, next="leeward orphans")
