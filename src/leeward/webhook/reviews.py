@@ -1,10 +1,10 @@
-"""One AdmissionReview, answered: pure functions from the request's object to the response.
+"""One AdmissionReview, answered: functions from the request's object to the response.
 
 Kubernetes: admission.k8s.io/v1; patches are JSON patches (RFC 6902).
 """
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from leeward.api import codec
@@ -18,8 +18,9 @@ from leeward.core.admission_warnings import warnings_for
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 MAX_NAMED_PROBLEMS = 20
+_REASONS = {403: "Forbidden", 422: "Invalid", 503: "ServiceUnavailable"}
 
-Answer = Callable[[Mapping[str, Any]], Manifest]
+Answer = Callable[[Mapping[str, Any]], Awaitable[Manifest]]
 """From the `request` of a review to its `response`, without the uid."""
 
 
@@ -27,7 +28,7 @@ class BadReview(ValueError):
     """The body is no AdmissionReview."""
 
 
-def answer_review(body: bytes, answer: Answer) -> Manifest:
+async def answer_review(body: bytes, answer: Answer) -> Manifest:
     """The review to send back. Raises: BadReview."""
     try:
         review = codec.decode_manifest(body)
@@ -39,13 +40,13 @@ def answer_review(body: bytes, answer: Answer) -> Manifest:
     if not isinstance(request, dict) or not cast(Manifest, request).get("uid"):
         raise BadReview("request.uid is required")
     asked = cast(Manifest, request)
-    return {"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": asked["uid"], **answer(asked)}}
+    return {"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": asked["uid"], **await answer(asked)}}
 
 
 def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest:
     """Allows the write, with a patch that sets the defaults where any are missing."""
-    given = _object(request, "object")
-    wanted = apply_defaults(given, settings, _object(request, "oldObject") or None)
+    given = object_in(request, "object")
+    wanted = apply_defaults(given, settings, object_in(request, "oldObject") or None)
     patch = json_patch(given, wanted)
     return {"allowed": True, **({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})}
 
@@ -53,36 +54,36 @@ def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest
 def judge(request: Mapping[str, Any]) -> Manifest:
     """Allows the write, with warnings of what is ignored, or names every field that is wrong with it."""
     if foreign := _reaches_too_far(request):
-        return _refusal(403, foreign)
-    old = _object(request, "oldObject")
-    given = _object(request, "object")
+        return refusal(403, foreign)
+    old = object_in(request, "oldObject")
+    given = object_in(request, "object")
     if request.get("operation") == "DELETE":
         problems, code, warnings = validate_deletion(old), 403, list[str]()
     else:
         problems, code, warnings = validate(given, old or None), 422, warnings_for(given)
     if not problems:
         return {"allowed": True, **({"warnings": warnings} if warnings else {})}
-    return _refusal(code, "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS])))
+    return refusal(code, "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS])))
 
 
 def _reaches_too_far(request: Mapping[str, Any]) -> str:
     """What is said to an agent that touches another's Cluster or Lease; the rest RBAC keeps from it."""
-    who, what = _object(request, "userInfo"), _object(request, "resource").get("resource", "")
+    who, what = object_in(request, "userInfo"), object_in(request, "resource").get("resource", "")
     if AGENT_GROUP not in (who.get("groups") or []) or what not in ("clusters", "leases"):
         return ""
     cluster = str(who.get("username", "")).removeprefix(AGENT_USER_PREFIX)
-    name = request.get("name") or _object(_object(request, "object"), "metadata").get("name")
+    name = request.get("name") or object_in(object_in(request, "object"), "metadata").get("name")
     if cluster and name == cluster:
         return ""
     return f'the agent of cluster "{cluster}" may only touch what belongs to that cluster'
 
 
-def _refusal(code: int, message: str) -> Manifest:
-    reason = "Forbidden" if code == 403 else "Invalid"
-    return {"allowed": False, "status": {"code": code, "reason": reason, "message": message}}
+def refusal(code: int, message: str) -> Manifest:
+    return {"allowed": False, "status": {"code": code, "reason": _REASONS[code], "message": message}}
 
 
-def _object(request: Mapping[str, Any], field: str) -> Manifest:
+def object_in(request: Mapping[str, Any], field: str) -> Manifest:
+    """Empty where there is none."""
     value: object = request.get(field)
     return cast(Manifest, value) if isinstance(value, dict) else {}
 

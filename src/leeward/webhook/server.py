@@ -4,7 +4,7 @@ The TLS context is given to it, and may learn a new certificate while it serves.
 """
 
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
@@ -19,7 +19,7 @@ STOP_TIMEOUT_SECONDS = 2.0
 class WebhookServer:
     """Serves `answers` by path, and `/healthz` and `/readyz`."""
 
-    def __init__(self, answers: dict[str, Answer], context: ssl.SSLContext | None, host: str, port: int) -> None:
+    def __init__(self, answers: Mapping[str, Answer], context: ssl.SSLContext | None, host: str, port: int) -> None:
         self._application = web.Application(client_max_size=MAX_BODY_BYTES)
         for path, answer in answers.items():
             self._application.router.add_post(path, _handler(answer))
@@ -46,7 +46,7 @@ class WebhookServer:
 def _handler(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def handle(request: web.Request) -> web.Response:
         try:
-            body = codec.encode(answer_review(await request.read(), answer))
+            body = codec.encode(await answer_review(await request.read(), answer))
         except BadReview as error:
             return web.Response(status=400, text=str(error))
         return web.Response(body=body, content_type="application/json")

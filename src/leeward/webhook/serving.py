@@ -25,6 +25,7 @@ from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
 from leeward.webhook.configurations import Endpoint, configurations
+from leeward.webhook.joining import judge_joining
 from leeward.webhook.reviews import judge, mutate
 from leeward.webhook.server import WebhookServer
 
@@ -60,7 +61,7 @@ class Webhook:
 
         Raises: OSError when the port is taken.
         """
-        answers = {"/mutate": self._mutate, "/validate": judge}
+        answers = {"/mutate": self._mutate, "/validate": self._judge}
         server = WebhookServer(answers, self._context, self._settings.host, self._settings.port)
         try:
             await self._tend(self._load)
@@ -72,7 +73,11 @@ class Webhook:
             await server.stop()
             await self._client.close()
 
-    def _mutate(self, request: Mapping[str, object]) -> Manifest:
+    async def _judge(self, request: Mapping[str, object]) -> Manifest:
+        answer = judge(request)
+        return (await judge_joining(request, self._client) or answer) if answer["allowed"] else answer
+
+    async def _mutate(self, request: Mapping[str, object]) -> Manifest:
         settings = self._settings
         return mutate(
             request,

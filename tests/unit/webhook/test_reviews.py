@@ -1,13 +1,16 @@
 """Admission reviews: what a kube-apiserver asks, and what it is told."""
 
+import asyncio
 import base64
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from leeward.api.defaulting import DefaultingSettings
+from leeward.api.meta import Manifest
 from leeward.apiserver.patch import jsonpatch
 from leeward.webhook.reviews import BadReview, answer_review, judge, mutate
 
@@ -25,6 +28,10 @@ POLICY: dict[str, Any] = {
 
 def request(operation: str, **objects: Any) -> dict[str, Any]:
     return {"uid": "7", "operation": operation, **objects}
+
+
+async def judged(asked: Mapping[str, Any]) -> Manifest:
+    return judge(asked)
 
 
 def body(**fields: Any) -> bytes:
@@ -70,7 +77,7 @@ def test_a_protected_object_is_not_deleted() -> None:
 
 
 def test_the_answer_carries_the_uid_of_the_question() -> None:
-    answered = answer_review(body(request=request("CREATE", object={})), judge)
+    answered = asyncio.run(answer_review(body(request=request("CREATE", object={})), judged))
     assert answered["response"] == {"uid": "7", "allowed": True}
     assert (answered["apiVersion"], answered["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
 
@@ -87,7 +94,7 @@ def test_the_answer_carries_the_uid_of_the_question() -> None:
 )
 def test_what_is_no_review_is_refused_with_the_reason(sent: bytes, says: str) -> None:
     with pytest.raises(BadReview, match=says):
-        answer_review(sent, judge)
+        asyncio.run(answer_review(sent, judged))
 
 
 @pytest.mark.parametrize("plural", ["clusters", "leases"])

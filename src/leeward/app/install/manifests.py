@@ -112,6 +112,8 @@ _RULES: dict[str, list[dict[str, Any]]] = {
     WEBHOOK: [
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ["get", "patch", "update"], ["leeward-webhook-cert"]),
+        _rule(["cluster.karmada.io"], ["clusters"], ["list"]),
+        _rule([""], ["namespaces"], ["get"], ["kube-system"]),
         _rule(
             ["admissionregistration.k8s.io"],
             ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],

@@ -1,0 +1,61 @@
+"""The rule that needs to know the other Clusters: one cluster joins once, and never its own control plane.
+
+An id that stays is not asked about. When the control plane does not tell, a Cluster with another id is refused: whoever
+joins tries again. Two that are written at the same moment do not see each other.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.client import Client, NotFound, WorldError
+from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
+from leeward.webhook.reviews import object_in, refusal
+
+SECONDS = 3.0
+"""Less than the kube-apiserver waits for us."""
+PAGE_SIZE = 500
+
+
+async def judge_joining(request: Mapping[str, Any], client: Client) -> Manifest | None:
+    """The refusal of a Cluster whose `spec.id` is another's, or the control plane's own; None where there is none."""
+    cluster = object_in(request, "object")
+    cluster_id = _id(cluster)
+    is_cluster = object_in(request, "resource").get("resource") == CLUSTERS.plural
+    if not is_cluster or not cluster_id or cluster_id == _id(object_in(request, "oldObject")):
+        return None
+    name = object_in(cluster, "metadata").get("name", "")
+    try:
+        async with asyncio.timeout(SECONDS):
+            joined, own_id = await _joined(client), await _own_id(client)
+    except (WorldError, TimeoutError) as error:
+        why = str(error) or f"no answer within {SECONDS:g} s"
+        return refusal(503, f"it cannot be told whether this cluster has joined already: {why}; try again")
+    problem = problem_of_identity(name, cluster_id, joined, own_id)
+    return refusal(422, f'spec.id: Invalid value: "{cluster_id}": {problem}') if problem else None
+
+
+async def _joined(client: Client) -> list[Joined]:
+    """Raises: WorldError."""
+    found: list[Joined] = []
+    token = ""
+    while True:
+        page = await client.list(CLUSTERS, limit=PAGE_SIZE, continue_token=token)
+        found += (Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in page.items)
+        token = page.continue_token
+        if not token:
+            return found
+
+
+async def _own_id(client: Client) -> str:
+    """Of the control plane, as of any cluster. Raises: WorldError."""
+    try:
+        return (await client.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
+    except NotFound:
+        return ""
+
+
+def _id(cluster: Mapping[str, Any]) -> str:
+    return object_in(cluster, "spec").get("id", "")

@@ -1,0 +1,86 @@
+"""One cluster joins once, also where the API server is not ours: what the webhook asks the control plane."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from leeward.api.meta import Manifest
+from leeward.api.schema import custom_resource_definitions
+from leeward.client import Client, Request, Response, Unreachable
+from leeward.loop.virtual import run_virtual
+from leeward.webhook.joining import SECONDS, judge_joining
+from tests.api_world import api_world
+
+CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
+OWN = "the control plane's own"
+
+
+def cluster(name: str, cluster_id: str) -> Manifest:
+    kind = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster"}
+    return {**kind, "metadata": {"name": name}, "spec": {"syncMode": "Push", "id": cluster_id}}
+
+
+def request(new: Manifest, old: Manifest | None = None, plural: str = "clusters") -> dict[str, Any]:
+    operation = "UPDATE" if old else "CREATE"
+    return {"operation": operation, "object": new, "oldObject": old, "resource": {"resource": plural}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (request(cluster("b", "2")), ""),
+        (request(cluster("b", "")), ""),
+        (request(cluster("a", "1")), ""),
+        (request(cluster("b", "1"), cluster("b", "1")), ""),
+        (request(cluster("b", "1"), plural="propagationpolicies"), ""),
+        (request(cluster("b", "1")), "joined already, as a: use that one, or `leeward unjoin a` first"),
+        (request(cluster("b", "1"), cluster("b", "2")), "joined already, as a: "),
+        (request(cluster("b", OWN)), "is the control plane itself"),
+    ],
+)
+def test_only_an_id_that_is_new_here_and_taken_is_refused(asked: dict[str, Any], says: str) -> None:
+    async def story() -> None:
+        async with api_world(crds=custom_resource_definitions()) as world:
+            await world.create(CLUSTERS, cluster("a", "1"))
+            own_id = (await world.get("/api/v1/namespaces/kube-system")).body["metadata"]["uid"]
+            spec = asked["object"]["spec"]
+            spec["id"] = own_id if spec["id"] == OWN else spec["id"]
+            answer = await judge_joining(asked, Client(world.transport))
+            if not says:
+                assert answer is None
+                return
+            assert answer is not None
+            assert (answer["allowed"], answer["status"]["code"]) == (False, 422)
+            assert says in answer["status"]["message"]
+
+    run_virtual(story())
+
+
+class Deaf:
+    """A way to a control plane that refuses connections, or never answers."""
+
+    def __init__(self, *, hangs: bool) -> None:
+        self._hangs = hangs
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        if self._hangs:
+            await asyncio.Event().wait()
+        raise Unreachable("connection refused")
+
+    def stream(self, request: Request) -> Any:
+        raise NotImplementedError("nothing is watched")
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("hangs", "says"), [(False, "connection refused"), (True, f"no answer within {SECONDS:g} s")])
+def test_what_cannot_be_told_is_refused_for_now(says: str, *, hangs: bool) -> None:
+    async def story() -> None:
+        answer = await judge_joining(request(cluster("b", "1")), Client(Deaf(hangs=hangs)))
+        assert answer is not None
+        assert answer["status"]["code"] == 503
+        assert says in answer["status"]["message"]
+
+    run_virtual(story())
