@@ -18,6 +18,9 @@ from leeward.core.failover.watched_time import Attention
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
+_INSTANT = timedelta(microseconds=1)
+"""What is left may be less than a datetime can tell: then is not now."""
+
 
 class OutageConfirmation:
     def __init__(self, plane: ControlPlane, heartbeat: HeartbeatView, patience: Patience, *, probes: bool) -> None:
@@ -45,7 +48,7 @@ class OutageConfirmation:
             return None
         clock = self._plane.clock
         left = self._heartbeat.began + self._patience.grace_seconds / 2 - clock.monotonic()
-        return clock.now() + timedelta(seconds=left) if left > 0 else None
+        return clock.now() + timedelta(seconds=left) + _INSTANT if left > 0 else None
 
     def _is_seen(self, cluster: Cluster) -> bool:
         began = self._heartbeat.began
