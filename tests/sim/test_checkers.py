@@ -18,6 +18,7 @@ from leeward.sim.histories.model import (
 )
 from leeward.sim.histories.playing import play
 from tests.sim.planted import planted
+from tests.sim.planted_harm import HARM
 from tests.sim.planted_server import SERVER_BUGS
 from tests.sim.scenarios import FLEET, STATIC
 
@@ -80,3 +81,12 @@ def test_l2_an_eviction_that_is_forgotten_is_found() -> None:
     assert play(history).violations == []
     with planted("forget to evict"):
         assert {violation.invariant for violation in play(history).violations} == {"L2"}
+
+
+@pytest.mark.parametrize("bug", HARM)
+def test_a_planted_bug_that_does_harm_is_found_by_the_checker_that_is_there_for_it(bug: str) -> None:
+    harm = HARM[bug]
+    assert play(harm.history).violations == []
+    with harm.plant():
+        run = play(harm.history)
+    assert harm.breaks in {violation.invariant for violation in run.violations}

@@ -21,8 +21,8 @@ from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.sim.histories.checkers import (
     CHECKERS,
+    TIMED,
     CompactionChecker,
-    FailoversChecker,
     LeadersChecker,
     RequestsChecker,
     ServerAudit,
@@ -118,8 +118,8 @@ class Player:
         self._past = Past(self._world.journal)
         self._rare = RareSituations(self._run.reached, self._truth)
         self._scene = scene_of(history, TIMINGS[history.pace], self._truth)
-        self._failovers = FailoversChecker(self._scene)
-        self._checkers = [self._failovers, *(checker(self._scene) for checker in CHECKERS)]
+        self._timed = [checker(self._scene) for checker in TIMED]
+        self._checkers = [*self._timed, *(checker(self._scene) for checker in CHECKERS)]
         self._compaction = CompactionChecker(self._scene, self._world.journal, self._world.history_revisions)
         self._requests = RequestsChecker(self._scene)
         self._leaders = LeadersChecker(self._scene, self._world.journal)
@@ -261,7 +261,8 @@ class Player:
 
     def _listen(self, write: Write) -> None:
         self._run.seconds = write.seconds
-        self._found(self._failovers.overdue(write.seconds))
+        for checker in self._timed:
+            self._found(checker.overdue(write.seconds))
         record = write.record
         counts_up = record.key.startswith(EVENTS) and record.previous is not None
         if not record.key.startswith(HEARTBEATS) and not counts_up:

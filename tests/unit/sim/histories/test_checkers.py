@@ -21,7 +21,7 @@ from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, Resourc
 from leeward.apiserver.store import Record
 from leeward.client import Request
 from leeward.manager.timing import Timing
-from leeward.sim.histories.checkers import CHECKERS, FailoversChecker, Violation, scene_of
+from leeward.sim.histories.checkers import CHECKERS, TIMED, Violation, scene_of
 from leeward.sim.histories.checkers.owners import foreign_fields
 from leeward.sim.histories.model import (
     AgentIsKilled,
@@ -53,8 +53,8 @@ class Notebook:
         truth = Truth(journal)
         history = History(seed=0, members=FLEET, steps=steps, evictions_per_second=evictions_per_second)
         scene = scene_of(history, Timing.karmada(), truth)
-        self._failovers = FailoversChecker(scene)
-        self._checkers = [self._failovers, *(checker(scene) for checker in CHECKERS)]
+        self._timed = [checker(scene) for checker in TIMED]
+        self._checkers = [*self._timed, *(checker(scene) for checker in CHECKERS)]
         self._revision = 0
         truth.on_change(self._look)
         for name, _ in FLEET:
@@ -69,7 +69,8 @@ class Notebook:
         self._revision += 1
         record = Record(_key(obj), self._revision, encode(obj), deleted=False)
         self._journal.write(place, record)
-        self.violations.extend(self._failovers.overdue(seconds))
+        for checker in self._timed:
+            self.violations.extend(checker.overdue(seconds))
 
     def run(self, seconds: float, ready: int, member: str) -> None:
         """A copy of nginx with so many Pods that are ready."""

@@ -16,6 +16,7 @@ the decisions that they judge.
     rates       C4       how fast is evicted, where that is limited
     calm        L4       members that nothing is wrong with
     failovers   L2       what stays in a cluster that is lost
+    replacements L2      what is waited for, where others would take it
     readiness   C1       how fast a cluster's word changes
     stores      D3, D8   revisions, finalizers, uids
     answers     D1, D2, D4   what the API server answers
@@ -41,6 +42,7 @@ from leeward.sim.histories.checkers.owners import OwnersChecker
 from leeward.sim.histories.checkers.placements import PlacementsChecker
 from leeward.sim.histories.checkers.rates import RatesChecker
 from leeward.sim.histories.checkers.readiness import ReadinessChecker
+from leeward.sim.histories.checkers.replacements import ReplacementsChecker
 from leeward.sim.histories.checkers.requests import RequestsChecker
 from leeward.sim.histories.checkers.scene import Scene, Violation, scene_of
 from leeward.sim.histories.checkers.stores import StoresChecker
@@ -49,8 +51,8 @@ from leeward.sim.histories.checkers.works import WorksChecker
 
 __all__ = [
     "CHECKERS",
+    "TIMED",
     "CompactionChecker",
-    "FailoversChecker",
     "LeadersChecker",
     "RequestsChecker",
     "Scene",
@@ -59,11 +61,12 @@ __all__ = [
     "scene_of",
 ]
 
+TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker)
+"""Those that know of something that is to happen in time: they are asked for what is `overdue`, too."""
 CHECKERS = (
     CopiesChecker,
     EvictionsChecker,
     PlacementsChecker,
-    WorksChecker,
     BelongingsChecker,
     WatchedChecker,
     AuthorityChecker,

@@ -40,8 +40,6 @@ class WorksChecker:
                 cluster = cluster_of_execution_space(change.key.namespace)
                 yield from self._deleted(change, owner, cluster)
                 self._compare(change.seconds, owner, cluster)
-        if change.seconds > self._look_at:
-            yield from self._overdue(change.seconds)
 
     def _deleted(self, change: Change, owner: Key, cluster: str) -> Iterator[Violation]:
         """Holds: S5."""
@@ -80,8 +78,10 @@ class WorksChecker:
             return needed is None and work is None
         return not binding.spec.is_workload or _replicas(work) == needed
 
-    def _overdue(self, now: float) -> Iterator[Violation]:
-        """Holds: L1."""
+    def overdue(self, now: float) -> Iterator[Violation]:
+        """What should be there by now; to be asked again and again, also while nothing changes. Holds: L1."""
+        if now <= self._look_at:
+            return
         self._look_at = ENDLESS
         for (key, cluster), (since, needed) in list(self._wrong.items()):
             binding = self._scene.truth.any_binding(key)

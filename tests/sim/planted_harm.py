@@ -1,0 +1,165 @@
+"""Planted bugs that take away what runs and serves, each with the checker that must find it, and in which history.
+
+The histories are steered ones (`sim/histories/steered`), so that each bug meets the situation in which it does harm.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from unittest import mock
+
+from leeward.api.meta import Manifest
+from leeward.api.work import Binding, Work
+from leeward.client import Client
+from leeward.controllers import binding as binding_controller
+from leeward.core import moves, placement
+from leeward.core.decision import PlacementSettings
+from leeward.core.execution.works import build_works, evicted_from
+from leeward.core.failover import graceful
+from leeward.core.failover.stalled import StalledTargets
+from leeward.core.failover.watched_time import UNKEPT
+from leeward.runtime.heartbeat import HeartbeatView
+from leeward.sim.histories.model import AnyStep, History, MemberStops, Mode, Replan
+from leeward.sim.histories.steered import EVERY, STEERED, steer
+from leeward.sim.histories.steered.casting import Casting, evenly, web
+from leeward.sim.histories.steered.evictions import cut_off_while_stuck, in_vain, stuck
+from leeward.sim.histories.steered.hub import away
+from leeward.sim.histories.steered.members import refusing
+from leeward.sim.histories.steered.people import failing, shared, shared_with_room, suspended
+
+PUSHED: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"), ("m3", "Push"))
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """`plant` puts the bug in; `breaks` is the invariant that must be seen to be broken in `history`."""
+
+    plant: Callable[[], Any]
+    breaks: str
+    history: History
+
+
+def steered(story: Callable[[Casting], Sequence[AnyStep]], turn: int = 0) -> History:
+    """The history of the first seed that is led there, without anything that is drawn into it."""
+    seed = EVERY * (turn * len(STEERED) + STEERED.index(story)) + 1
+    history = steer(seed, lambda history: history)
+    assert history is not None
+    return history
+
+
+def _end_evictions_by_time() -> Any:
+    """A task that is past its grace period ends, whatever the old copy serves."""
+    may_end_at = graceful._may_end_at  # pyright: ignore[reportPrivateUsage]
+
+    def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, brake: bool) -> Any:
+        at, taken = may_end_at(copies, task, now, end, *more, brake=brake)
+        return (end + timedelta(microseconds=1) if at is None and not brake else at), taken
+
+    return mock.patch.object(graceful, "_may_end_at", by_time)
+
+
+def _end_evictions_under_the_brake() -> Any:
+    """The same, and the brake holds no task."""
+    may_end_at = graceful._may_end_at  # pyright: ignore[reportPrivateUsage]
+
+    def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, brake: bool) -> Any:
+        at, taken = may_end_at(copies, task, now, end, *more, brake=False)
+        return (end + timedelta(microseconds=1) if at is None and brake else at), taken
+
+    return mock.patch.object(graceful, "_may_end_at", by_time)
+
+
+def _forget_what_is_leaving() -> Any:
+    """No Works are built for clusters that are being left, so that theirs are deleted at once."""
+
+    def built(binding: Binding, *arguments: Any) -> dict[str, Manifest]:
+        works = build_works(binding, *arguments)
+        return {cluster: work for cluster, work in works.items() if cluster not in evicted_from(binding.spec)}
+
+    return mock.patch.object(binding_controller, "build_works", built)
+
+
+def _build_nothing_for_newcomers() -> Any:
+    """A cluster that a binding comes to later gets no Work."""
+
+    def built(binding: Binding, template: Manifest, identities: Mapping[str, str], *more: Any) -> dict[str, Manifest]:
+        works = build_works(binding, template, identities, *more)
+        return {cluster: work for cluster, work in works.items() if not identities or cluster in identities}
+
+    return mock.patch.object(binding_controller, "build_works", built)
+
+
+def _evict_for_nothing() -> Any:
+    """What gets no new place is evicted, too."""
+    return mock.patch.object(moves, "_without_gain", return_value=())
+
+
+def _evict_what_others_live_in() -> Any:
+    return mock.patch.object(placement, "stays_under_taints", return_value=False)
+
+
+def _delete_and_create() -> Any:
+    """What is assigned again while the deletion of its Work is pending is deleted, and made anew."""
+
+    async def keep_nothing(_: Client, work: Work) -> Work:
+        return work
+
+    return mock.patch.object(binding_controller, "keep_objects", keep_nothing)
+
+
+def _believe_what_was_seen_before() -> Any:
+    """Time counts whether or not somebody watched, and nothing is confirmed anew."""
+    return mock.patch.object(HeartbeatView, "attention", return_value=UNKEPT)
+
+
+def _place_what_is_suspended() -> Any:
+    """The withdrawal of an eviction does not ask who may place."""
+
+    def may(_: Any, settings: PlacementSettings) -> bool:
+        return settings.place
+
+    return mock.patch.object(placement, "may_schedule", may)
+
+
+def _delete_any_version() -> Any:
+    """Deletes name the uid alone."""
+    delete = Client.delete
+
+    async def blindly(self: Client, *arguments: Any, **more: Any) -> None:
+        more.pop("resource_version", None)
+        await delete(self, *arguments, **more)
+
+    return mock.patch.object(Client, "delete", blindly)
+
+
+def _wait_for_what_is_refused() -> Any:
+    """A replacement that never becomes healthy is waited for without end."""
+    return mock.patch.object(placement, "find_stalled", return_value=StalledTargets())
+
+
+_MOVED_TO_AND_FRO = History(
+    seed=9,
+    members=PUSHED,
+    steps=(
+        web(evenly("m1", "m2")),
+        MemberStops(at=80, lasts=20, member="m1"),
+        Replan(at=82, app="web", plan=evenly("m2")),
+        Replan(at=88, app="web", plan=evenly("m1", "m2")),
+    ),
+)
+"""m1 cannot be asked while it is taken from the placement, and put back."""
+
+HARM: Mapping[str, Harm] = {
+    "end evictions by time": Harm(_end_evictions_by_time, "S1", steered(stuck)),
+    "end evictions under the brake": Harm(_end_evictions_under_the_brake, "S4", steered(cut_off_while_stuck)),
+    "forget what is leaving": Harm(_forget_what_is_leaving, "S5", steered(in_vain)),
+    "build nothing for newcomers": Harm(_build_nothing_for_newcomers, "L1", steered(failing)),
+    "evict for nothing": Harm(_evict_for_nothing, "S12", steered(shared)),
+    "evict what others live in": Harm(_evict_what_others_live_in, "S12", steered(shared_with_room)),
+    "delete and create": Harm(_delete_and_create, "S12", _MOVED_TO_AND_FRO),
+    "believe what was seen before": Harm(_believe_what_was_seen_before, "S13", steered(away)),
+    "place what is suspended": Harm(_place_what_is_suspended, "S9", steered(suspended)),
+    "delete any version": Harm(_delete_any_version, "S5", steered(failing)),
+    "wait for what is refused": Harm(_wait_for_what_is_refused, "L2", steered(refusing)),
+}
