@@ -305,8 +305,8 @@ def _drains(observed: Observed) -> Iterator[Finding]:
 
 _ASKED: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     _api_server,
-    _nobody_watches,
     _components,
+    _nobody_watches,
     _brake,
     _held,
     _dead_clusters,
