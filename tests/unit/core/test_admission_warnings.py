@@ -3,7 +3,7 @@
 import ast
 import json
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -103,10 +103,13 @@ class RealWebhook:
 
     async def post(self, address: Address, body: bytes, timeout_seconds: float) -> bytes:
         del timeout_seconds
-        if not address.url.endswith("/mutate"):
-            return codec.encode(answer_review(body, judge))
-        settings = DefaultingSettings(now=VirtualClock().now(), new_uid=lambda: "an-id")
-        return codec.encode(answer_review(body, lambda request: mutate(request, settings)))
+
+        async def answer(request: Mapping[str, Any]) -> Manifest:
+            if not address.url.endswith("/mutate"):
+                return judge(request)
+            return mutate(request, DefaultingSettings(now=VirtualClock().now(), new_uid=lambda: "an-id"))
+
+        return codec.encode(await answer_review(body, answer))
 
     async def close(self) -> None: ...
 
