@@ -108,3 +108,33 @@ def test_what_somebody_has_suspended_is_not_moved_on_from_cluster_to_cluster() -
         assert await ready_replicas(world, target, "web") == 3
 
     play(story, THREE)
+
+
+@pytest.mark.parametrize("returns", [False, True], ids=["for good", "for a while"])
+def test_s1_a_copy_that_is_back_stays_while_the_cluster_that_it_was_moved_to_is_lost(returns: bool) -> None:
+    async def story(world: World) -> None:
+        (old,) = await web_runs(world, 1)
+        there = await identities(world, "web", [old])
+        world.link("controllers", old).cut()
+        world.link("agent-" + old, world.NAME).cut()
+        await world.until(lambda: old not in world.assigned(WEB), 900)
+        await world.sleep(120)
+        assert tasks(world, WEB) == []
+        (new,) = world.assigned(WEB)
+        await world.member(new).stop()
+        world.link("controllers", old).mend()
+        world.link("agent-" + old, world.NAME).mend()
+        for second in range(1200):
+            await world.sleep(1)
+            if returns and second == 200:
+                await world.member(new).start()
+            serving = [await ready_replicas(world, name, "web") for name in THREE if world.member(name).is_up]
+            assert 3 in serving, "a copy serves at every moment"
+            if second == 150:
+                assert await identities(world, "web", [old]) == there
+        await world.member(new).start() if not returns else None
+        await world.sleep(300)
+        ready = [await ready_replicas(world, name, "web") for name in THREE]
+        assert sorted(ready) == [-1, -1, 3], "and one is left"
+
+    play(story, THREE)

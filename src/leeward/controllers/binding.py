@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from leeward.api.cluster import Cluster
 from leeward.api.codec import to_wire
 from leeward.api.meta import Manifest, set_condition
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
@@ -19,8 +20,9 @@ from leeward.api.work import Binding, ResourceBindingStatus, Work
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.core.execution.aggregate import aggregate, rendered_generation
-from leeward.core.execution.removal import removals_blocked, with_blocked_removals
+from leeward.core.execution.removal import is_removal_held, removals_blocked, with_blocked_removals
 from leeward.core.execution.works import build_works, evicted_from
+from leeward.core.failover.doubt import is_failing
 from leeward.core.failover.evidence import trusted
 from leeward.core.failover.outage import marked, marks_in
 from leeward.core.interpreter import aggregate_status, replicas_of
@@ -35,7 +37,9 @@ T = TypeVar("T")
 
 
 class BindingController:
-    def __init__(self, plane: ControlPlane, kind: BindingKind) -> None:
+    def __init__(self, plane: ControlPlane, kind: BindingKind, *, holds_removals: bool = True) -> None:
+        """`holds_removals`: what a cluster was to lose while it was away stays until what replaces it is well."""
+        self._holds_removals = holds_removals
         self._plane = plane
         self._kind = kind
         self._events = BindingEvents(plane, kind)
@@ -48,6 +52,7 @@ class BindingController:
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)
         self._works.on_change(self._work_changed)
+        self._clusters.on_change(self._cluster_changed)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:
@@ -114,7 +119,8 @@ class BindingController:
             if cluster in desired:
                 continue
             if work.metadata.deletion_timestamp is not None:
-                await give_up_objects(self._plane.client, work)
+                held = not purging and self._is_held(binding, cluster, present)
+                await give_up_objects(self._plane.client, work, held=held)
                 continue
             evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
             await self._delete_work(await self._preserve_nothing(work) if evicted else work)
@@ -122,6 +128,10 @@ class BindingController:
         if has_written and not failures:
             self._events.synced(binding)
         return synced, failures
+
+    def _is_held(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> bool:
+        fleet = {found.name: found for found in self._clusters.list()}
+        return self._holds_removals and is_removal_held(binding.spec, cluster, present, fleet)
 
     def _is_leaving(self, cluster: str) -> bool:
         """Whether nothing new is made for the cluster, because it leaves the fleet."""
@@ -260,11 +270,23 @@ class BindingController:
         if new is not None:
             self._controller.queue.add(key_of(new))
 
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        """Whether a removal is held rests on the clusters that the copy was moved to."""
+        if not self._holds_removals or _wellness(old) == _wellness(new):
+            return
+        for work in self._works.list():
+            if work.metadata.deletion_timestamp is not None:
+                self._work_changed(None, work)
+
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         for work in (old, new):
             key = self._kind.key_of_work(work) if work is not None else None
             if key is not None:
                 self._controller.queue.add(key)
+
+
+def _wellness(cluster: Cluster | None) -> tuple[bool, bool, bool] | None:
+    return (cluster.is_ready, is_failing(cluster), cluster.is_being_deleted) if cluster is not None else None
 
 
 def _work_with_id(binding: Binding, template: Manifest, cluster: str, work_id: str) -> Manifest:

@@ -2,7 +2,8 @@
 
 While the cluster is not Ready nothing is written: a Work that is deleted meanwhile stays with its deletionTimestamp,
 and is carried out when the cluster is Ready again (not after a back-off, BEHAVIOUR 8.12), but for the moment in which
-it may be assigned there again. How objects are written and deleted is told in `member_objects.py`.
+it may be assigned there again; and but for as long as what replaces it is not well (`core.execution.removal`).
+How objects are written and deleted is told in `member_objects.py`.
 
 What was removed for a deleted Work stays removed: a member that is restored from its past may bring it back (Holds:
 L3). Only of Works whose end was seen here, for a control plane that was restored itself knows of less than there is.
@@ -16,7 +17,12 @@ from functools import partial
 import msgspec
 
 from leeward.api.meta import Condition, set_condition
-from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.names import (
+    EXECUTION_CONTROLLER_FINALIZER,
+    NOT_READY_TAINT,
+    REMOVAL_HELD_ANNOTATION,
+    UNREACHABLE_TAINT,
+)
 from leeward.api.resource import WORKS
 from leeward.api.work import Work, WorkStatus
 from leeward.client import ApiError, Conflict, WorldError
@@ -65,6 +71,8 @@ class ExecutionController:
         if work is None:
             return await self._keep_removed(name)
         if work.metadata.deletion_timestamp is not None:
+            if REMOVAL_HELD_ANNOTATION in work.metadata.annotations and not cluster.is_being_deleted:
+                return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
             return self._settles_at(work.metadata.deletion_timestamp) or await self._remove(work)
         self._carried_out.pop(name, None)
         if work.spec.suspend_dispatching:

@@ -77,7 +77,8 @@ class ControllerManager:
         yield "detector", self._make_detector
         yield SCHEDULER, self._make_scheduler
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
-        yield "binding", lambda: [BindingController(plane, kind) for kind in kinds]
+        holds = settings.safety.last_healthy_copy
+        yield "binding", lambda: [BindingController(plane, kind, holds_removals=holds) for kind in kinds]
 
     def _composed(self) -> Iterator[Startable]:
         """What stands for several names at once."""

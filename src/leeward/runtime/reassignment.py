@@ -5,7 +5,7 @@ agents of any version honour), it goes without touching them, and the next Work 
 An annotation remembers that this was not what its policy asked for, so that it can be taken back.
 """
 
-from leeward.api.names import REASSIGNED_ANNOTATION, cluster_of_execution_space
+from leeward.api.names import REASSIGNED_ANNOTATION, REMOVAL_HELD_ANNOTATION, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import Client, NotFound, NotServed
@@ -22,11 +22,17 @@ async def keep_objects(client: Client, work: Work) -> Work:
     return await _set(client, work, preserve=True, mark="true")
 
 
-async def give_up_objects(client: Client, work: Work, *, preserve: bool = False) -> Work:
-    """Of a Work that was wanted again and is not any more. Raises: WorldError."""
-    if REASSIGNED_ANNOTATION not in work.metadata.annotations:
+async def give_up_objects(client: Client, work: Work, *, preserve: bool = False, held: bool = False) -> Work:
+    """Of a Work that is being deleted and is not wanted, or not any more; `held`: but not for now (`removal`).
+
+    Raises: WorldError.
+    """
+    if REASSIGNED_ANNOTATION in work.metadata.annotations:
+        work = await _set(client, work, preserve=preserve, mark=None)
+    if held == (REMOVAL_HELD_ANNOTATION in work.metadata.annotations):
         return work
-    return await _set(client, work, preserve=preserve, mark=None)
+    patch = {"metadata": {"annotations": {REMOVAL_HELD_ANNOTATION: "true" if held else None}}}
+    return await client.patch(WORKS, work.name, patch, work.namespace, resource_version=work.metadata.resource_version)
 
 
 async def _stays(client: Client, cluster: str) -> bool:

@@ -1,11 +1,13 @@
 """What is told of removals that do not come to an end."""
 
 import msgspec
+import pytest
 
-from leeward.api.meta import Manifest, ObjectMeta
+from leeward.api.meta import Condition, Manifest, ObjectMeta
+from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import Work, WorkStatus
-from leeward.core.execution.removal import removal_blocked, removals_blocked
-from tests.builders import at
+from leeward.core.execution.removal import is_removal_held, removal_blocked, removals_blocked
+from tests.builders import at, binding, cluster, dead, duplicated, fleet, targets, work
 
 
 def kept(kind: str, name: str, *finalizers: str, namespace: str = "default", deleted: bool = True) -> Manifest:
@@ -42,3 +44,48 @@ def test_a_binding_tells_of_works_that_are_being_deleted_and_of_no_others() -> N
         "Still runs in member1: Deployment default/web has the finalizer a.com/x. "
         "Still runs in member2: Deployment default/web has the finalizer a.com/x."
     )
+
+
+@pytest.mark.parametrize(
+    ("away", "lost", "was_held", "ready", "held"),
+    [
+        (True, True, False, 3, True),
+        (True, False, False, 3, False),
+        (False, True, False, 3, False),
+        (False, True, True, 3, True),
+        (False, False, True, 0, True),
+        (False, False, True, 3, False),
+    ],
+    ids=["both away", "one away", "under way", "held", "held until it is healthy", "healthy"],
+)
+def test_s1_what_was_to_go_while_its_cluster_was_away_stays_as_long_as_its_replacement_is_lost(
+    *, away: bool, lost: bool, was_held: bool, ready: int, held: bool
+) -> None:
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    leaving = work("member1", 3)
+    if was_held:
+        marked = msgspec.structs.replace(leaving.metadata, annotations={REMOVAL_HELD_ANNOTATION: "true"})
+        leaving = msgspec.structs.replace(leaving, metadata=marked)
+    alive = fleet(dead("member1") if away else cluster("member1"), dead("member2") if lost else cluster("member2"))
+    assert is_removal_held(spec, "member1", {"member1": leaving, "member2": work("member2", ready)}, alive) == held
+
+
+def test_s1_nothing_is_removed_where_it_was_held_and_nothing_replaces_it() -> None:
+    spec = binding(duplicated("member1"), 3).spec
+    marked = msgspec.structs.replace(work("member1", 3).metadata, annotations={REMOVAL_HELD_ANNOTATION: "true"})
+    works = {"member1": msgspec.structs.replace(work("member1", 3), metadata=marked)}
+    assert is_removal_held(spec, "member1", works, fleet(cluster("member1")))
+    assert not is_removal_held(spec, "member1", works, {}), "its cluster has left the fleet"
+
+
+def test_a_removal_that_is_held_because_a_cluster_begins_to_fail_stays_held() -> None:
+    failing = Condition(FAILING_CONDITION, "True", "ClusterNotReachable", last_transition_time=at(0))
+    target = cluster("member2")
+    status = msgspec.structs.replace(target.status, conditions=(*target.status.conditions, failing))
+    alive = fleet(dead("member1"), msgspec.structs.replace(target, status=status))
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    copies = {"member1": work("member1", 3), "member2": work("member2", 3)}
+    assert is_removal_held(spec, "member1", copies, alive)
+    marked = msgspec.structs.replace(copies["member1"].metadata, annotations={REMOVAL_HELD_ANNOTATION: "true"})
+    copies["member1"] = msgspec.structs.replace(copies["member1"], metadata=marked)
+    assert is_removal_held(spec, "member1", copies, alive), "or it would be held and not held by turns"

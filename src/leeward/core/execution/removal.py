@@ -1,6 +1,7 @@
-"""Removals that do not come to an end: somebody's finalizer keeps an object, and what runs by it, in the member.
+"""Removals that do not come to an end, or must not be made yet.
 
-removal_blocked    what a Work says, to whose object it happens
+removal_blocked    what a Work says when somebody's finalizer keeps an object, and what runs by it, in the member
+is_removal_held    whether what was to go while its cluster was away stays, because what replaces it may be lost
 removals_blocked   what the binding says of its Works, with the clusters
 """
 
@@ -9,11 +10,14 @@ from datetime import datetime
 
 import msgspec
 
+from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, ReadOnlyManifest, find_condition, remove_condition, set_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION
-from leeward.api.work import ResourceBindingStatus, Work
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
+from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
+from leeward.core.failover.doubt import is_failing
+from leeward.core.failover.evidence import is_seen_healthy
 
-FINALIZERS = "Finalizers"
+FINALIZERS, REPLACEMENT_LOST = "Finalizers", "ReplacementLost"
 
 
 def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
@@ -32,6 +36,28 @@ def _kept_by(observed: ReadOnlyManifest) -> str:
     return f"{observed['kind']} {name} has the finalizer{'s' * (len(finalizers) > 1)} {', '.join(finalizers)}"
 
 
+def is_removal_held(
+    spec: ResourceBindingSpec, cluster: str, works: Mapping[str, Work], clusters: Mapping[str, Cluster]
+) -> bool:
+    """Whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
+
+    It was decided because the copies elsewhere were healthy. Of a cluster that was away meanwhile that has to be so
+    when it is back: what runs there may be the only copy that serves. Once held, it is held until all targets are seen
+    healthy. `works` are those of the binding, by cluster. Holds: S1.
+    """
+    own = clusters.get(cluster)
+    if own is None or own.is_being_deleted or spec.asks_for_none:
+        return False
+    if not all(_is_well(clusters.get(target.name)) for target in spec.clusters):
+        return not own.is_ready or REMOVAL_HELD_ANNOTATION in works[cluster].metadata.annotations
+    seen = (is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in spec.clusters)
+    return REMOVAL_HELD_ANNOTATION in works[cluster].metadata.annotations and not (spec.clusters and all(seen))
+
+
+def _is_well(cluster: Cluster | None) -> bool:
+    return cluster is not None and cluster.is_ready and not is_failing(cluster)
+
+
 def removals_blocked(works: Mapping[str, Work]) -> Condition | None:
     """The condition of a binding whose `works`, by cluster, are being deleted."""
     found = (
@@ -40,7 +66,11 @@ def removals_blocked(works: Mapping[str, Work]) -> Condition | None:
         if work.metadata.deletion_timestamp is not None
     )
     told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found if blocked is not None]
-    return Condition(REMOVAL_BLOCKED_CONDITION, "True", FINALIZERS, " ".join(told)) if told else None
+    kept = [cluster for cluster, work in sorted(works.items()) if REMOVAL_HELD_ANNOTATION in work.metadata.annotations]
+    if kept:
+        told.append(f"Not removed from {', '.join(kept)}: what replaces it is not healthy, or its cluster is not.")
+    reason = REPLACEMENT_LOST if kept else FINALIZERS
+    return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason, " ".join(told)) if told else None
 
 
 def with_blocked_removals(
