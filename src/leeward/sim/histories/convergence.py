@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from leeward.api.meta import Manifest, annotations_of, find_condition
 from leeward.api.names import (
+    EVICTION_HELD_CONDITION,
     NOT_READY_TAINT,
     UNREACHABLE_TAINT,
     WORK_NAME_ANNOTATION,
@@ -12,7 +13,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
-from leeward.sim.histories.checkers.scene import Scene, replicas_of
+from leeward.sim.histories.checkers.scene import Scene, replicas_of, tasks_of
 from leeward.sim.histories.truth import KINDS, Change, Truth, is_execution_space, owner_of
 
 POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/")
@@ -85,7 +86,8 @@ def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
         yield "it is being deleted"
         return
     spec, targets = binding.spec, replicas_of(binding)
-    if spec.graceful_eviction_tasks:
+    held = set(tasks_of(binding)) if _is_held_for_room(binding) else set[str]()
+    if spec.graceful_eviction_tasks and not held:
         yield f"it is still being evicted from {', '.join(t.from_cluster for t in spec.graceful_eviction_tasks)}"
     if spec.replicas != template.get("spec", {}).get("replicas", 0):
         yield f"it asks for {spec.replicas} replicas, its template does not"
@@ -98,10 +100,19 @@ def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
     if not is_placed and scheduled is None:
         yield "it has not been scheduled"
     works = truth.works_of(key)
-    for name in sorted(set(works) ^ set(targets)):
+    for name in sorted(set(works) ^ (set(targets) | held)):
         yield f"its Work in {name} is {'left over' if name in works else 'missing'}"
     for name, replicas in targets.items():
         yield from _copy(truth, binding, template, name, replicas, works.get(name))
+
+
+def _is_held_for_room(binding: Binding) -> bool:
+    """Whether more replicas are asked for than find room, so that the old copies stay (S1), and the binding says so."""
+    scheduled, held = (
+        find_condition(binding.status.conditions, name) for name in ("Scheduled", EVICTION_HELD_CONDITION)
+    )
+    unplaced = scheduled is not None and scheduled.status == "False" and scheduled.reason == "Unschedulable"
+    return unplaced and held is not None and held.reason == "ReplacementMissing"
 
 
 def _copy(

@@ -77,7 +77,7 @@ class ReplacementsChecker:
         since = max(since, copies.levels[-1][0] if copies.levels else since)
         default = scene.timing.graceful_eviction_timeout
         grace = max(default if t.grace_period_seconds is None else t.grace_period_seconds for t in tasks)
-        if now <= scene.lateness.due(since, CONTROLLERS, name) + grace + SECONDS:
+        if now <= scene.lateness.due(since, CONTROLLERS, name) + grace + SECONDS + scene.skew_seconds:
             return
         untried = sorted(self._eligible(binding) - self._tried.get(binding.metadata.uid, set()))
         if untried:
