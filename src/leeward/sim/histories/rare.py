@@ -1,5 +1,5 @@
 """Rare situations: what a campaign must have been through, by name. One that never reached them has tested less than
-it says, and is red.
+it says; from `FLOOR_HISTORIES` on it is red.
 
 Each is a small predicate on a write, on a step as it begins, or on a mishap; they are counted, never judged.
 """
@@ -18,6 +18,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.identity import Key
+from leeward.sim.histories import rare_moves
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
 from leeward.sim.histories.model import (
     ApiServerIsKilled,
@@ -92,7 +93,10 @@ RARE = (
     "weather: lag",
     "weather: repeat",
     "weather: break",
+    *rare_moves.MOVES,
 )
+FLOOR_HISTORIES = 150
+"""A campaign of so many must have been through each of them: steered histories lead there, whatever the seed."""
 
 _WISHES: Mapping[type[Step], str] = {
     Scale: "the application is scaled in the middle of an eviction",
@@ -133,11 +137,11 @@ class RareSituations:
 
     def step(self, step: Step) -> None:
         """As it begins."""
-        for name in self._of_step(step):
+        for name in (*self._of_step(step), *rare_moves.of_step(self._truth, step)):
             self._reached[name] += 1
 
     def look(self, change: Change) -> None:
-        for name in self._of_change(change):
+        for name in (*self._of_change(change), *rare_moves.of_change(self._truth, change)):
             self._reached[name] += 1
 
     def _of_step(self, step: Step) -> Iterator[str]:
