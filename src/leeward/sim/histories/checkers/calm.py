@@ -53,7 +53,9 @@ class CalmChecker:
 
 
 def _waits(work: Work) -> bool:
-    """Whether the member side has yet to try what was ordered."""
+    """Whether the member side has yet to try what was ordered, and what nobody has suspended."""
     if work.metadata.deletion_timestamp is not None:
         return True
+    if work.spec.suspend_dispatching:
+        return False
     return work.applied is None or work.applied.observed_generation != work.metadata.generation
