@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ from leeward.app.local.fleet import Fleet
 from leeward.app.local.layout import Layout
 from leeward.cli import status as status_module
 from leeward.cli.program import main
+from leeward.client import Client
 from leeward.loop.randomness import Randomness
+from leeward.operations.orphan_findings import OrphanFindings
+from leeward.operations.orphans import Reach
+from leeward.operations.status import Found
 from tests.json_server import JsonServer, serve_json
 from tests.ports import free_port
 
@@ -35,6 +40,18 @@ def server(layout: Layout) -> Iterator[JsonServer]:
         issue_credentials(layout, Fleet(server.port), Randomness(1))
         server.refusals["/readyz"] = (200, b"ok")
         yield server
+
+
+class NoMembers(OrphanFindings):
+    """There are Cluster objects only, and no member to look for orphans in (`tests/world/test_orphans.py` does)."""
+
+    async def find(self, client: Client, reach: Reach, now: datetime) -> Found:
+        return Found()
+
+
+@pytest.fixture(autouse=True)
+def no_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_module, "_orphans", NoMembers)
 
 
 @pytest.fixture

@@ -44,13 +44,13 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
     )
 
 
-def stalled_task(cluster: str, now: datetime) -> GracefulEvictionTask:
-    """How a copy leaves a cluster in which it never became healthy: when what replaces it there is."""
+def stalled_task(cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
+    """How a copy leaves a cluster in which it never became healthy."""
     return GracefulEvictionTask(
         from_cluster=cluster,
         reason=REPLACEMENT_FAILED,
         producer=LEEWARD,
-        purge_mode="Gracefully",
+        purge_mode=mode,
         creation_timestamp=wire_time(now),
     )
 
