@@ -258,10 +258,10 @@ def move_on(
     """Takes what does not become healthy in `stalled` targets to clusters that were not `tried`; what serves there
     stays until it is healthy elsewhere. None where no other cluster takes it.
 
-    What left `Directly` goes on so: at most one copy runs (S7). A part of a copy cannot.
+    What left `Directly` goes on so, since at most one copy runs (S7); not where any of it serves: that would go first.
     """
     directly = any(task.purge_mode == "Directly" for task in spec.graceful_eviction_tasks)
-    if not may_schedule(spec, settings) or (directly and any(target.staying for target in stalled)):
+    if not may_schedule(spec, settings) or (directly and any(target.serving for target in stalled)):
         return None
     tasks = [stalled_task(target.cluster, "Directly" if directly else "Gracefully", now) for target in stalled]
     left = _left(spec, tasks, settings, {target.cluster: target.staying for target in stalled if target.staying})

@@ -32,10 +32,14 @@ DISPATCHING = "Dispatching"
 
 @dataclass(frozen=True, slots=True)
 class StalledTarget:
-    """A target that has not taken what was moved to it; `staying` of its replicas serve, as far as was reported."""
+    """A target that has not taken what was moved to it; `serving` of its replicas are ready, as far as was reported.
+
+    `staying` are those that stay there: of a copy that is not divided, none.
+    """
 
     cluster: str
     staying: int
+    serving: int
     why: str
 
 
@@ -97,18 +101,19 @@ def _judge(
         return None
     if is_seen_healthy(work, cluster, target.replicas):
         return None
-    staying = min(target.replicas, reported_ready(work)) if binding.spec.is_divided else 0
+    reported = reported_ready(work)
+    staying = min(target.replicas, reported) if binding.spec.is_divided else 0
     if binding.spec.is_divided and staying == target.replicas:
         return None
     serving = known_to_serve(work, cluster)
     if serving is not None:
         why = f"{serving.ready} of {target.replicas} replicas became ready" if target.replicas else "it is not healthy"
-        return StalledTarget(target.name, staying, f"of what was moved there {why}"), serving.since
+        return StalledTarget(target.name, staying, reported, f"of what was moved there {why}"), serving.since
     applied = work.applied
     if applied is not None and applied.status == "False":
         since = max((at for at in (applied.last_transition_time, _expected_since(cluster, work)) if at), default=None)
-        return StalledTarget(target.name, staying, f"which does not take it: {applied.message}"), since
-    return StalledTarget(target.name, staying, "which has not taken it"), _expected_since(cluster, work)
+        return StalledTarget(target.name, staying, reported, f"which does not take it: {applied.message}"), since
+    return StalledTarget(target.name, staying, reported, "which has not taken it"), _expected_since(cluster, work)
 
 
 def _is_suspended(work: Work) -> bool:
