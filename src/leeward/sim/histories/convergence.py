@@ -6,6 +6,8 @@ from leeward.api.meta import Manifest, annotations_of, find_condition
 from leeward.api.names import (
     EVICTION_HELD_CONDITION,
     NOT_READY_TAINT,
+    REMOVAL_BLOCKED_CONDITION,
+    REMOVAL_HELD_ANNOTATION,
     UNREACHABLE_TAINT,
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,
@@ -100,7 +102,8 @@ def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
     if not is_placed and scheduled is None:
         yield "it has not been scheduled"
     works = truth.works_of(key)
-    for name in sorted(set(works) ^ (set(targets) | held)):
+    kept = {name for name, work in works.items() if _is_kept(binding, work)}
+    for name in sorted((set(works) ^ (set(targets) | held)) - kept):
         yield f"its Work in {name} is {'left over' if name in works else 'missing'}"
     for name, replicas in targets.items():
         yield from _copy(truth, binding, template, name, replicas, works.get(name))
@@ -113,6 +116,17 @@ def _is_held_for_room(binding: Binding) -> bool:
     )
     unplaced = scheduled is not None and scheduled.status == "False" and scheduled.reason == "Unschedulable"
     return unplaced and held is not None and held.reason == "ReplacementMissing"
+
+
+def _is_kept(binding: Binding, work: Work) -> bool:
+    """Whether a copy stays, and the binding says so, since what was to replace it has found no place (S1)."""
+    blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
+    return (
+        not binding.spec.clusters
+        and REMOVAL_HELD_ANNOTATION in work.metadata.annotations
+        and blocked is not None
+        and blocked.reason == "ReplacementLost"
+    )
 
 
 def _copy(
@@ -153,9 +167,11 @@ def forsakes(truth: Truth, change: Change) -> str | None:
 def _works(truth: Truth) -> Iterator[str]:
     for key, work in truth.works.items():
         owner = owner_of(work)
+        binding = None if owner is None else truth.any_binding(owner)
         if work.metadata.deletion_timestamp is not None:
-            yield f"the Work {key} is still being deleted"
-        elif owner is not None and truth.any_binding(owner) is None:
+            if binding is None or not _is_kept(binding, work):
+                yield f"the Work {key} is still being deleted"
+        elif owner is not None and binding is None:
             yield f"the Work {key} is left over: its binding {owner} is gone"
 
 
