@@ -31,21 +31,26 @@ SCHEMA_VERSION = 1
 APPLICATION_ID = 0x4C454557
 BUSY_SECONDS = 5.0
 JOURNAL_BYTES = 64 * 1024 * 1024
+MAX_REVISION = 2**62
 ROWS = 1_000
 """So many records go into one statement at most: SQLite takes 32,766 values."""
 RESTORE = "; restore it from a backup, or begin with an empty data directory"
 
 _FORGET = "DELETE FROM records WHERE revision IN (SELECT value FROM json_each(?))"
-_SCHEMA = f"""
-BEGIN;
+_RECORDS = """
 CREATE TABLE records (
     revision INTEGER PRIMARY KEY,
     key TEXT NOT NULL,
     deleted INTEGER NOT NULL,
     value BLOB NOT NULL,
     checksum INTEGER NOT NULL
-) STRICT;
-CREATE TABLE compaction (revision INTEGER NOT NULL) STRICT;
+) STRICT
+"""
+_COMPACTION = "CREATE TABLE compaction (revision INTEGER NOT NULL) STRICT"
+_SCHEMA = f"""
+BEGIN;
+{_RECORDS};
+{_COMPACTION};
 INSERT INTO compaction VALUES (0);
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
@@ -141,12 +146,23 @@ def locked(path: Path) -> Generator[None]:
 def _read(connection: sqlite3.Connection, path: Path) -> Loaded:
     """Checks that the file is ours and whole, and reads it. Raises: MediumFailed."""
     _check_identity(connection, path)
+    _check_schema(connection, path)
     for (finding,) in connection.execute("PRAGMA quick_check(1)"):
         if finding != "ok":
             raise MediumFailed(f"{path} is damaged: {' '.join(finding.split())}{RESTORE}")
-    (compacted,) = connection.execute("SELECT revision FROM compaction").fetchone()
+    compacted = _read_compacted(connection, path)
     rows = connection.execute("SELECT revision, key, deleted, value, checksum FROM records ORDER BY revision")
     return Loaded([_record_of(path, *row) for row in rows], compacted)
+
+
+def _read_compacted(connection: sqlite3.Connection, path: Path) -> int:
+    """Checks that revisions go on from where they are, too. Raises: MediumFailed."""
+    rows = connection.execute("SELECT revision FROM compaction LIMIT 2").fetchall()
+    bounds = connection.execute("SELECT min(revision), max(revision) FROM records").fetchone()
+    revisions = [revision for revision in (*rows[0], *bounds) if revision is not None] if len(rows) == 1 else [-1]
+    if not all(0 <= revision <= MAX_REVISION for revision in revisions):
+        raise MediumFailed(f"{path} is damaged: its revisions are not between 0 and {MAX_REVISION}{RESTORE}")
+    return rows[0][0]
 
 
 def _empty_journal(connection: sqlite3.Connection) -> None:
@@ -178,7 +194,16 @@ def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Triggers, views and other tables would run, or lie, within our own statements. Raises: MediumFailed."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    found = {" ".join((sql or "").split()) for (sql,) in connection.execute("SELECT sql FROM sqlite_schema")}
+    if found != {" ".join(sql.split()) for sql in (_RECORDS, _COMPACTION)}:
+        raise MediumFailed(f"{path} is damaged: it has other tables, views or triggers than a store{RESTORE}")
+
+
 def _record_of(path: Path, revision: int, key: str, deleted: int, value: bytes, checksum: int) -> Record:
+    """Raises: MediumFailed."""
     if checksum != _checksum(revision, key, deleted, value):
         raise MediumFailed(f"{path} is damaged: checksum of revision {revision} ({key}){RESTORE}")
     return Record(key, revision, value, bool(deleted))

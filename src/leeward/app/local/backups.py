@@ -3,8 +3,12 @@
 A backup holds the objects, and what makes them worth something on another machine: the key that signed the service
 accounts' tokens, the fleet's certificate authority, and what the fleet is. Put back where there is no fleet, it makes
 one; put back into a fleet, it brings the objects and the key they go with, and leaves the fleet as it is.
+
+A backup is input, which may come from anybody: names, ports, flags and sizes are checked before anything is written,
+and a restore is all or nothing.
 """
 
+import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -15,13 +19,18 @@ from leeward.apiserver.store import backup as copies
 from leeward.apiserver.store.backup import Summary
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local import processes
-from leeward.app.local.archive import STORE, is_archive, unpack, write_archive
+from leeward.app.local.archive import STORE, is_archive, problem_of_name, unpack, write_archive
+from leeward.app.local.components import settings_of_fleet
 from leeward.app.local.errors import FleetError
-from leeward.app.local.files import write_file
+from leeward.app.local.files import sync_directory, write_file
 from leeward.app.local.fleet import find_fleet, load_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.lock import fleet_lock
+from leeward.app.local.planning import refuse_foreign_directory
 from leeward.app.local.starting import LOCK_SECONDS, start_components
+
+RESTORING = ".restoring"
+"""In the data directory: a fleet that is being put back, until all of it is there."""
 
 
 def back_up(layout: Layout, member: str, target: Path) -> Summary:
@@ -56,6 +65,7 @@ def restore(layout: Layout, member: str, backup: Path) -> Summary:
     with _checked(backup) as checked:
         _refuse_other(checked, backup, member)
         with fleet_lock(layout, LOCK_SECONDS, create=not member):
+            clear_interrupted(layout)
             if find_fleet(layout) is None and not member:
                 return _found_fleet(layout, checked, backup)
             return _restore_component(layout, _component(layout, member), checked)
@@ -120,31 +130,38 @@ def _makes_no_fleet(layout: Layout, backup: Path) -> FleetError:
 
 
 def _found_fleet(layout: Layout, checked: Path, backup: Path) -> Summary:
-    """Makes the fleet that the backup was taken of; fleet.json comes last, so that half of it is none.
+    """Makes the fleet that the backup was taken of: beside its place, and then in it, fleet.json last.
 
     What fails leaves nothing. Raises: FleetError.
     """
-    fleet_file = checked / layout.fleet_file.name
-    if not fleet_file.exists():
+    if not Layout(checked).fleet_file.exists():
         raise _makes_no_fleet(layout, backup)
-    directory = _directory(layout, CONTROL_PLANE)
-    store = directory / STORE
-    written: list[Path] = []
+    refuse_foreign_directory(layout)
+    staged = Layout(layout.root / RESTORING)
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        written.append(store)
-        summary = copies.restore(checked / STORE, store)
-        keys = (path for path in checked.rglob("*") if path.is_file() and path.name not in (STORE, fleet_file.name))
-        for path in (*keys, fleet_file):
-            written.append(layout.root / path.relative_to(checked))
-            write_file(written[-1], path.read_bytes())
+        staged.control_plane.mkdir(parents=True, mode=0o700)
+        summary = copies.restore(checked / STORE, staged.control_plane / STORE)
+        for path in (path for path in checked.rglob("*") if path.is_file() and path.name != STORE):
+            write_file(staged.root / path.relative_to(checked), path.read_bytes())
+        for path in (staged.pki, staged.control_plane, staged.fleet_file):
+            path.rename(layout.root / path.name)
+            sync_directory(layout.root)
+        staged.root.rmdir()
         return summary
     except BaseException as error:
-        for path in written:
-            path.unlink(missing_ok=True)
+        clear_interrupted(layout)
         if isinstance(error, MediumFailed | OSError):
             raise FleetError(f"the backup cannot be put into {layout.root}: {error}") from error
         raise
+
+
+def clear_interrupted(layout: Layout) -> None:
+    """Deletes what a restore that was ended midway left: all of it was its own, where there is no fleet yet."""
+    staged = layout.root / RESTORING
+    if staged.is_dir() and not layout.fleet_file.exists():
+        for path in (layout.pki, layout.control_plane):
+            shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree(staged, ignore_errors=True)
 
 
 @contextmanager
@@ -173,7 +190,7 @@ def _refuse_partial(unpacked: Path, backup: Path) -> None:
     if not paths.fleet_file.exists():
         return
     try:
-        load_fleet(paths)
+        settings_of_fleet(load_fleet(paths))
     except FleetError as error:
         raise FleetError(f"the fleet in the backup {backup} cannot be read: {error}") from error
     needed = (paths.pki / "ca.crt", paths.pki / "ca.key", paths.control_plane / SIGNING_KEY_FILE)
@@ -188,7 +205,11 @@ def _keys(layout: Layout, component: str) -> list[Path]:
     own = [directory / SIGNING_KEY_FILE, *sorted(directory.glob("*.csv"))]
     if component != CONTROL_PLANE:
         return own
-    return [layout.fleet_file, *sorted(layout.pki.glob("*")), *own]
+    return [layout.fleet_file, *(path for path in sorted(layout.pki.glob("*")) if _is_kept(layout, path)), *own]
+
+
+def _is_kept(layout: Layout, path: Path) -> bool:
+    return not problem_of_name(str(path.relative_to(layout.root)))
 
 
 def _component(layout: Layout, member: str) -> str:

@@ -17,6 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from leeward.app.local.errors import FleetError
 from leeward.app.local.files import write_file
+from leeward.app.local.layout import AUTHORITY
 
 AUTHORITY_LIFETIME = timedelta(days=3650)
 LEAF_LIFETIME = timedelta(days=365)
@@ -46,7 +47,7 @@ class Authority:
     def __init__(self, directory: Path, now: datetime) -> None:
         self._directory = directory
         self._now = now
-        self.pair = Pair.in_directory(directory, "ca")
+        self.pair = Pair.in_directory(directory, AUTHORITY)
         self._certificate = self._usable(self.pair, issuer=None) or self._create()
         self._key = _load_key(self.pair.key)
 

@@ -91,11 +91,13 @@ def _keeping(timing: Timing, event_ttl: float | None) -> Timing:
 def settings_of_fleet(fleet: Fleet) -> "ComponentSettings":
     """Raises: FleetError when its flags contradict each other, or one of them cannot be read."""
     from leeward.app.flags.settings import settings_of
-    from leeward.app.flags.table import FlagProblem
+    from leeward.app.flags.table import FlagProblem, flags_of
 
+    if unknown := sorted(fleet.flags.keys() - {flag.name for flag in flags_of("up")}):
+        raise FleetError(f"flags: `leeward up` has no flag {unknown[0]!r}: start the fleet anew without it")
     try:
         return settings_of("up", fleet.flags, fleet.timing_values)
-    except (FlagProblem, KeyError) as error:
+    except FlagProblem as error:
         raise FleetError(f"{error}: give the flag again with `leeward up`") from error
 
 

@@ -17,12 +17,11 @@ from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS
 from leeward.app.local.certificates import Authority, Pair
 from leeward.app.local.files import write_file
 from leeward.app.local.fleet import Fleet, Member
-from leeward.app.local.layout import CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout, agent_of
+from leeward.app.local.layout import ADMIN, AUTHORITY, CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout, agent_of
 from leeward.app.local.tokens import ensure_token, read_token
 from leeward.loop.clock import SystemClock
 from leeward.loop.randomness import Randomness
 
-ADMIN = "admin"
 ADMIN_GROUP = "system:masters"
 
 
@@ -70,7 +69,7 @@ def _write(
     users: Mapping[str, Mapping[str, str]],
     contexts: Mapping[str, str],
 ) -> None:
-    authority = _inline(Pair.in_directory(layout.pki, "ca").certificate)
+    authority = _inline(Pair.in_directory(layout.pki, AUTHORITY).certificate)
     kubeconfig: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -17,3 +17,12 @@ def write_file(path: Path, content: bytes | str, mode: int = PRIVATE) -> None:
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)
+
+
+def sync_directory(path: Path) -> None:
+    """Makes the names in a directory last over a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -69,6 +69,30 @@ class MemberRequest(msgspec.Struct, frozen=True):
     mode: Mode = "push"
 
 
+MIN_PORT, MAX_PORT = 1, 65_535
+
+
+def problem_of_fleet(fleet: Fleet) -> str:
+    """Why no fleet is like this, with the field's name; empty when one can be. Names become paths and processes."""
+    ports = {fleet.control_plane_port: "controlPlanePort"}
+    if not MIN_PORT <= fleet.control_plane_port <= MAX_PORT:
+        return f"controlPlanePort: {fleet.control_plane_port} is no port from {MIN_PORT} to {MAX_PORT}"
+    names = set[str]()
+    for index, member in enumerate(fleet.members):
+        field = f"members[{index}]"
+        if problem := problem_of_member_name(member.name):
+            return f"{field}.name: {member.name!r}: {problem}"
+        if member.name in names:
+            return f"{field}.name: {member.name!r} is there twice"
+        if not MIN_PORT <= member.port <= MAX_PORT:
+            return f"{field}.port: {member.port} is no port from {MIN_PORT} to {MAX_PORT}"
+        if member.port in ports:
+            return f"{field}.port: {member.port} is the port of {ports[member.port]}, too"
+        names.add(member.name)
+        ports[member.port] = f"{field}.port"
+    return ""
+
+
 DEFAULT_MEMBERS = (MemberRequest("member1"), MemberRequest("member2"), MemberRequest("member3", "pull"))
 
 
@@ -96,9 +120,16 @@ def find_fleet(layout: Layout) -> Fleet | None:
         raise FleetError(f"{layout.root} is no directory: give another --data-dir") from None
     try:
         _check_version(layout, content)
-        return msgspec.json.decode(content, type=Fleet)
-    except msgspec.MsgspecError as error:
-        raise FleetError(f"{layout.fleet_file} is damaged ({error}): restore it, or give another --data-dir") from error
+        fleet = msgspec.json.decode(content, type=Fleet)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise _damaged(layout, str(error)) from error
+    if problem := problem_of_fleet(fleet):
+        raise _damaged(layout, problem)
+    return fleet
+
+
+def _damaged(layout: Layout, problem: str) -> FleetError:
+    return FleetError(f"{layout.fleet_file} is damaged ({problem}): restore it, or give another --data-dir")
 
 
 def load_fleet(layout: Layout) -> Fleet:

@@ -14,10 +14,14 @@ from pathlib import Path
 
 CONTROL_PLANE = "control-plane"
 CONTROL_PLANE_CONTEXT = "karmada-apiserver"
+AUTHORITY = "ca"
+ADMIN = "admin"
 AGENT_SUFFIX = "-agent"
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 MAX_CLUSTER_NAME = 48
+_RESERVED = frozenset({CONTROL_PLANE, CONTROL_PLANE_CONTEXT, AUTHORITY, ADMIN})
+"""The names of other components, and of other pairs in pki/."""
 
 
 def agent_of(member: str) -> str:
@@ -29,7 +33,7 @@ def problem_of_member_name(name: str) -> str:
     """Why a member cannot be called so; empty when it can."""
     if len(name) > MAX_CLUSTER_NAME or not _LABEL.fullmatch(name):
         return f"it must be a DNS label: lower-case letters, digits and '-', at most {MAX_CLUSTER_NAME} characters"
-    if name in (CONTROL_PLANE, CONTROL_PLANE_CONTEXT) or name.endswith(AGENT_SUFFIX):
+    if name in _RESERVED or name.endswith(AGENT_SUFFIX):
         return "the name is kept for another component"
     return ""
 

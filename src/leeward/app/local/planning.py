@@ -27,7 +27,7 @@ def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fl
     """Raises: FleetError when the directory is in use or foreign, a port is taken, or a member has another mode."""
     fleet = find_fleet(layout)
     if fleet is None:
-        _refuse_foreign_directory(layout)
+        refuse_foreign_directory(layout)
         timing = request.timing or "karmada"
         fleet = Fleet(request.port or pick_port(randomness), timing=timing, flags=request.flags)
         wanted = request.members or DEFAULT_MEMBERS
@@ -71,7 +71,8 @@ def _with_free_ports(layout: Layout, fleet: Fleet, randomness: Randomness) -> Fl
     return fleet
 
 
-def _refuse_foreign_directory(layout: Layout) -> None:
+def refuse_foreign_directory(layout: Layout) -> None:
+    """Raises: FleetError when the data directory holds something, and no fleet."""
     others = [entry for entry in layout.root.iterdir() if entry != layout.lock_file]
     if others:
         raise FleetError(f"{layout.root} is not empty and holds no fleet: give another --data-dir")
