@@ -54,7 +54,8 @@ class ApiServer:
 
     def certificate_signer(self, certificate: bytes, key: bytes) -> CertificateSigner:
         """Run it where this server may sign with the client CA. Raises: ValueError."""
-        return CertificateSigner(self._writer, self.catalog.kind_of(*SIGNING_REQUEST), certificate, key)
+        requests, secrets = self.catalog.kind_of(*SIGNING_REQUEST), self.catalog.kind_of("", "secrets")
+        return CertificateSigner(self._writer, requests, secrets, certificate, key)
 
     def token_secrets(self, authority: bytes = b"") -> TokenSecrets:
         """Run it where accounts may have Secrets with their tokens. `authority` (PEM) vouches for this server."""

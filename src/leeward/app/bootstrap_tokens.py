@@ -1,8 +1,9 @@
 """Bootstrap tokens, with which an agent that has nothing else asks for its certificate.
 
-Each is a Secret `kube-system/bootstrap-token-ID`, which ends by itself.
+Each is a Secret `kube-system/bootstrap-token-ID`, which ends by itself. It makes the agent of one cluster that has not
+joined yet: of the one in its groups, or else of the first that it is used for.
 
-Karmada: pkg/karmadactl/token; the same objects.
+Karmada: pkg/karmadactl/token; the same objects, with our groups beside its own.
 """
 
 import base64
@@ -12,13 +13,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from leeward.api.core import Secret
 from leeward.api.meta import Manifest, format_time
-from leeward.api.resource import SECRETS
+from leeward.api.names import BOOTSTRAP_CLUSTER_GROUP_PREFIX, BOOTSTRAP_SINGLE_USE_GROUP
+from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.app.local.errors import FleetError
-from leeward.client import Client
+from leeward.app.local.layout import problem_of_member_name
+from leeward.client import Client, NotFound, NotServed
+from leeward.core.registration import TOKEN_NAMESPACE, TOKEN_PREFIX, clusters_of_token, use_of
 from leeward.runtime.deleting import delete_seen
 
-NAMESPACE, PREFIX = "kube-system", "bootstrap-token-"
+NAMESPACE, PREFIX = TOKEN_NAMESPACE, TOKEN_PREFIX
 TOKEN_TYPE = "bootstrap.kubernetes.io/token"
 AGENTS_GROUP = "system:bootstrappers:karmada:default-cluster-token"
 _LETTERS = string.ascii_lowercase + string.digits
@@ -26,26 +31,37 @@ _LETTERS = string.ascii_lowercase + string.digits
 
 @dataclass(frozen=True, slots=True)
 class BootstrapToken:
-    """`secret` is empty where it is not to be shown; `expires_at` is None for one that stays."""
+    """`secret` is empty where it is not to be shown; `expires_at` is empty for one that stays.
+
+    `cluster` is the one that it is for, and empty while it is for the first that it is used for.
+    """
 
     id: str
     secret: str
     expires_at: str
     description: str
+    cluster: str = ""
+    single_use: bool = False
 
     def __str__(self) -> str:
         return f"{self.id}.{self.secret}"
 
 
-async def create_token(client: Client, expires_at: datetime | None, description: str) -> BootstrapToken:
-    """Raises: WorldError."""
-    token = BootstrapToken(_random(6), _random(16), format_time(expires_at) if expires_at else "", description)
+async def create_token(
+    client: Client, expires_at: datetime | None, description: str, cluster: str = "", *, single_use: bool = False
+) -> BootstrapToken:
+    """Raises: WorldError; FleetError for a cluster that has joined, or that none can be called."""
+    if cluster:
+        await _refuse_cluster(client, cluster)
+    expiration = format_time(expires_at) if expires_at else ""
+    token = BootstrapToken(_random(6), _random(16), expiration, description, cluster, single_use)
+    own = [BOOTSTRAP_CLUSTER_GROUP_PREFIX + cluster] * bool(cluster) + [BOOTSTRAP_SINGLE_USE_GROUP] * single_use
     data = {
         "token-id": token.id,
         "token-secret": token.secret,
         "usage-bootstrap-authentication": "true",
         "usage-bootstrap-signing": "true",
-        "auth-extra-groups": AGENTS_GROUP,
+        "auth-extra-groups": ",".join((AGENTS_GROUP, *own)),
         **({"expiration": token.expires_at} if token.expires_at else {}),
         **({"description": description} if description else {}),
     }
@@ -57,7 +73,7 @@ async def create_token(client: Client, expires_at: datetime | None, description:
 async def list_tokens(client: Client) -> list[BootstrapToken]:
     """Those that agents may use, without their secret halves. Raises: WorldError."""
     found = (await client.list(SECRETS, NAMESPACE)).items
-    return [_token(secret.data) for secret in found if secret.name.startswith(PREFIX) and _is_for_agents(secret.data)]
+    return [_token(secret) for secret in found if secret.name.startswith(PREFIX) and _is_for_agents(secret.data)]
 
 
 async def delete_token(client: Client, token: str) -> None:
@@ -67,15 +83,38 @@ async def delete_token(client: Client, token: str) -> None:
         raise FleetError(f"there is no bootstrap token {token_id}: `leeward token list` names all")
 
 
-def _token(data: Mapping[str, bytes]) -> BootstrapToken:
-    def text(key: str) -> str:
-        return data.get(key, b"").decode(errors="replace")
+async def _refuse_cluster(client: Client, cluster: str) -> None:
+    """Raises: WorldError; FleetError."""
+    if problem := problem_of_member_name(cluster):
+        raise FleetError(f"a cluster cannot be called {cluster!r}: {problem}")
+    try:
+        await client.get(CLUSTERS, cluster)
+    except NotServed:
+        raise
+    except NotFound:
+        return
+    raise FleetError(
+        f"there is a cluster {cluster} already, whose agent has an identity: give another name, or let it leave first "
+        f"(`leeward unregister {cluster}`, `leeward unjoin {cluster}`)"
+    )
 
-    return BootstrapToken(text("token-id"), "", text("expiration"), text("description"))
+
+def _token(secret: Secret) -> BootstrapToken:
+    def text(key: str) -> str:
+        return secret.data.get(key, b"").decode(errors="replace")
+
+    groups, use = _groups(secret.data), use_of(secret.metadata.annotations)
+    cluster = ",".join(clusters_of_token(groups)) or use.cluster
+    single_use = BOOTSTRAP_SINGLE_USE_GROUP in groups
+    return BootstrapToken(text("token-id"), "", text("expiration"), text("description"), cluster, single_use)
 
 
 def _is_for_agents(data: Mapping[str, bytes]) -> bool:
-    return AGENTS_GROUP in data.get("auth-extra-groups", b"").decode(errors="replace").split(",")
+    return AGENTS_GROUP in _groups(data)
+
+
+def _groups(data: Mapping[str, bytes]) -> list[str]:
+    return data.get("auth-extra-groups", b"").decode(errors="replace").split(",")
 
 
 def _random(length: int) -> str:

@@ -19,9 +19,16 @@ def token() -> None:
 @token.command()
 @click.option("--ttl", type=Duration(), default="24h", show_default=True, metavar="DURATION", help="0s: for ever.")
 @click.option("--description", default="", help="What it is for.")
+@click.option(
+    "--cluster",
+    default="",
+    metavar="NAME",
+    help="The cluster that it is for, which has not joined yet.  [default: the first that it is used for]",
+)
+@click.option("--single-use", is_flag=True, help="Good for one certificate.")
 @control_plane_options
-def create(ttl: float, description: str, kubeconfig: Path | None, context: str) -> None:
-    """Make a token, and print the command that a cluster registers with."""
+def create(ttl: float, description: str, cluster: str, single_use: bool, kubeconfig: Path | None, context: str) -> None:
+    """Make a token, and print the command that a cluster registers with. It is good for the agent of one cluster."""
     from leeward.app.bootstrap_tokens import create_token
     from leeward.app.cluster_info import hashes_of
     from leeward.loop.clock import SystemClock
@@ -31,9 +38,10 @@ def create(ttl: float, description: str, kubeconfig: Path | None, context: str) 
     expires_at = SystemClock().now() + timedelta(seconds=ttl) if ttl else None
 
     async def create_and_tell() -> None:
-        made = await create_token(client, expires_at, description)
+        made = await create_token(client, expires_at, description, cluster, single_use=single_use)
         known_by = [f" --discovery-token-ca-cert-hash {ca}" for ca in hashes_of(connection.certificate_authority)[:1]]
-        click.echo(f"leeward register {connection.server} --token {made}{''.join(known_by)} --cluster-name NAME")
+        name = f"--cluster-name {cluster or 'NAME'}"
+        click.echo(f"leeward register {connection.server} --token {made}{''.join(known_by)} {name}")
 
     carry_out(create_and_tell(), client)
 
@@ -47,8 +55,9 @@ def list_all(kubeconfig: Path | None, context: str) -> None:
     client = client_of(connection_from(kubeconfig, context))
 
     async def tell() -> None:
-        rows = [(token.id, token.expires_at or "never", token.description) for token in await list_tokens(client)]
-        click.echo(render_table(("TOKEN", "EXPIRES", "DESCRIPTION"), rows))
+        found = await list_tokens(client)
+        rows = [(token.id, token.expires_at or "never", token.cluster or "any", token.description) for token in found]
+        click.echo(render_table(("TOKEN", "EXPIRES", "CLUSTER", "DESCRIPTION"), rows))
 
     carry_out(tell(), client)
 

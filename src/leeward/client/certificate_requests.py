@@ -9,6 +9,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from leeward.api.meta import ReadOnlyManifest
+from leeward.core.registration import SIGNER, CertificateRequest
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -47,9 +50,23 @@ def subject_of_request(encoded: str) -> Subject | None:
         request = x509.load_pem_x509_csr(base64.b64decode(encoded))
         if not request.is_signature_valid:
             return None
+        return _subject(request.subject)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return None
-    return _subject(request.subject)
+
+
+def undecided_request(manifest: ReadOnlyManifest) -> CertificateRequest | None:
+    """What a CertificateSigningRequest asks for; None when it was decided, is for another signer, or is no request."""
+    spec: ReadOnlyManifest = manifest.get("spec") or {}
+    status: ReadOnlyManifest = manifest.get("status") or {}
+    if spec.get("signerName") != SIGNER or status.get("conditions") or status.get("certificate"):
+        return None
+    subject = subject_of_request(spec.get("request", ""))
+    if subject is None:
+        return None
+    usages, groups = (tuple(map(str, spec.get(field) or ())) for field in ("usages", "groups"))
+    uid = manifest["metadata"].get("uid", "")
+    return CertificateRequest(subject.user, subject.groups, usages, spec.get("username", ""), groups, uid)
 
 
 def subject_of_certificate(pem: bytes) -> Subject:

@@ -1,25 +1,36 @@
 """The agent certificate controller: approves what agents ask for their own names, so that somebody may sign it.
 
-What anybody else asks for waits for a person. The embedded API server approves by itself, and leaves nothing to do.
+A bootstrap token makes the agent of one cluster that is not there yet; which one is written on the token's Secret
+before the request is approved, with the resourceVersion that was read, so that of two requests one is. What a token is
+not for is denied, and says so. What anybody else asks for waits for a person. The embedded API server approves by
+itself, and leaves nothing to do.
 
-Karmada: pkg/controllers/certificate/approver (`agentcsrapproving`); the same conditions.
+Karmada: pkg/controllers/certificate/approver (`agentcsrapproving`); the same conditions, with fewer approvals.
 """
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.resource import Resource
-from leeward.client.certificate_requests import subject_of_request
-from leeward.core.registration import SIGNER, is_asked_by_agent
+from typing import TypeVar
+
+from leeward.api.core import Secret
+from leeward.api.meta import Manifest
+from leeward.api.resource import CLUSTERS, SECRETS, Resource
+from leeward.client import NotFound, NotServed
+from leeward.client.certificate_requests import undecided_request
+from leeward.core.registration import (
+    TOKEN_NAMESPACE,
+    TOKEN_PREFIX,
+    CertificateRequest,
+    Verdict,
+    annotations_of_use,
+    rule_on_request,
+    use_of,
+)
 from leeward.runtime.plane import ControlPlane
+
+T = TypeVar("T")
 
 REQUESTS: Resource[Manifest] = Resource.of_manifests(
     "certificates.k8s.io/v1", "certificatesigningrequests", "CertificateSigningRequest", False
 )
-_APPROVAL = {
-    "type": "Approved",
-    "status": "True",
-    "reason": "AutoApproved",
-    "message": "an agent asks for its own certificate",
-}
 
 
 class AgentCertificateController:
@@ -34,28 +45,52 @@ class AgentCertificateController:
 
     async def reconcile(self, name: str) -> None:
         await self._requests.wait_synced()
-        request = self._requests.get(name)
-        if request is None or not _is_to_be_approved(request):
+        manifest = self._requests.get(name)
+        request = None if manifest is None else undecided_request(manifest)
+        if manifest is None or request is None or not request.cluster:
             return
+        secret = await self._find(SECRETS, TOKEN_PREFIX + request.token_id, TOKEN_NAMESPACE)
+        cluster = await self._find(CLUSTERS, request.cluster)
+        joined = () if cluster is None else (request.cluster,)
+        ruling = rule_on_request(request, joined, None if secret is None else use_of(secret.metadata.annotations))
+        if ruling.verdict is Verdict.WAITS:
+            return
+        if ruling.verdict is Verdict.APPROVED and secret is not None:
+            await self._claim(request, secret)
+        condition = {
+            "type": ruling.verdict.value,
+            "status": "True",
+            "reason": ruling.reason,
+            "message": ruling.message,
+        }
         await self._plane.client.patch(
             REQUESTS,
             name,
-            {"status": {"conditions": [_APPROVAL]}},
+            {"status": {"conditions": [condition]}},
             subresource="approval",
-            resource_version=request["metadata"]["resourceVersion"],
+            resource_version=manifest["metadata"]["resourceVersion"],
         )
 
+    async def _find(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:
+        """None where there is none now, whatever a cache says. Raises: WorldError."""
+        try:
+            return await self._plane.client.get(resource, name, namespace)
+        except NotServed:
+            raise
+        except NotFound:
+            return None
+
+    async def _claim(self, request: CertificateRequest, secret: Secret) -> None:
+        """Writes down what the token is used for. Raises: Conflict where another request was faster; WorldError."""
+        if use_of(secret.metadata.annotations) != (request.cluster, request.uid):
+            await self._plane.client.patch(
+                SECRETS,
+                secret.metadata.name,
+                {"metadata": {"annotations": annotations_of_use(request)}},
+                TOKEN_NAMESPACE,
+                resource_version=secret.metadata.resource_version,
+            )
+
     def _request_changed(self, _: Manifest | None, new: Manifest | None) -> None:
-        if new is not None and _is_to_be_approved(new):
+        if new is not None and undecided_request(new) is not None:
             self._controller.queue.add(new["metadata"]["name"])
-
-
-def _is_to_be_approved(request: ReadOnlyManifest) -> bool:
-    spec: ReadOnlyManifest = request["spec"]
-    status: ReadOnlyManifest = request.get("status") or {}
-    if spec.get("signerName") != SIGNER or status.get("conditions") or status.get("certificate"):
-        return False
-    subject = subject_of_request(spec.get("request", ""))
-    return subject is not None and is_asked_by_agent(
-        subject.user, subject.groups, spec.get("usages") or [], spec.get("username", ""), spec.get("groups") or []
-    )

@@ -3,18 +3,32 @@ person, and what every agent may do.
 
 A cluster is known by the UID of its Namespace kube-system, which stands in `spec.id` of its Cluster.
 
-Karmada: pkg/controllers/certificate/approver, pkg/karmadactl/register; same, with fewer rights. pkg/util/cluster.go
+Karmada: pkg/controllers/certificate/approver, pkg/karmadactl/register; same, with fewer rights. There, a token makes
+any number of agents, and one that may write any RBAC object; here, one agent that was not there. pkg/util/cluster.go
 (IsClusterIdentifyUnique); same, and the control plane itself is no member.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from enum import Enum
 from typing import Any, NamedTuple
 
-from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
+from leeward.api.names import (
+    AGENT_GROUP,
+    AGENT_USER_PREFIX,
+    BOOTSTRAP_CLUSTER_ANNOTATION,
+    BOOTSTRAP_CLUSTER_GROUP_PREFIX,
+    BOOTSTRAP_REQUEST_ANNOTATION,
+    BOOTSTRAP_SINGLE_USE_GROUP,
+    RBAC_GENERATOR,
+)
+from leeward.api.rules.texts import cluster_name_fault
 
 IDENTIFYING_NAMESPACE = "kube-system"
 SIGNER = "kubernetes.io/kube-apiserver-client"
 BOOTSTRAP_GROUP = "system:bootstrappers"
+BOOTSTRAP_USER_PREFIX = "system:bootstrap:"
+TOKEN_NAMESPACE, TOKEN_PREFIX = "kube-system", "bootstrap-token-"
+"""Where the Secret of a bootstrap token is, and what its name begins with."""
 USAGES = ("client auth", "digital signature", "key encipherment")
 ASKING_RULE: dict[str, Any] = {
     "apiGroups": ["certificates.k8s.io"],
@@ -55,6 +69,112 @@ def problem_of_identity(name: str, cluster_id: str, joined: Iterable[Joined], co
     return ""
 
 
+class Verdict(Enum):
+    """What comes of a certificate request; one that waits is for a person."""
+
+    APPROVED = "Approved"
+    DENIED = "Denied"
+    WAITS = "Waits"
+
+
+class Ruling(NamedTuple):
+    """`reason` and `message` of the condition that says so."""
+
+    verdict: Verdict
+    reason: str = ""
+    message: str = ""
+
+
+class CertificateRequest(NamedTuple):
+    """Who wants to be whom: `user` and `groups` are the certificate's, `asker` and its groups those of who asks."""
+
+    user: str
+    groups: tuple[str, ...]
+    usages: tuple[str, ...]
+    asker: str
+    asker_groups: tuple[str, ...]
+    uid: str = ""
+
+    @property
+    def cluster(self) -> str:
+        """The cluster whose agent the certificate is for; empty for one that is no agent's."""
+        name = self.user.removeprefix(AGENT_USER_PREFIX) if self.user.startswith(AGENT_USER_PREFIX) else ""
+        is_agent = self.groups == (AGENT_GROUP,) and set(self.usages) <= set(USAGES)
+        return name if is_agent and name != RBAC_GENERATOR and not cluster_name_fault(name) else ""
+
+    @property
+    def token_id(self) -> str:
+        """The bootstrap token that it was made with; empty for another identity."""
+        is_token = BOOTSTRAP_GROUP in self.asker_groups and self.asker.startswith(BOOTSTRAP_USER_PREFIX)
+        return self.asker.removeprefix(BOOTSTRAP_USER_PREFIX) if is_token else ""
+
+    @property
+    def is_renewal(self) -> bool:
+        return self.asker == self.user and AGENT_GROUP in self.asker_groups
+
+    @property
+    def single_use(self) -> bool:
+        return BOOTSTRAP_SINGLE_USE_GROUP in self.asker_groups
+
+
+class TokenUse(NamedTuple):
+    """What a bootstrap token has been used for: a cluster, and the uid of the last request; empty for nothing yet."""
+
+    cluster: str = ""
+    request: str = ""
+
+
+def use_of(annotations: Mapping[str, str]) -> TokenUse:
+    """What the annotations of a bootstrap token's Secret say."""
+    return TokenUse(
+        annotations.get(BOOTSTRAP_CLUSTER_ANNOTATION, ""), annotations.get(BOOTSTRAP_REQUEST_ANNOTATION, "")
+    )
+
+
+def annotations_of_use(request: CertificateRequest) -> dict[str, str]:
+    """What they say once the token is used for `request`."""
+    return {BOOTSTRAP_CLUSTER_ANNOTATION: request.cluster, BOOTSTRAP_REQUEST_ANNOTATION: request.uid}
+
+
+def rule_on_request(request: CertificateRequest, joined: Collection[str], use: TokenUse | None) -> Ruling:
+    """Whether an agent's certificate is given without a person: to the agent itself, or to who has a token for it.
+
+    A token makes the agent of one new cluster: of the one that it is bound to, or else of the first that it is used
+    for. `joined` are the names of all clusters; `use` is None where the token has no Secret that could be read.
+    """
+    cluster = request.cluster
+    if not cluster or not (request.is_renewal or BOOTSTRAP_GROUP in request.asker_groups):
+        return Ruling(Verdict.WAITS)
+    if request.is_renewal:
+        return _APPROVED
+    if problem := _problem_of_token(request, cluster, use):
+        return Ruling(Verdict.DENIED, "TokenOfAnotherUse", problem)
+    if cluster in joined:
+        way_out = (
+            f"give another name, or let it leave first (`leeward unregister {cluster}`, `leeward unjoin {cluster}`)"
+        )
+        return Ruling(Verdict.DENIED, "ClusterExists", f"there is a cluster {cluster} already: {way_out}")
+    return _APPROVED
+
+
+def _problem_of_token(request: CertificateRequest, cluster: str, use: TokenUse | None) -> str:
+    way_out = f"make one for it: `leeward token create --cluster {cluster}`"
+    bound = clusters_of_token(request.asker_groups)
+    if bound and cluster not in bound:
+        return f"the bootstrap token is for the cluster {', '.join(bound)}, and not for {cluster}: {way_out}"
+    if use is not None and use.cluster and use.cluster != cluster:
+        return f"the bootstrap token was used for the cluster {use.cluster}, and is not for {cluster}: {way_out}"
+    if request.single_use and (use is None or use.request not in ("", request.uid)):
+        return f"the bootstrap token was for a single use, and is used up: {way_out}"
+    return ""
+
+
+def clusters_of_token(groups: Iterable[str]) -> tuple[str, ...]:
+    """The clusters that a bootstrap token in these groups is bound to; none for one that is not."""
+    prefix = BOOTSTRAP_CLUSTER_GROUP_PREFIX
+    return tuple(group.removeprefix(prefix) for group in groups if group.startswith(prefix))
+
+
 def is_asked_by_agent(
     wanted_user: str,
     wanted_groups: Collection[str],
@@ -62,10 +182,9 @@ def is_asked_by_agent(
     asker: str,
     asker_groups: Collection[str],
 ) -> bool:
-    """Whether somebody with a bootstrap token asks for an agent's certificate, or that agent renews its own."""
-    if tuple(wanted_groups) != (AGENT_GROUP,) or not wanted_user.startswith(AGENT_USER_PREFIX):
-        return False
-    if not set(usages) <= set(USAGES):
-        return False
-    renews = asker == wanted_user and AGENT_GROUP in asker_groups
-    return renews or BOOTSTRAP_GROUP in asker_groups
+    """Whether somebody with a bootstrap token asks for a new agent's certificate, or an agent renews its own."""
+    request = CertificateRequest(wanted_user, tuple(wanted_groups), tuple(usages), asker, tuple(asker_groups))
+    return rule_on_request(request, (), TokenUse()).verdict is Verdict.APPROVED
+
+
+_APPROVED = Ruling(Verdict.APPROVED, "AutoApproved", "an agent asks for its own certificate")

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from leeward.api.names import RBAC_GENERATOR
+
 CONTROL_PLANE = "control-plane"
 CONTROL_PLANE_CONTEXT = "karmada-apiserver"
 AUTHORITY = "ca"
@@ -20,8 +22,8 @@ AGENT_SUFFIX = "-agent"
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 MAX_CLUSTER_NAME = 48
-_RESERVED = frozenset({CONTROL_PLANE, CONTROL_PLANE_CONTEXT, AUTHORITY, ADMIN})
-"""The names of other components, and of other pairs in pki/."""
+_RESERVED = frozenset({CONTROL_PLANE, CONTROL_PLANE_CONTEXT, AUTHORITY, ADMIN, RBAC_GENERATOR})
+"""The names of other components, of other pairs in pki/, and of an identity of Karmada's."""
 
 
 def agent_of(member: str) -> str:

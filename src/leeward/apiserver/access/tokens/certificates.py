@@ -1,8 +1,9 @@
 """CertificateSigningRequests of the signer `kubernetes.io/kube-apiserver-client`: how an agent gets its certificate.
 
 Whoever asks is written into the request by the server. What an agent asks for its own name is approved at once: with a
-bootstrap token, or as that agent, which renews. Anything else waits for somebody who approves it. Approved requests
-are signed with the client CA, for a year at most.
+bootstrap token that is for it, or as that agent, which renews. What a token is for is written on its Secret first. What
+it is not for is denied, and anything else waits for somebody who approves it. Approved requests are signed with the
+client CA, for a year at most.
 
 Kubernetes: pkg/controller/certificates; Karmada: pkg/controllers/certificate/approver; the same conditions.
 """
@@ -18,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from leeward.api.meta import Manifest, ReadOnlyManifest, annotations_of, format_time
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.housekeeping.changes import changes
@@ -27,14 +28,25 @@ from leeward.apiserver.kinds.signing_rules import SHORTEST_SECONDS
 from leeward.apiserver.refusals import Refused
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.store import Record
-from leeward.apiserver.values import entries, section, texts
-from leeward.client.certificate_requests import subject_of_request
-from leeward.core.registration import SIGNER, is_asked_by_agent
+from leeward.apiserver.values import entries, section
+from leeward.client.certificate_requests import subject_of_request, undecided_request
+from leeward.core.registration import (
+    SIGNER,
+    TOKEN_NAMESPACE,
+    TOKEN_PREFIX,
+    CertificateRequest,
+    Ruling,
+    Verdict,
+    annotations_of_use,
+    rule_on_request,
+    use_of,
+)
 
 log = logging.getLogger(__name__)
 
 GROUP, PLURAL = "certificates.k8s.io", "certificatesigningrequests"
 PREFIX = f"/{GROUP}/{PLURAL}/"
+_CLUSTERS = "/cluster.karmada.io/clusters/"
 LONGEST, CLOCK_SKEW = timedelta(days=365), timedelta(minutes=5)
 _CONTROLLER = User("system:certificate-controller", (ADMIN_GROUP,))
 _WHO = ("username", "uid", "groups", "extra")
@@ -59,13 +71,14 @@ class SigningRequestAdmission:
 class CertificateSigner:
     """Approves what agents ask for, and signs what is approved, with the CA of `certificate` and `key` (PEM)."""
 
-    def __init__(self, writer: Writer, kind: Kind, certificate: bytes, key: bytes) -> None:
-        """Raises: ValueError when they cannot be read."""
+    def __init__(self, writer: Writer, kind: Kind, secrets: Kind, certificate: bytes, key: bytes) -> None:
+        """`kind` is that of the requests. Raises: ValueError when they cannot be read."""
         loaded = serialization.load_pem_private_key(key, password=None)
         if not isinstance(loaded, ec.EllipticCurvePrivateKey):
             raise ValueError("the key of the client CA is no elliptic-curve key")
         self._writer = writer
         self._kind = kind
+        self._secrets = secrets
         self._certificate = x509.load_pem_x509_certificate(certificate)
         self._key = loaded
 
@@ -87,9 +100,30 @@ class CertificateSigner:
         if "Approved" in verdicts:
             signed = base64.b64encode(self._sign(spec, self._writer.clock.now())).decode()
             await self._write(manifest, lambda status: {**status, "certificate": signed})
-        elif _is_of_agent(spec):
-            approval = _approval(self._writer.clock.now())
-            await self._write(manifest, lambda status: {**status, "conditions": [approval]})
+        elif (request := undecided_request(manifest)) is not None and request.cluster:
+            await self._rule_on(manifest, request)
+
+    async def _rule_on(self, manifest: ReadOnlyManifest, request: CertificateRequest) -> None:
+        store = self._writer.store
+        secret = store.head(self._secrets.key(TOKEN_NAMESPACE, TOKEN_PREFIX + request.token_id))
+        joined = () if store.head(f"{_CLUSTERS}/{request.cluster}") is None else (request.cluster,)
+        ruling = rule_on_request(request, joined, None if secret is None else use_of(_annotations(secret)))
+        if ruling.verdict is Verdict.WAITS:
+            return
+        if ruling.verdict is Verdict.APPROVED and secret is not None:
+            await self._claim(request)
+        condition = _condition(ruling, self._writer.clock.now())
+        await self._write(manifest, lambda status: {**status, "conditions": [condition]})
+
+    async def _claim(self, request: CertificateRequest) -> None:
+        """Writes down what the token is used for. One request is looked at after the other. Raises: Refused."""
+
+        def claimed(current: Manifest) -> Manifest:
+            annotations = {**annotations_of(current), **annotations_of_use(request)}
+            return {**current, "metadata": {**current["metadata"], "annotations": annotations}}
+
+        name = TOKEN_PREFIX + request.token_id
+        await self._writer.change(self._secrets, TOKEN_NAMESPACE, name, claimed, _CONTROLLER, dry_run=False)
 
     async def _write(self, manifest: ReadOnlyManifest, change: Callable[[Manifest], Manifest]) -> None:
         def changed(current: Manifest) -> Manifest:
@@ -117,19 +151,16 @@ class CertificateSigner:
         return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
-def _is_of_agent(spec: ReadOnlyManifest) -> bool:
-    subject = subject_of_request(spec.get("request", ""))
-    return subject is not None and is_asked_by_agent(
-        subject.user, subject.groups, texts(spec, "usages"), spec.get("username", ""), texts(spec, "groups")
-    )
+def _annotations(secret: Record) -> dict[str, str]:
+    return annotations_of(codec.decode_manifest(secret.value))
 
 
-def _approval(now: datetime) -> dict[str, str]:
+def _condition(ruling: Ruling, now: datetime) -> dict[str, str]:
     return {
-        "type": "Approved",
+        "type": ruling.verdict.value,
         "status": "True",
-        "reason": "AutoApproved",
-        "message": "an agent asks for its own certificate",
+        "reason": ruling.reason,
+        "message": ruling.message,
         "lastUpdateTime": format_time(now),
         "lastTransitionTime": format_time(now),
     }
