@@ -146,9 +146,8 @@ class Seats:
                 del self._queues[user]
 
 
-def too_many(wait_seconds: float) -> Response:
+def too_many(wait_seconds: float, message: str = "too many requests, please try again later") -> Response:
     seconds = math.ceil(wait_seconds)
     details = StatusDetails(retry_after_seconds=seconds)
-    message = "too many requests, please try again later"
     status = Status(message=message, reason="TooManyRequests", details=details, code=429)
     return status_response(status, {"retry-after": str(seconds)})

@@ -18,10 +18,12 @@ from msgspec import structs
 
 from leeward.api.status import Status
 from leeward.apiserver.access.authentication import Authenticator, BadCredential
+from leeward.apiserver.access.authorization.attributes import is_watch
 from leeward.apiserver.fairness import RETRY_AFTER_SECONDS, too_many
-from leeward.apiserver.handler import ANONYMOUS, REJECTED, Handler, StreamResponse, User, WayBack
+from leeward.apiserver.handler import REJECTED, Handler, StreamResponse, User, WayBack
+from leeward.apiserver.heap import HeapTrimming
 from leeward.apiserver.incoming import TooLarge, WithoutWhatWasSent, read_body, read_head
-from leeward.apiserver.outgoing import render, write
+from leeward.apiserver.outgoing import keep_little, render, write, write_pieces
 from leeward.apiserver.refusals import status_response
 from leeward.apiserver.room import NoRoom, Room
 from leeward.apiserver.upgrading import pass_bytes
@@ -33,7 +35,10 @@ log = logging.getLogger(__name__)
 
 MAX_BODIES_BYTES = 64 * 1024 * 1024
 MAX_ANSWERS_BYTES = 256 * 1024 * 1024
-"""Of one user, at a time."""
+MAX_PIECES_BYTES = 512 * 1024 * 1024
+"""Of watches, that their clients have not taken yet."""
+MAX_WATCHES = 1_000
+"""All of these are of one user, at a time."""
 SMALL_BYTES = 64 * 1024
 """An answer that the system takes at once, whether or not somebody fetches it."""
 IDLE_SECONDS = 90.0
@@ -61,6 +66,8 @@ class HttpFront:
         bodies_bytes: int = MAX_BODIES_BYTES,
         answers_bytes: int = MAX_ANSWERS_BYTES,
         write_seconds: float = WRITE_TIMEOUT_SECONDS,
+        pieces_bytes: int = MAX_PIECES_BYTES,
+        watches: int = MAX_WATCHES,
     ) -> None:
         self._handler = handler
         self._authenticator = authenticator
@@ -72,6 +79,10 @@ class HttpFront:
         self._write_seconds = write_seconds
         self._bodies = Room(bodies_bytes)
         self._answers = Room(answers_bytes)
+        self._pieces = Room(pieces_bytes)
+        self._watches = Room(watches)
+        self._heap = HeapTrimming()
+
         self._conversations = Supervisor("conversations of the API server")
         self._open: set[asyncio.Timeout] = set()
         self._runner: web.ServerRunner | None = None
@@ -103,12 +114,22 @@ class HttpFront:
         await self._conversations.close()
         if runner is not None:
             await runner.cleanup()
+        self._heap.stop()
 
     async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
-        user = ANONYMOUS
         try:
             head = read_head(incoming)
             user = self._user(head, incoming)
+        except Exception:
+            return await render(incoming, _failed(incoming))
+        try:
+            with self._watches.taken(user.name, int(is_watch(head))):
+                return await self._serve_user(incoming, head, user)
+        except NoRoom:
+            return await render(incoming, too_many(RETRY_AFTER_SECONDS, _too_many_watches(user, self._watches.most)))
+
+    async def _serve_user(self, incoming: web.BaseRequest, head: Request, user: User) -> web.StreamResponse:
+        try:
             if user == REJECTED:
                 answer = await self._answer(head, user)
             else:
@@ -123,8 +144,7 @@ class HttpFront:
         except ConnectionError:
             raise
         except Exception:
-            log.exception("%s %s failed", incoming.method, incoming.path)
-            answer = _refusal(500, "InternalError", "an internal error; the server's log says more")
+            answer = _failed(incoming)
         if self._runner is None:
             answer = _refusal(503, "ServiceUnavailable", "the server is stopping")
         if isinstance(answer, StreamResponse):
@@ -132,7 +152,7 @@ class HttpFront:
                 return await self._pass_bytes(incoming, answer, answer.way_back)
             if answer.way_back is not None:
                 return await self._converse(incoming, answer, answer.way_back)
-            return await self._stream(incoming, answer)
+            return await self._stream(incoming, answer, user)
         if len(answer.body) <= SMALL_BYTES:
             return await render(incoming, answer)
         return await self._send(incoming, answer, user)
@@ -161,31 +181,42 @@ class HttpFront:
             _abort(incoming)
             raise ConnectionResetError("the client does not take its answer") from None
 
-    async def _stream(self, incoming: web.BaseRequest, answer: StreamResponse) -> web.StreamResponse:
+    async def _stream(self, incoming: web.BaseRequest, answer: StreamResponse, user: User) -> web.StreamResponse:
         """Writes what comes; a stream that breaks off ends without the mark of its end, so that it shows."""
         headers = {**answer.headers, "content-type": answer.content_type}
         outgoing = web.StreamResponse(status=answer.code, headers=headers)
         outgoing.enable_chunked_encoding()
         await outgoing.prepare(incoming)
+        keep_little(incoming)
         try:
-            await self._pass_on(answer, outgoing)
+            await self._pass_on(answer, outgoing, user)
             await outgoing.write_eof()
         except (TimeoutError, ConnectionError):
+            _abort(incoming)
+        except NoRoom:
+            log.info("a watch of %r is ended: %d bytes of its pieces were not taken", user.name, self._pieces.most)
             _abort(incoming)
         except Exception:
             log.exception("a watch broke off")
             _abort(incoming)
+        finally:
+            self._heap.something_ended()
         return outgoing
 
-    async def _pass_on(self, answer: StreamResponse, outgoing: web.StreamResponse) -> None:
-        """Returns when the stream has ended, or when the server stops. Raises: TimeoutError for a client that hangs."""
+    async def _pass_on(self, answer: StreamResponse, outgoing: web.StreamResponse, user: User) -> None:
+        """Returns when the stream has ended, or when the server stops.
+
+        Raises: TimeoutError for a client that hangs; NoRoom for one of many.
+        """
         until_stop = asyncio.timeout(None)
         try:
             async with until_stop, aclosing(cast(AsyncGenerator[bytes, None], answer.lines)) as lines:
                 self._open.add(until_stop)
                 async for line in lines:
-                    async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
-                        await outgoing.write(line + answer.line_end)
+                    with self._pieces.taken(user.name, len(line)):
+                        async with asyncio.timeout(self._write_seconds):
+                            await write_pieces(outgoing, line + answer.line_end)
+                    del line
         except TimeoutError:
             if not until_stop.expired():
                 raise
@@ -246,6 +277,19 @@ def _wire_log() -> logging.Logger:
 
 def _refusal(code: int, reason: str, message: str) -> Response:
     return status_response(Status(message=message, reason=reason, code=code))
+
+
+def _failed(incoming: web.BaseRequest) -> Response:
+    """To be called where an exception is handled."""
+    log.exception("%s %s failed", incoming.method, incoming.path)
+    return _refusal(500, "InternalError", "an internal error; the server's log says more")
+
+
+def _too_many_watches(user: User, most: int) -> str:
+    return (
+        f"too many watches: {user.name} has {most} open already: close some of them, or watch all namespaces at once "
+        "instead of each"
+    )
 
 
 def _abort(incoming: web.BaseRequest) -> None:

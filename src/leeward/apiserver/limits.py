@@ -14,6 +14,8 @@ from leeward.apiserver.refusals import Refused, bad_request
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 MAX_DEPTH = 200
+MAX_VALUES = 200_000
+"""A megabyte of `[0,0,...` is half a million values, each of which is looked at many times."""
 LEAVING_BYTES = 64 * 1024
 """What an object may grow while it is deleted: a deletion must never fail for its size."""
 
@@ -25,9 +27,11 @@ _STEPS = [1 if code in b"[{" else -1 for code in range(256)]
 
 
 def check_body(body: bytes) -> None:
-    """Raises: Refused for JSON that is nested too deeply. What is no JSON is left to its parser."""
+    """Raises: Refused for JSON that is nested too deeply or has too many values. The rest is left to its parser."""
     if is_too_deep(body):
         raise bad_request(f"the request body is nested more than {MAX_DEPTH} levels deep")
+    if has_too_many_values(body):
+        raise bad_request(f"the request body has more than {MAX_VALUES} values; put them into several objects")
 
 
 def check_timeout(query: Mapping[str, str]) -> None:
@@ -44,6 +48,8 @@ def check_stored(value: bytes, *, leaving: bool) -> None:
         raise too_large()
     if is_too_deep(value):
         raise bad_request(f"the object would be nested more than {MAX_DEPTH} levels deep")
+    if not leaving and has_too_many_values(value):
+        raise bad_request(f"the object would have more than {MAX_VALUES} values; put them into several objects")
 
 
 def too_large() -> Refused:
@@ -57,3 +63,10 @@ def is_too_deep(body: bytes) -> bool:
         return False
     brackets = _STRINGS.sub(b"", body).translate(None, _NOT_BRACKETS)
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH
+
+
+def has_too_many_values(body: bytes) -> bool:
+    """By the commas between them, in time linear in the body; few objects have enough commas to be looked at."""
+    if body.count(b",") < MAX_VALUES:
+        return False
+    return _STRINGS.sub(b"", body).count(b",") >= MAX_VALUES

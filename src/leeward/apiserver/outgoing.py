@@ -27,10 +27,22 @@ async def write(incoming: web.BaseRequest, answer: Response) -> web.StreamRespon
     outgoing = web.StreamResponse(status=answer.code, headers=headers)
     outgoing.content_length = len(body)
     await outgoing.prepare(incoming)
-    for start in range(0, len(body), PIECE_BYTES):
-        await outgoing.write(body[start : start + PIECE_BYTES])
+    keep_little(incoming)
+    await write_pieces(outgoing, body)
     await outgoing.write_eof()
     return outgoing
+
+
+def keep_little(incoming: web.BaseRequest) -> None:
+    """A connection under TLS would keep half a MiB for its client before it lets the writer wait."""
+    if isinstance(incoming.transport, asyncio.WriteTransport):
+        incoming.transport.set_write_buffer_limits(PIECE_BYTES)
+
+
+async def write_pieces(outgoing: web.StreamResponse, content: bytes) -> None:
+    """Writes so much at a time as may be kept for a client that takes nothing."""
+    for start in range(0, len(content), PIECE_BYTES):
+        await outgoing.write(content[start : start + PIECE_BYTES])
 
 
 async def _form(incoming: web.BaseRequest, answer: Response) -> tuple[CIMultiDict[str], bytes]:

@@ -1,4 +1,4 @@
-"""How much memory each user may take up at a time: with bodies that come in, and with answers that nobody fetches."""
+"""How much each user may take up at a time: bytes of what comes in and of what nobody fetches, and open watches."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,16 +9,16 @@ class NoRoom(Exception):
 
 
 class Room:
-    """Holds: of no user there are more than `bytes_each` at a time."""
+    """Holds: of no user there are more than `most` at a time."""
 
-    def __init__(self, bytes_each: int) -> None:
-        self._bytes_each = bytes_each
+    def __init__(self, most: int) -> None:
+        self.most = most
         self._taken: dict[str, int] = {}
 
     def take(self, user: str, size: int) -> None:
         """Raises: NoRoom."""
         taken = self._taken.get(user, 0) + size
-        if taken > self._bytes_each:
+        if taken > self.most:
             raise NoRoom
         self._taken[user] = taken
 
@@ -30,7 +30,7 @@ class Room:
     @contextmanager
     def taken(self, user: str, size: int) -> Generator[None]:
         """What is larger than all of the room takes all of it. Raises: NoRoom."""
-        size = min(size, self._bytes_each)
+        size = min(size, self.most)
         self.take(user, size)
         try:
             yield

@@ -10,7 +10,7 @@ and estimated when a definition is written; here it is estimated when it is aske
 
 import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 MAX_STEPS = 10_000
 """Of all comprehensions of one rule; the CEL library counts them and gives up."""
@@ -31,20 +31,42 @@ class Budget:
 
     def __init__(self, units: int = OBJECT_BUDGET) -> None:
         self._left = units
+        self._measured: tuple[tuple[Any, ...], _Size] = ((), _Size(0, 0, 0))
+        """The values that were measured last: those of one place are the same for all of its rules."""
 
     def charge(self, nesting: int, *values: Any) -> None:
         """Takes what a rule over `values` costs. Raises: Exhausted."""
-        seen = longest = text = 0
-        for member in _members(values):
-            seen += 1
-            if isinstance(member, str):
-                text = max(text, len(member))
-            elif isinstance(member, dict | list):
-                longest = max(longest, len(cast(list[Any], member)))
-        steps = min(longest**nesting, MAX_STEPS) if nesting else 1
-        self._left -= seen + steps * (1 + text // _CHARACTERS_PER_UNIT)
+        size = self._size_of(values)
+        steps = min(size.longest**nesting, MAX_STEPS) if nesting else 1
+        self._left -= size.members + steps * (1 + size.text // _CHARACTERS_PER_UNIT)
         if self._left < 0:
             raise Exhausted
+
+    def _size_of(self, values: tuple[Any, ...]) -> "_Size":
+        last, size = self._measured
+        if len(last) != len(values) or any(one is not other for one, other in zip(last, values, strict=True)):
+            size = _measure(values)
+            self._measured = values, size
+        return size
+
+
+class _Size(NamedTuple):
+    """`longest` is the length of the longest list or map, `text` that of the longest text."""
+
+    members: int
+    longest: int
+    text: int
+
+
+def _measure(values: tuple[Any, ...]) -> _Size:
+    members = longest = text = 0
+    for member in _members(values):
+        members += 1
+        if isinstance(member, str):
+            text = max(text, len(member))
+        elif isinstance(member, dict | list):
+            longest = max(longest, len(cast(list[Any], member)))
+    return _Size(members, longest, text)
 
 
 def nesting_of(text: str) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from leeward.api import codec
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
 from leeward.apiserver.kinds import names
@@ -11,6 +12,9 @@ from leeward.apiserver.kinds.label_selectors import label_problems
 from leeward.apiserver.values import entries, section, texts
 
 MAX_ANNOTATION_BYTES = 256 * 1024
+MAX_ENTRIES = 5_000
+"""Of labels, of annotations, of finalizers and of owners: each is looked at many times with every write (ours)."""
+_BOUNDED = ("labels", "annotations", "finalizers", "ownerReferences")
 _IMMUTABLE_FIELDS = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _PLAIN_FINALIZERS = ("admissionregistration.k8s.io", "apiextensions.k8s.io", "coordination.k8s.io", "policy")
@@ -62,6 +66,17 @@ def validate_metadata(kind: Kind, manifest: ReadOnlyManifest, *, update: bool = 
 
 def _asked_on_update(kind: Kind) -> int:
     return 3 if kind.custom else _ASKED_ON_UPDATE.get((kind.group, kind.plural), _ASKED_USUALLY)
+
+
+def size_problems(manifest: ReadOnlyManifest) -> list[Problem]:
+    """What is too much to be looked at one by one; to be asked before anything else is."""
+    metadata: Mapping[str, Any] = manifest["metadata"]
+    sizes = {field: len(metadata.get(field) or ()) for field in _BOUNDED}
+    return [
+        Problem(f"metadata.{field}", "FieldValueTooMany", f"Too many: {size}: must have at most {MAX_ENTRIES} items")
+        for field, size in sizes.items()
+        if size > MAX_ENTRIES
+    ]
 
 
 def validate_metadata_update(old: ReadOnlyManifest, new: ReadOnlyManifest) -> list[Problem]:
@@ -186,10 +201,12 @@ def _fields_of_owner(owner: Mapping[str, Any]) -> list[Problem]:
 def drop_repeated_owners(manifest: Manifest) -> list[str]:
     """Takes owners away that are said again, word for word; returns what is to be said about that."""
     owners = entries(manifest["metadata"], "ownerReferences")
-    repeated = [owner.get("uid", "") for index, owner in enumerate(owners) if owner in owners[:index]]
-    if not repeated:
+    once = {codec.canonical(owner): owner for owner in reversed(owners)}
+    if len(once) == len(owners):
         return []
-    manifest["metadata"]["ownerReferences"] = [o for index, o in enumerate(owners) if o not in owners[:index]]
+    kept = {id(owner) for owner in once.values()}
+    repeated = [owner.get("uid", "") for owner in owners if id(owner) not in kept]
+    manifest["metadata"]["ownerReferences"] = [owner for owner in owners if id(owner) in kept]
     said = (
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may "
         "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "

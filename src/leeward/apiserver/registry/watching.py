@@ -72,7 +72,7 @@ def open_watch(
     except Compacted:
         return _expired(after, store)
     watches.add(request.kind.prefix, watcher)
-    return _Watch(clock, request, watcher, shared).pieces(present)
+    return _Watch(clock, request, watcher, shared).pieces(list(reversed(present)))
 
 
 async def _expired(asked: int, store: Store) -> AsyncGenerator[bytes, None]:
@@ -89,16 +89,22 @@ class _Watch:
     watcher: Watcher
     shared: SharedPieces
 
-    async def pieces(self, present: Sequence[Record]) -> AsyncGenerator[bytes, None]:
+    async def pieces(self, present: list[Record]) -> AsyncGenerator[bytes, None]:
+        """`present` is the state to begin with, its last record first, and is empty once that was told.
+
+        What a watch holds while it waits it holds for half an hour, and so do a thousand others: no piece, no state.
+        """
         options = self.request.options
         deadline = self.clock.monotonic() + (options.timeout_seconds or DEFAULT_TIMEOUT_SECONDS)
         try:
             async for piece in self._state(present):
                 yield piece
+                del piece
             if options.send_initial_events and options.bookmarks:
                 yield self._bookmark(initial=True)
             async for piece in self._live(deadline):
                 yield piece
+                del piece
             if options.bookmarks:
                 yield self._bookmark()
         except refusals.Refused as refusal:
@@ -106,17 +112,20 @@ class _Watch:
         finally:
             self.watcher.close()
 
-    async def _state(self, present: Sequence[Record]) -> AsyncGenerator[bytes, None]:
-        """What is there, a breath at a time."""
+    async def _state(self, present: list[Record]) -> AsyncGenerator[bytes, None]:
+        """What is there, a breath at a time; takes it out of `present`."""
         frames, size = list[bytes](), 0
-        for start in range(0, len(present), SHOWN_AT_ONCE):
-            for value in await show(self.request.kind, present[start : start + SHOWN_AT_ONCE]):
+        while present:
+            records = present[-SHOWN_AT_ONCE:][::-1]
+            del present[-SHOWN_AT_ONCE:]
+            for value in await show(self.request.kind, records):
                 if self.request.selection.matches(value):
                     frames.append(frame("ADDED", self.request.render(value)))
                     size += len(frames[-1])
                 if size >= BREATH_BYTES:
-                    yield b"".join(frames)
-                    frames, size = [], 0
+                    piece, frames, size = b"".join(frames), [], 0
+                    yield piece
+                    del piece
                     await asyncio.sleep(0)
         if frames:
             yield b"".join(frames)
@@ -124,16 +133,21 @@ class _Watch:
     async def _live(self, deadline: float) -> AsyncGenerator[bytes, None]:
         bookmark_at = self.clock.monotonic() + BOOKMARK_SECONDS
         while self.clock.monotonic() < deadline:
-            records = await self.watcher.take(min(bookmark_at, deadline))
-            if records:
-                if piece := await self._piece(records):
-                    yield piece
-            elif self.watcher.ended:
+            piece = await self._next_piece(min(bookmark_at, deadline))
+            if piece:
+                yield piece
+            elif piece is None and self.watcher.ended:
                 return
+            del piece
             if bookmark_at <= self.clock.monotonic() < deadline:
                 bookmark_at += BOOKMARK_SECONDS
                 if self.request.options.bookmarks:
                     yield self._bookmark()
+
+    async def _next_piece(self, until: float) -> bytes | None:
+        """What comes next; None where nothing came until then."""
+        records = await self.watcher.take(until)
+        return await self._piece(records) if records else None
 
     async def _piece(self, records: Sequence[Record]) -> bytes:
         """What the records, which follow each other, mean for the selection; empty when they mean nothing."""

@@ -4,7 +4,7 @@ from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
-from leeward.apiserver.kinds.metadata import drop_repeated_owners
+from leeward.apiserver.kinds.metadata import drop_repeated_owners, size_problems
 from leeward.apiserver.registry.decoding import (
     Decoded,
     Unfit,
@@ -31,7 +31,7 @@ def read_body(call: Call, field_validation: str, kind: Kind | None = None) -> Ma
     repeated = () if field_validation == "Ignore" else read(call.request.body)
     remarks = [f'duplicate field "{path}"' for path in repeated]
     try:
-        return _told(decode_object(kind, manifest, field_validation, remarks)).manifest
+        return _told(kind, decode_object(kind, manifest, field_validation, remarks)).manifest
     except Unfit as unfit:
         raise cannot_handle(kind, unfit) from unfit
 
@@ -46,13 +46,19 @@ def fit_patched(
     _check_patched_type(kind, manifest)
     try:
         remarks = patch.remarks if patch is not None else ()
-        return _told(decode_object(kind, manifest, field_validation, remarks, known))
+        return _told(kind, decode_object(kind, manifest, field_validation, remarks, known))
     except Unfit as unfit:
         raise (patch.unfit(unfit) if patch is not None else unfit_patch(str(unfit))) from unfit
 
 
-def _told(decoded: Decoded) -> Decoded:
-    """The same, with each owner once; the client is told what was not understood, whatever becomes of the request."""
+def _told(kind: Kind, decoded: Decoded) -> Decoded:
+    """The same, with each owner once; the client is told what was not understood, whatever becomes of the request.
+
+    Raises: Refused for metadata that is too much.
+    """
+    if problems := size_problems(decoded.manifest):
+        name = str(metadata_of(decoded.manifest).get("name", ""))
+        raise refusals.invalid(kind.group, kind.kind, name, problems)
     for text in (*decoded.warnings, *drop_repeated_owners(decoded.manifest)):
         warn(text)
     return decoded

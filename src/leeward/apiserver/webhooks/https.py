@@ -10,6 +10,8 @@ from leeward.client.transport import Request
 
 MAX_SERVERS = 64
 MAX_SHOWN = 200
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+"""Several times what a webhook is asked about at once."""
 _HEADERS = {"content-type": "application/json", "accept": "application/json", "user-agent": "kube-apiserver-admission"}
 
 _Key = tuple[str, str, str]
@@ -34,6 +36,8 @@ class HttpsWebhooks:
         if response.code != 200:
             said = response.body[:MAX_SHOWN].decode(errors="replace")
             raise Uncallable(f"{address.url} answered with code {response.code}: {said}")
+        if len(response.body) > MAX_ANSWER_BYTES:
+            raise Uncallable(f"{address.url} answered with {len(response.body)} bytes: limit is {MAX_ANSWER_BYTES}")
         return response.body
 
     async def close(self) -> None:
