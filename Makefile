@@ -3,7 +3,10 @@
 BIN := .venv/bin
 CODE := src tests bench
 
-.PHONY: help setup demo test e2e crash worlds sim systematic planted nightly mutants oracle check format bench chart lock clean
+COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
+AUDIT := .venv-audit
+.PHONY: help setup demo test e2e crash worlds sim systematic planted nightly mutants oracle check format bench chart lock \
+	sbom audit clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -66,8 +69,26 @@ bench: setup  ## measure; every figure stands beside another of the same run
 chart: setup  ## write the parts of deploy/leeward that follow from the code
 	@$(BIN)/python -m leeward.app.install.chart deploy/leeward
 
-lock: setup  ## write requirements.lock anew from pyproject.toml
-	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --quiet -o requirements.lock
+lock: setup  ## write requirements.lock, and what the image installs, anew from pyproject.toml
+	@$(COMPILE) pyproject.toml --group dev -o requirements.lock
+	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/requirements.txt
+	@$(COMPILE) --group pyproject.toml:build -c requirements.lock -o deploy/build-requirements.txt
+	@$(COMPILE) --group pyproject.toml:audit -o deploy/audit-requirements.txt
+
+$(AUDIT)/.ready: deploy/audit-requirements.txt | setup
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(AUDIT)
+	@VIRTUAL_ENV=$(AUDIT) $(BIN)/uv pip install --quiet --require-hashes -r deploy/audit-requirements.txt
+	@touch $@
+
+sbom: $(AUDIT)/.ready  ## write dist/leeward.cdx.json: what the image installs, as CycloneDX
+	@mkdir -p dist
+	@$(AUDIT)/bin/python -W ignore -m cyclonedx_py requirements deploy/requirements.txt --pyproject pyproject.toml \
+		--output-reproducible --of JSON -o dist/leeward.cdx.json
+	@echo dist/leeward.cdx.json
+
+audit: $(AUDIT)/.ready  ## ask a list of vulnerabilities about what the image installs; what cannot be asked is said
+	@$(AUDIT)/bin/pip-audit --require-hashes --disable-pip --progress-spinner off -f json \
+		-r deploy/requirements.txt 2>/dev/null | scripts/audit
 
 clean:  ## remove the environment and all caches
-	@rm -rf .venv .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv $(AUDIT) .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -190,7 +190,7 @@ def test_what_a_client_does_not_read_is_bounded_and_given_back_when_it_goes(tmp_
     trusting = ssl.create_default_context(cadata=authority.certificate.decode())
 
     async def story(world: ApiWorld, port: int) -> None:
-        await fill(world, 4 * OBJECTS, size=4_000)
+        await fill(world, OBJECTS, size=16_000)
         before = tracemalloc.get_traced_memory()[0]
         clients = [await asyncio.to_thread(ask_and_read_nothing, port, trusting) for _ in range(WATCHES)]
         await asyncio.sleep(1)

@@ -55,7 +55,7 @@ class AgentAccessController:
             or space.metadata.deletion_timestamp is not None
         ):
             return
-        for scope, rules in _rules(name).items():
+        for scope, rules in rules_of_agent(name).items():
             for resource, manifest in _grant(cluster, scope, rules):
                 try:
                     await self._plane.client.create(resource, manifest, scope)
@@ -73,7 +73,7 @@ class AgentAccessController:
                 self._controller.queue.add(cluster.name)
 
 
-def _rules(cluster: str) -> dict[str, list[Manifest]]:
+def rules_of_agent(cluster: str) -> dict[str, list[Manifest]]:
     """The rules for each namespace; "" is the cluster scope. The right to begin comes last."""
     works = [
         _rule("work.karmada.io", ["works"], [*_READ, "patch", "update"]),

@@ -1,7 +1,9 @@
 """The installation as manifests: namespaces, CustomResourceDefinitions, and the rights of each component.
 
-A component may do what it does and no more. The controllers read every kind, because every kind can be a template, and
-write labels, annotations and status of templates; they create and delete only Karmada's kinds and their own.
+A component may do what it does and no more; a test lets each do its work with these rights alone, and finds what it
+never asks for. The controllers read every kind, because every kind can be a template, and patch labels, annotations and
+status of templates; they create and delete only Karmada's kinds and their own. RBAC has no way to leave a kind out of
+all, so whoever reads templates of any kind reads Secrets, too.
 """
 
 from typing import Any
@@ -11,6 +13,7 @@ from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from leeward.api.resource import Resource
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import AGENTS_GROUP
+from leeward.controllers.agent_access import rules_of_agent
 from leeward.core.registration import AGENT_RULES, ASKING_RULE
 from leeward.webhook.configurations import NAME_LABEL
 
@@ -28,8 +31,7 @@ CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
     f"{_RBAC}/v1", "clusterrolebindings", "ClusterRoleBinding", False
 )
 
-_READ, _WRITE = ["get", "list", "watch"], ["create", "update", "patch", "delete"]
-_KARMADA = ["apps.karmada.io", "cluster.karmada.io", "config.karmada.io", "policy.karmada.io", "work.karmada.io"]
+_READ = ["get", "list", "watch"]
 
 
 def namespaces() -> list[Manifest]:
@@ -76,35 +78,39 @@ def _rule(groups: list[str], resources: list[str], verbs: list[str], names: list
     return {"apiGroups": groups, "resources": resources, "verbs": verbs, **({"resourceNames": names} if names else {})}
 
 
-_EVENTS = _rule(["", "events.k8s.io"], ["events"], ["create", "patch", "update"])
-_LEASES = _rule(["coordination.k8s.io"], ["leases"], [*_READ, *_WRITE])
+_EVENTS = _rule([""], ["events"], ["create", "patch"])
+_LEASES = _rule(["coordination.k8s.io"], ["leases"], [*_READ, "create", "patch"])
 _HEALTH = {"nonResourceURLs": ["/healthz", "/readyz", "/livez", "/version", "/api", "/api/*", "/apis", "/apis/*"]}
+
+
+def granted_to_agents() -> list[dict[str, Any]]:
+    """What an agent gets when its cluster joins: whoever grants a right must have it, here of every cluster."""
+    rules = [rule for rules in rules_of_agent("").values() for rule in rules]
+    return [_rule(rule["apiGroups"], rule["resources"], rule["verbs"]) for rule in rules]
+
 
 _RULES: dict[str, list[dict[str, Any]]] = {
     CONTROLLER_MANAGER: [
-        _rule(["*"], ["*"], [*_READ, "update", "patch"]),
-        _rule(_KARMADA, ["*"], _WRITE),
-        _rule([""], ["namespaces", "configmaps"], _WRITE),
-        _rule([_RBAC], ["roles", "rolebindings", "clusterroles", "clusterrolebindings"], _WRITE),
+        _rule(["*"], ["*"], [*_READ, "patch"]),
+        _rule(["work.karmada.io"], ["works"], ["create", "update", "delete"]),
+        _rule(["work.karmada.io"], ["resourcebindings", "clusterresourcebindings"], ["create"]),
+        _rule(["apps.karmada.io"], ["workloadrebalancers"], ["delete"]),
+        _rule([""], ["namespaces"], ["create", "delete"]),
+        _rule([""], ["configmaps"], ["create"]),
+        _rule([_RBAC], ["roles", "rolebindings", "clusterroles", "clusterrolebindings"], ["create"]),
         _rule(["certificates.k8s.io"], ["signers"], ["approve"], ["kubernetes.io/kube-apiserver-client"]),
         _LEASES,
         _EVENTS,
+        *granted_to_agents(),
         {**_HEALTH, "verbs": ["get"]},
     ],
     SCHEDULER: [
-        _rule(["cluster.karmada.io", "policy.karmada.io"], ["*"], _READ),
-        _rule(
-            ["work.karmada.io"],
-            [
-                "resourcebindings",
-                "resourcebindings/status",
-                "clusterresourcebindings",
-                "clusterresourcebindings/status",
-            ],
-            [*_READ, "update", "patch"],
-        ),
-        _rule(["work.karmada.io"], ["works"], _READ),
-        _rule([""], ["configmaps", "namespaces"], _READ),
+        _rule(["cluster.karmada.io"], ["clusters"], _READ),
+        _rule(["work.karmada.io"], ["resourcebindings", "clusterresourcebindings"], [*_READ, "patch"]),
+        _rule(["work.karmada.io"], ["resourcebindings/status", "clusterresourcebindings/status"], ["patch"]),
+        _rule(["work.karmada.io"], ["works"], ["list", "watch"]),
+        _rule([""], ["configmaps"], ["list", "watch"]),
+        _rule([""], ["namespaces"], _READ),
         _LEASES,
         _EVENTS,
         {**_HEALTH, "verbs": ["get"]},
