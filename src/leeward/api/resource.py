@@ -4,6 +4,7 @@ The known ones are listed at the end: `CLUSTERS`, `WORKS`, ... For any other kin
 from discovery.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -52,6 +53,22 @@ class Resource(Generic[T]):
     def of_manifests(api_version: str, plural: str, kind: str, namespaced: bool) -> "Resource[Manifest]":
         group, _, version = api_version.rpartition("/")
         return Resource(group, version, plural, kind, namespaced, dict)
+
+
+_API_VERSION = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/)?[a-z](?:[a-z0-9-]*[a-z0-9])?")
+
+
+def is_api_version(text: str) -> bool:
+    """Whether it is VERSION or GROUP/VERSION, as Kubernetes allows them to be called."""
+    return _API_VERSION.fullmatch(text) is not None
+
+
+def is_path_segment(name: str) -> bool:
+    """Whether an object can be called so in a URL.
+
+    Kubernetes: apimachinery's `IsValidPathSegmentName`; same, and nothing is called "".
+    """
+    return name not in ("", ".", "..") and "/" not in name and "%" not in name
 
 
 CLUSTERS = Resource("cluster.karmada.io", "v1alpha1", "clusters", "Cluster", False, Cluster)

@@ -15,9 +15,9 @@ import msgspec
 
 from leeward.api import codec
 from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
-from leeward.api.status import Status
-from leeward.client.errors import Undecodable, error_of, error_of_status
+from leeward.api.resource import Resource, is_path_segment
+from leeward.api.status import Status, StatusDetails
+from leeward.client.errors import NOT_FOUND, NotFound, Undecodable, error_of, error_of_status
 from leeward.client.transport import Request, Response, Transport
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class Client:
 
     async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
         """Raises: NotFound."""
-        return self._decode(resource, await self._request("GET", resource.path(namespace, name)))
+        return self._decode(resource, await self._request("GET", _path_of(resource, namespace, name)))
 
     async def list(
         self,
@@ -96,7 +96,7 @@ class Client:
             limit=limit,
             **{"continue": continue_token},
         )
-        body = await self._request("GET", resource.path(namespace), query)
+        body = await self._request("GET", _path_of(resource, namespace), query)
         try:
             page = codec.decode(body, _List)
         except codec.DecodeError as error:
@@ -126,7 +126,7 @@ class Client:
             fieldSelector=field_selector,
             timeoutSeconds=timeout_seconds,
         )
-        request = Request("GET", resource.path(namespace), query, self._headers)
+        request = Request("GET", _path_of(resource, namespace), query, self._headers)
         async with self._transport.stream(request) as lines, aclosing(lines):  # type: ignore[type-var]
             async for line in lines:
                 yield self._event(resource, line)
@@ -134,7 +134,7 @@ class Client:
     async def create(self, resource: Resource[T], obj: T | Manifest, namespace: str = "") -> T:
         """Raises: AlreadyExists, Invalid."""
         body = codec.encode(_with_kind(resource, obj))
-        return self._decode(resource, await self._request("POST", resource.path(namespace), body=body))
+        return self._decode(resource, await self._request("POST", _path_of(resource, namespace), body=body))
 
     async def update(
         self, resource: Resource[T], obj: T | Manifest, name: str, namespace: str = "", subresource: str = ""
@@ -142,7 +142,7 @@ class Client:
         """Replaces the object; a resourceVersion in it must be the present one. Raises: Conflict, NotFound."""
         body = codec.encode(_with_kind(resource, obj))
         return self._decode(
-            resource, await self._request("PUT", resource.path(namespace, name, subresource), body=body)
+            resource, await self._request("PUT", _path_of(resource, namespace, name, subresource), body=body)
         )
 
     async def patch(
@@ -159,7 +159,7 @@ class Client:
         if resource_version:
             metadata = {**patch.get("metadata", {}), "resourceVersion": resource_version}
             patch = {**patch, "metadata": metadata}
-        path = resource.path(namespace, name, subresource)
+        path = _path_of(resource, namespace, name, subresource)
         body = await self._request("PATCH", path, body=codec.encode(patch), content_type=MERGE_PATCH)
         return self._decode(resource, body)
 
@@ -168,7 +168,7 @@ class Client:
         name = manifest["metadata"]["name"]
         query = _query(fieldManager=field_manager, force="true")
         body = codec.encode(_with_kind(resource, manifest))
-        path = resource.path(namespace, name)
+        path = _path_of(resource, namespace, name)
         return self._decode(resource, await self._request("PATCH", path, query, body, APPLY_PATCH))
 
     async def delete(
@@ -194,7 +194,7 @@ class Client:
             **({"preconditions": preconditions} if preconditions else {}),
             **({} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}),
         }
-        await self._request("DELETE", resource.path(namespace, name), body=codec.encode(options))
+        await self._request("DELETE", _path_of(resource, namespace, name), body=codec.encode(options))
 
     async def raw(
         self,
@@ -259,3 +259,17 @@ def _query(**parameters: str | int) -> dict[str, str]:
 def _with_kind(resource: Resource[Any], obj: object) -> dict[str, Any]:
     manifest: dict[str, Any] = obj if isinstance(obj, dict) else codec.to_wire(obj)  # type: ignore[assignment]
     return {**manifest, "apiVersion": resource.api_version, "kind": resource.kind}
+
+
+def _path_of(resource: Resource[Any], namespace: str, name: str | None = None, subresource: str = "") -> str:
+    """The path of one object, or of a collection where there is no name.
+
+    Names come from objects that others wrote: what would lead to another path is the name of nothing.
+    Raises: NotFound.
+    """
+    for segment in (namespace or "all", "all" if name is None else name):
+        if not is_path_segment(segment):
+            details = StatusDetails(name=name or namespace, group=resource.group, kind=resource.plural)
+            message = f"{resource.group_resource} {name or namespace!r} not found: nothing can be called so"
+            raise NotFound(Status(message=message, reason="NotFound", details=details, code=NOT_FOUND))
+    return resource.path(namespace, name or "", subresource)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from leeward.api.cluster import APIEnablement, APIResource
 from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
+from leeward.api.resource import Resource, is_api_version
 from leeward.client import Client, WorldError
 from leeward.client.errors import error_of
 from leeward.runtime.offers import ACCEPT, OfferedResource, Root, read_resources, read_root
@@ -37,7 +37,7 @@ class Discovery:
 
     async def resource(self, api_version: str, kind: str) -> Resource[Manifest]:
         """Where a kind lives. Raises: UnknownKind when the server answered and does not have it."""
-        if (api_version, kind) not in self._kinds:
+        if (api_version, kind) not in self._kinds and is_api_version(api_version):
             for found in await self._group_version(api_version):
                 if "/" not in found.name:
                     self._kinds[api_version, found.kind] = Resource.of_manifests(

@@ -213,3 +213,21 @@ def test_an_object_goes_through_its_life_on_a_real_server() -> None:
             await client.get(CONFIG_MAPS, "a", "default")
 
     tell(story)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../../secrets/token", "a%2Fb"])
+def test_a_name_that_would_lead_to_another_path_is_the_name_of_nothing(name: str) -> None:
+    async def main() -> None:
+        transport = ScriptedTransport([])
+        client = Client(transport)
+        for request in (
+            client.get(CONFIG_MAPS, name, "default"),
+            client.delete(CONFIG_MAPS, name, "default"),
+            client.patch(CONFIG_MAPS, name, {}, "default"),
+            client.get(CONFIG_MAPS, "a", f"default/{name}"),
+        ):
+            with pytest.raises(NotFound, match="nothing can be called so"):
+                await request
+        assert transport.requests == []
+
+    run_virtual(main())

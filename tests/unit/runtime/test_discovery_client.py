@@ -99,3 +99,14 @@ def test_a_group_that_does_not_answer_keeps_what_it_offered_before() -> None:
         assert after.enablements == before.enablements
 
     tell(story)
+
+
+@pytest.mark.parametrize("api_version", ["", "../api/v1", "v1/namespaces/a/secrets", "v1?watch=true", "V1", "/v1"])
+def test_what_is_no_api_version_is_not_asked_about(api_version: str) -> None:
+    async def main() -> None:
+        transport = ScriptedTransport([])
+        with pytest.raises(UnknownKind):
+            await Discovery(Client(transport)).resource(api_version, "Secret")
+        assert transport.requests == []
+
+    run_virtual(main())
