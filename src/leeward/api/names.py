@@ -15,6 +15,8 @@ CLUSTER_NAMESPACE = "karmada-cluster"
 KUBE_SYSTEM_NAMESPACE = "kube-system"
 """Every API server has it from its first moment on; its uid is the identity of the cluster."""
 EXECUTION_SPACE_PREFIX = "karmada-es-"
+RESERVED_NAMESPACES = (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)
+"""The control plane's own, beside the execution spaces."""
 AGENT_GROUP = "system:karmada:agents"
 AGENT_USER_PREFIX = "system:karmada:agent:"
 """Before the name of its cluster: as whom an agent speaks to the control plane."""
@@ -126,6 +128,9 @@ NOT_SEEN_SINCE = "leeward.dev/notSeenSince"
 that (ours)."""
 DOUBTFUL_CONDITION = "leeward.dev/DoubtfulResources"
 """On a Cluster: True while its member reports absurd numbers, which were cut down, with the numbers (ours)."""
+REFUSED_CONDITION = "leeward.dev/Refused"
+"""On a binding: True while it is not carried out, with the reason: its template is out of its reach, or a Work that it
+would need belongs to another binding (ours)."""
 REFLECTED_CONDITION = "leeward.dev/Reflected"
 """On a Work: its manifest statuses were read from objects that carry the generation in `observedGeneration` (ours)."""
 
@@ -155,6 +160,11 @@ def work_name(kind: str, name: str, namespace: str) -> str:
     valid = name.replace(":", ".").lower()
     hashed = f"{namespace}-{valid}-{kind}" if namespace else f"{valid}-{kind}"
     return f"{valid}-{safe_hash(hashed.lower())}"
+
+
+def is_reserved_namespace(namespace: str) -> bool:
+    """Whether a namespace is the control plane's own: nothing of it is ever propagated."""
+    return namespace in RESERVED_NAMESPACES or namespace.startswith(EXECUTION_SPACE_PREFIX)
 
 
 def execution_space(cluster: str) -> str:

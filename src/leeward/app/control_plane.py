@@ -42,13 +42,15 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
     audit_file = AuditFile(config.data_dir / AUDIT_FILE)
     async with Supervisor("api server") as serving, Supervisor("controllers") as controlling:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), serving)
+        settings = config.settings
+        admission = KarmadaAdmission(clock, randomness, settings.timing, store, settings.skipped.reach)
         try:
             api_server = await start_apiserver(
                 store,
                 clock,
                 randomness,
                 serving,
-                admission=(KarmadaAdmission(clock, randomness, config.settings.timing, store),),
+                admission=(admission,),
                 crds=custom_resource_definitions(),
                 metrics=metrics.registry,
                 tokens=tokens,

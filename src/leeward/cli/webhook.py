@@ -19,6 +19,10 @@ from leeward.cli.serving import log_to_stderr, serve
 )
 @click.option("--default-not-ready-toleration-seconds", type=int, default=300, show_default=True)
 @click.option("--default-unreachable-toleration-seconds", type=int, default=300, show_default=True)
+@click.option("--skipped-propagating-apis", default="", help="As given to the controller manager.")
+@click.option(
+    "--skipped-propagating-namespaces", default="kube-.*", show_default=True, help="As given to the controller manager."
+)
 @kubeconfig_option
 @context_option
 def webhook(
@@ -27,16 +31,24 @@ def webhook(
     url: str,
     default_not_ready_toleration_seconds: int,
     default_unreachable_toleration_seconds: int,
+    skipped_propagating_apis: str,
+    skipped_propagating_namespaces: str,
     kubeconfig: Path | None,
     kubeconfig_context: str,
 ) -> None:
     """Run the admission webhook in the foreground. It makes and renews its certificates itself."""
     if url and not url.startswith("https://"):
         raise click.BadParameter("must begin with https://", param_hint="--url")
+    from leeward.app.flags.parsing import parse_patterns, parse_skipped_apis
+    from leeward.core.propagation.reach import Reach
     from leeward.loop.clock import SystemClock
     from leeward.loop.randomness import Randomness
     from leeward.webhook import Endpoint, Webhook, WebhookSettings
 
+    try:
+        reach = Reach(parse_skipped_apis(skipped_propagating_apis), parse_patterns(skipped_propagating_namespaces))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--skipped-propagating-*") from error
     log_to_stderr()
     client = client_of(connection_of(kubeconfig, kubeconfig_context), greets=False)
     settings = WebhookSettings(
@@ -45,5 +57,6 @@ def webhook(
         port=secure_port,
         not_ready_toleration_seconds=default_not_ready_toleration_seconds,
         unreachable_toleration_seconds=default_unreachable_toleration_seconds,
+        reach=reach,
     )
     serve(Webhook(client, SystemClock(), Randomness(), settings).run(), "webhook")

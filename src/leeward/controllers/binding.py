@@ -4,42 +4,48 @@ Karmada: pkg/controllers/binding, pkg/controllers/status/rb_status_controller.go
 their present generation is aggregated (BEHAVIOUR 8.11), and binding and statuses are kept by one controller.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-import msgspec
-
 from leeward.api.cluster import Cluster
-from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest, set_condition
+from leeward.api.meta import Manifest
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS, Resource
-from leeward.api.work import Binding, ResourceBindingStatus, Work
-from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
+from leeward.api.work import Binding, Work
+from leeward.client import NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents
-from leeward.core.execution.aggregate import aggregate, rendered_generation
-from leeward.core.execution.removal import is_removal_held, removals_blocked, with_blocked_removals
+from leeward.controllers.binding_reports import BindingReports
+from leeward.controllers.work_writing import TakenWork, WorkWriting
+from leeward.core.execution.claims import name_of_works
+from leeward.core.execution.refusal import out_of_reach, works_taken
+from leeward.core.execution.removal import is_removal_held, removals_blocked
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover.doubt import is_failing
-from leeward.core.failover.evidence import trusted
-from leeward.core.failover.outage import marked, marks_in
-from leeward.core.interpreter import aggregate_status, replicas_of
+from leeward.core.interpreter import replicas_of
+from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.reassignment import give_up_objects, keep_objects
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
+from leeward.runtime.reassignment import give_up_objects
 
 T = TypeVar("T")
+MAX_VERSION_DIGITS = 20
 
 
 class BindingController:
-    def __init__(self, plane: ControlPlane, kind: BindingKind, *, holds_removals: bool = True) -> None:
+    def __init__(
+        self, plane: ControlPlane, kind: BindingKind, reach: Reach | None = None, *, holds_removals: bool = True
+    ) -> None:
         """`holds_removals`: what a cluster was to lose while it was away stays until what replaces it is well."""
         self._holds_removals = holds_removals
+        self._reach = reach or Reach()
+        self._writing = WorkWriting(plane, self._reach)
+        self._waiting: dict[Key, set[Key]] = {}
+        """By Work of another binding: the bindings that would need it."""
         self._plane = plane
         self._kind = kind
         self._events = BindingEvents(plane, kind)
@@ -48,6 +54,7 @@ class BindingController:
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
         self._controller = plane.controller(kind.controller_name, self.reconcile)
+        self._reports = BindingReports(plane, kind, self._events, self._controller.failed)
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)
@@ -66,55 +73,110 @@ class BindingController:
         if binding.metadata.deletion_timestamp is not None:
             await self._dissolve(binding)
             return None
-        template = await self._template(binding)
+        resource = await self._resource(binding)
+        template = await self._template(binding, resource) if resource is not None else None
         if template is None:
             return None
         started = self._plane.clock.monotonic()
-        works, failures = await self._sync_works(binding, template)
+        synced = await self._sync_works(binding, template)
+        failures = synced.failures
         self._plane.metrics.propagation.synced_works(self._plane.clock.monotonic() - started, failed=bool(failures))
-        await self._report(binding, template, works)
+        if synced.stands_still:
+            self._reports.refuse(binding, works_taken(synced.taken))
+        else:
+            blocked = removals_blocked(self._own_works(binding))
+            await self._reports.report(binding, template, synced.works, blocked, works_taken(synced.taken))
         if failures:
             self._events.not_synced(binding, failures)
             raise failures[0]
         return None
 
-    async def _template(self, binding: Binding) -> Manifest | None:
+    async def _resource(self, binding: Binding) -> Resource[Manifest] | None:
+        """Where the template's kind lives; None when the template is out of the binding's reach, which is said."""
+        problems = binding_problems(binding, self._reach)
+        wanted, resource = binding.spec.resource, None
+        if not problems:
+            resource = await self._plane.server.discovery.resource(wanted.api_version, wanted.kind)
+            problems = binding_problems(binding, self._reach, resource.namespaced)
+        if problems:
+            self._reports.refuse(binding, out_of_reach(problems))
+            return None
+        return resource
+
+    async def _template(self, binding: Binding, resource: Resource[Manifest]) -> Manifest | None:
         """The resource template; None when it is gone, or replaced by another of the same name."""
         wanted = binding.spec.resource
-        resource = await self._plane.server.discovery.resource(wanted.api_version, wanted.kind)
         templates = self._plane.informers.of(resource)
         await templates.wait_synced()
         template = templates.get(wanted.name, wanted.namespace)
-        if template is not None and version_of(template) < int(wanted.resource_version or 0):
+        if template is not None and version_of(template) < _version(wanted.resource_version):
             template = await self._plane.client.get(resource, wanted.name, wanted.namespace)
         if template is None or (wanted.uid and template["metadata"]["uid"] != wanted.uid):
             return None
         return template
 
-    async def _sync_works(self, binding: Binding, template: Manifest) -> tuple[dict[str, Work], list[WorldError]]:
-        """Creates, updates and deletes Works. Returns those that are to be, by cluster, and what went wrong.
+    def _own_works(self, binding: Binding) -> dict[str, Work]:
+        """By cluster. A Work of another name is not the binding's, whatever stands in it."""
+        name = name_of_works(binding)
+        works = self._works_of.get(key_of(binding))
+        return {cluster_of_execution_space(work.namespace): work for work in works if work.name == name}
 
-        What fails for one cluster holds back no other (Holds: L4).
-        """
-        present = {cluster_of_execution_space(w.namespace): w for w in self._works_of.get(key_of(binding))}
+    async def _sync_works(self, binding: Binding, template: Manifest) -> "_Synced":
+        """Creates, updates and deletes Works. What fails for one cluster holds back no other (Holds: L4)."""
+        present = self._own_works(binding)
         identities = {cluster: w.metadata.labels.get(WORK_ID_LABEL, "") for cluster, w in present.items()}
         desired = build_works(binding, template, identities, self._plane.randomness.uid)
         purging = _is_purging(binding, present)
-        synced: dict[str, Work] = {}
-        failures: list[WorldError] = []
+        synced = _Synced(taken=await self._taken(binding, present, desired), has_own=bool(present))
+        if synced.stands_still:
+            return synced
         has_written = False
         for cluster, manifest in desired.items():
             work = present.get(cluster)
-            if work is None and self._is_leaving(cluster):
+            if work is None and (cluster in synced.taken or self._is_leaving(cluster)):
                 continue
             if purging and (work is None or _grows(work, manifest)):
                 continue
             try:
                 with_id = partial(_work_with_id, binding, template, cluster)
-                synced[cluster] = await self._sync_work(work, manifest, with_id)
-                has_written = has_written or synced[cluster] is not work
+                synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
+                has_written = has_written or synced.works[cluster] is not work
+            except TakenWork as taken:
+                synced.taken[cluster] = str(taken)
+                self._wait_for(binding, manifest)
             except WorldError as error:
-                failures.append(error)
+                synced.failures.append(error)
+        has_removed = await self._remove_unwanted(binding, present, desired, purging=purging)
+        if (has_written or has_removed) and not synced.failures:
+            self._events.synced(binding)
+        return synced
+
+    async def _taken(
+        self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest]
+    ) -> dict[str, str]:
+        """The clusters whose Works are another's, with whose. Nothing is written to find that out."""
+        taken: dict[str, str] = {}
+        for cluster, manifest in desired.items():
+            key = key_of(manifest)
+            work = self._works.get(key.name, key.namespace) if cluster not in present else None
+            if work is None:
+                continue
+            try:
+                await self._writing.refuse_taken(work, binding, manifest)
+            except TakenWork as error:
+                taken[cluster] = str(error)
+                self._wait_for(binding, manifest)
+        return taken
+
+    def _wait_for(self, binding: Binding, manifest: Manifest) -> None:
+        """Looks at the binding again when the Work that it would need changes."""
+        self._waiting.setdefault(key_of(manifest), set()).add(key_of(binding))
+
+    async def _remove_unwanted(
+        self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest], *, purging: bool
+    ) -> bool:
+        """Has the Works go that are not to be. Returns whether a deletion was asked for."""
+        has_written = False
         for cluster, work in present.items():
             if cluster in desired:
                 continue
@@ -123,11 +185,9 @@ class BindingController:
                 await give_up_objects(self._plane.client, work, held=held)
                 continue
             evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
-            await self._delete_work(await self._preserve_nothing(work) if evicted else work)
+            await self._writing.delete(await self._writing.preserve_nothing(work) if evicted else work)
             has_written = True
-        if has_written and not failures:
-            self._events.synced(binding)
-        return synced, failures
+        return has_written
 
     def _is_held(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> bool:
         fleet = {found.name: found for found in self._clusters.list()}
@@ -138,108 +198,21 @@ class BindingController:
         found = self._clusters.get(cluster)
         return found is not None and found.is_being_deleted
 
-    async def _sync_work(self, work: Work | None, manifest: Manifest, with_id: Callable[[str], Manifest]) -> Work:
-        if work is None:
-            return await self._create_work(manifest, with_id)
-        if work.metadata.deletion_timestamp is not None:
-            return await keep_objects(self._plane.client, work)
-        return await self._update_work(work, manifest)
-
-    async def _create_work(self, manifest: Manifest, with_id: Callable[[str], Manifest]) -> Work:
-        """A Work that is there, though it was not listed, keeps its permanent id: its objects carry it (S9, S12)."""
-        key = key_of(manifest)
-        try:
-            work = await self._plane.client.create(WORKS, manifest, key.namespace)
-        except AlreadyExists:
-            work = await self._plane.client.get(WORKS, key.name, key.namespace)
-            work_id = work.metadata.labels.get(WORK_ID_LABEL, "")
-            return await self._sync_work(work, with_id(work_id) if work_id else manifest, with_id)
-        self._works.remember(work)
-        return work
-
-    async def _update_work(self, work: Work, manifest: Manifest) -> Work:
-        """Replaces the whole Work: a merge patch would lose the nulls in its manifest, and find them missing again."""
-        present = {field: value for field, value in to_wire(work).items() if field != "status"}
-        wanted = _brought_to(present, manifest)
-        if wanted == present:
-            return work
-        updated = await self._plane.client.update(WORKS, wanted, work.name, work.namespace)
-        self._works.remember(updated)
-        return updated
-
-    async def _preserve_nothing(self, work: Work) -> Work:
-        if not work.spec.preserve_resources_on_deletion:
-            return work
-        patch, version = {"spec": {"preserveResourcesOnDeletion": False}}, work.metadata.resource_version
-        return await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
-
-    async def _delete_work(self, work: Work) -> None:
-        version = work.metadata.resource_version
-        try:
-            await self._plane.client.delete(
-                WORKS, work.name, work.namespace, uid=work.metadata.uid, resource_version=version
-            )
-        except NotFound:
-            return
-
-    async def _report(self, binding: Binding, template: Manifest, works: Mapping[str, Work]) -> None:
-        """What the Works report goes into the binding's status and the template's: when all have spoken, at once.
-
-        As long as a copy is being evicted something will soon follow that says more: the binding hears of it as of
-        progress, and the template only when it takes long.
-        """
-        items, applied = aggregate(binding, {cluster: trusted(work) for cluster, work in works.items()})
-        applied = msgspec.structs.replace(applied, observed_generation=rendered_generation(binding, works))
-        present = {cluster_of_execution_space(w.namespace): w for w in self._works_of.get(key_of(binding))}
-        blocked, now = removals_blocked(present), self._plane.clock.now()
-
-        def report(status: ResourceBindingStatus) -> ResourceBindingStatus:
-            conditions = set_condition(status.conditions, applied, now)
-            kept = marked(items, marks_in(status.aggregated_status))
-            status = msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
-            return with_blocked_removals(status, blocked, now)
-
-        def report_to_template(status: Manifest) -> Manifest:
-            return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
-
-        is_moving = bool(binding.spec.graceful_eviction_tasks)
-        within, template_within = BOOKKEEPING_SECONDS, BOOKKEEPING_SECONDS
-        if all(item.health != "Unknown" or item.applied_message for item in items):
-            within = PROGRESS_SECONDS if is_moving else NEWS_SECONDS
-            template_within = BOOKKEEPING_SECONDS if is_moving else NEWS_SECONDS
-        told = partial(self._events.aggregated, binding)
-        self._post(self._kind.resource, binding, binding, report, within, told)
-        resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
-        self._post(resource, template, binding, report_to_template, template_within)
-
-    def _post(
-        self,
-        resource: Resource[T],
-        obj: T,
-        binding: Binding,
-        change: Change,
-        within: float,
-        on_written: Callable[[T, T], None] | None = None,
-    ) -> None:
-        def on_failure(error: WorldError) -> None:
-            self._events.not_aggregated(binding, error)
-            self._controller.failed(key_of(binding), error)
-
-        said = Said(change, on_failure, on_written)
-        self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within)
-
     async def _dissolve(self, binding: Binding) -> None:
-        """Deletes the Works of a deleted binding, and lets the binding go when all are gone."""
+        """Deletes the Works of a deleted binding, and lets the binding go when all are gone.
+
+        One of another name, which says that it is the binding's, does not hold it up.
+        """
         if self._kind.finalizer not in binding.metadata.finalizers:
             return
         works = self._works_of.get(key_of(binding))
         for work in works:
             if work.metadata.deletion_timestamp is None:
-                await self._delete_work(work)
+                await self._writing.delete(work)
             else:
                 preserve = bool(binding.spec.preserve_resources_on_deletion)
                 await give_up_objects(self._plane.client, work, preserve=preserve)
-        if works:
+        if self._own_works(binding):
             return
         finalizers = [f for f in binding.metadata.finalizers if f != self._kind.finalizer]
         await self._plane.client.patch(
@@ -262,13 +235,20 @@ class BindingController:
         except NotFound:
             for work in works:
                 if work.metadata.deletion_timestamp is None:
-                    await self._delete_work(work)
+                    await self._writing.delete(work)
                 else:
                     await give_up_objects(self._plane.client, work)
 
-    def _binding_changed(self, _: Binding | None, new: Binding | None) -> None:
+    def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         if new is not None:
             self._controller.queue.add(key_of(new))
+        if old is not None and (new is None or new.spec.resource != old.spec.resource):
+            for work in [work for work in self._waiting if work.name == name_of_works(old)]:
+                self._wake_waiting(work)
+
+    def _wake_waiting(self, work: Key) -> None:
+        for binding in self._waiting.pop(work, ()):
+            self._controller.queue.add(binding)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         """Whether a removal is held rests on the clusters that the copy was moved to."""
@@ -280,9 +260,31 @@ class BindingController:
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         for work in (old, new):
+            if work is not None:
+                self._wake_waiting(key_of(work))
             key = self._kind.key_of_work(work) if work is not None else None
             if key is not None:
                 self._controller.queue.add(key)
+
+
+@dataclass(slots=True)
+class _Synced:
+    """What came of a binding's Works, by cluster: those that are to be, and those that are another's, with whose."""
+
+    taken: dict[str, str]
+    has_own: bool
+    works: dict[str, Work] = field(default_factory=dict[str, Work])
+    failures: list[WorldError] = field(default_factory=list[WorldError])
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether nothing is written: who comes second to a template makes no part of it its own."""
+        return bool(self.taken) and not self.has_own and not self.works
+
+
+def _version(text: str) -> int:
+    """Of what somebody has written; 0 where it is no resourceVersion."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_VERSION_DIGITS else 0
 
 
 def _wellness(cluster: Cluster | None) -> tuple[bool, bool, bool] | None:
@@ -304,12 +306,3 @@ def _grows(work: Work, manifest: Manifest) -> bool:
     before = [replicas_of(m)[0] for m in work.spec.workload.manifests]
     after = [replicas_of(m)[0] for m in manifest["spec"]["workload"]["manifests"]]
     return sum(after) > sum(before)
-
-
-def _brought_to(present: Manifest, desired: Manifest) -> Manifest:
-    """A Work with what is desired of it; labels and annotations of others stay."""
-    metadata, wanted = present["metadata"], desired["metadata"]
-    marks = {
-        field: {**metadata.get(field, {}), **wanted[field]} for field in ("labels", "annotations") if wanted.get(field)
-    }
-    return {**present, "metadata": {**metadata, **marks}, "spec": desired["spec"]}

@@ -7,7 +7,7 @@ its health. (Karmada tells every sync and every update of a status.) A failure i
 from collections.abc import Sequence
 
 from leeward.api.meta import find_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION
+from leeward.api.names import REFUSED_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.work import Binding
 from leeward.client import Conflict, WorldError
 from leeward.runtime.binding_kinds import BindingKind
@@ -42,6 +42,15 @@ class BindingEvents:
         known = find_condition(before.status.conditions, REMOVAL_BLOCKED_CONDITION)
         if blocked is not None and (known is None or known.message != blocked.message):
             self._tell(self._works, binding, WARNING, "RemovalBlocked", blocked.message)
+        self.refused(binding, before, after)
+
+    def refused(self, binding: Binding, before: Binding, after: Binding) -> None:
+        """On the binding alone: its template may be somebody else's."""
+        refusal = find_condition(after.status.conditions, REFUSED_CONDITION)
+        known = find_condition(before.status.conditions, REFUSED_CONDITION)
+        if refusal is not None and (known is None or known.message != refusal.message):
+            about = reference_of(self._kind.resource, binding)
+            self._works.note(about, WARNING, "BindingRefused", refusal.message)
 
     def not_aggregated(self, binding: Binding, error: WorldError) -> None:
         """A conflict is no failure: it is tried again at once."""

@@ -7,7 +7,6 @@ of the same name, is let go first, and made anew when it is gone.
 Karmada: pkg/detector; same for the parts named here.
 """
 
-import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,10 +15,8 @@ from typing import Any
 from leeward.api.codec import to_wire
 from leeward.api.meta import Manifest
 from leeward.api.names import (
-    CLUSTER_NAMESPACE,
-    EXECUTION_SPACE_PREFIX,
-    SYSTEM_NAMESPACE,
     TEMPLATE_DIGEST_ANNOTATION,
+    is_reserved_namespace,
 )
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import (
@@ -36,35 +33,29 @@ from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.matching import BY_NAME, find_policy, keep_or_find_policy, selector_priority
-from leeward.core.propagation.skipping import SkippedApis
+from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates
 
-RESERVED_NAMESPACES = (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)
 SKIPPED_TOLD = 4_096
 """So many skipped templates are remembered, so that each is told of once."""
 
 
 @dataclass(frozen=True, slots=True)
 class DetectorSettings:
-    """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling.
-
-    --skipped-propagating-apis; --skipped-propagating-namespaces, regular expressions of whole names.
-    """
+    """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling."""
 
     workload_affinity: bool = False
     priorities: bool = True
-    skipped_apis: SkippedApis = field(default_factory=SkippedApis)
-    skipped_namespaces: tuple[str, ...] = ("kube-.*",)
+    reach: Reach = field(default_factory=Reach)
 
 
 class Detector:
     def __init__(self, plane: ControlPlane, templates: Templates, settings: DetectorSettings) -> None:
         self._plane = plane
         self._settings = settings
-        self._skipped_namespaces = [re.compile(pattern) for pattern in settings.skipped_namespaces]
         self._templates = templates
         self._recorder = plane.recorder("resource-detector")
         self._skipped_told: OrderedDict[TemplateKey, tuple[str, str]] = OrderedDict()
@@ -131,11 +122,11 @@ class Detector:
                 self._plane.metrics.propagation.applied_policy(seconds, failed=failed)
 
     def _is_skipped(self, key: TemplateKey) -> bool:
-        namespace = key.key.namespace
+        namespace, reach = key.key.namespace, self._settings.reach
         return (
-            _is_reserved(namespace)
-            or self._settings.skipped_apis.skips(key.api_version, key.kind)
-            or any(pattern.fullmatch(namespace) for pattern in self._skipped_namespaces)
+            reach.skips_namespace(namespace)
+            or reach.skipped_apis.skips(key.api_version, key.kind)
+            or is_skipped_namespace(key.api_version, key.kind, key.key.name, reach)
         )
 
     def _tell_skipped(self, key: TemplateKey, resource: Resource[Manifest], template: Manifest) -> None:
@@ -143,10 +134,11 @@ class Detector:
 
         What lies in a reserved namespace is the control plane's own: it is told of only where a policy names it.
         """
-        if key.kind == "Event" or self._settings.skipped_apis.skips(key.api_version, key.kind):
+        if key.kind == "Event" or self._settings.reach.skipped_apis.skips(key.api_version, key.kind):
             return
         policy = find_policy(template, self._policies.list(), self._cluster_policies.list())
-        reserved = _is_reserved(key.key.namespace)
+        namespace = key.key.namespace or key.key.name
+        reserved = is_reserved_namespace(namespace)
         if policy is None or (reserved and selector_priority(template, policy.spec, policy.namespace) < BY_NAME):
             self._skipped_told.pop(key, None)
             return
@@ -157,7 +149,7 @@ class Detector:
         if len(self._skipped_told) > SKIPPED_TOLD:
             self._skipped_told.popitem(last=False)
         why = "is reserved for the control plane" if reserved else "is in --skipped-propagating-namespaces"
-        message = f"not propagated, though policy({_name(policy)}) selects it: namespace {key.key.namespace} {why}"
+        message = f"not propagated, though policy({_name(policy)}) selects it: namespace {namespace} {why}"
         self._recorder.warning(resource, template, "ApplyPolicySkipped", message)
 
     async def _mark(
@@ -216,16 +208,17 @@ class Detector:
             self._controller.queue.add(key)
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
-        """A binding that was deleted is made again, and what someone else wrote into our fields is mended."""
-        binding = new or old
-        if binding is not None and (old is None or new is None or old.metadata.generation != new.metadata.generation):
-            template = binding.spec.resource
-            key = TemplateKey(template.api_version, template.kind, Key(template.namespace, template.name))
-            self._controller.queue.add(key)
+        """A binding that was deleted is made again, and what someone else wrote into our fields is mended.
 
-
-def _is_reserved(namespace: str) -> bool:
-    return namespace in RESERVED_NAMESPACES or namespace.startswith(EXECUTION_SPACE_PREFIX)
+        Also where it was the template that it names; of what is out of its reach nothing is looked up.
+        """
+        if old is not None and new is not None and old.metadata.generation == new.metadata.generation:
+            return
+        for binding in (old, new):
+            if binding is not None and not binding_problems(binding, self._settings.reach):
+                template = binding.spec.resource
+                key = TemplateKey(template.api_version, template.kind, Key(template.namespace, template.name))
+                self._controller.queue.add(key)
 
 
 def _name(policy: AnyPropagationPolicy) -> str:

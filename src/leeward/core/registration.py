@@ -10,7 +10,7 @@ any number of agents, and one that may write any RBAC object; here, one agent th
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from leeward.api.names import (
     AGENT_GROUP,
@@ -20,6 +20,7 @@ from leeward.api.names import (
     BOOTSTRAP_REQUEST_ANNOTATION,
     BOOTSTRAP_SINGLE_USE_GROUP,
     RBAC_GENERATOR,
+    execution_space,
 )
 from leeward.api.rules.texts import cluster_name_fault
 
@@ -173,6 +174,24 @@ def clusters_of_token(groups: Iterable[str]) -> tuple[str, ...]:
     """The clusters that a bootstrap token in these groups is bound to; none for one that is not."""
     prefix = BOOTSTRAP_CLUSTER_GROUP_PREFIX
     return tuple(group.removeprefix(prefix) for group in groups if group.startswith(prefix))
+
+
+def problem_of_agents_cluster(spec: Mapping[str, Any], before: Mapping[str, Any], cluster: str) -> str:
+    """What is wrong with the `spec` that the agent of `cluster` gives its own Cluster; empty when nothing is.
+
+    The control plane shows the Secrets that a Cluster refers to to whoever is behind its endpoint: so an agent's is
+    one that the control plane does not go to, with no Secrets but those of its own execution space.
+    """
+    if spec.get("syncMode") != "Pull":
+        return f'spec.syncMode: the agent of cluster "{cluster}" may only register it as Pull'
+    for field in ("secretRef", "impersonatorSecretRef"):
+        reference: Any = spec.get(field)
+        if not reference or reference == before.get(field):
+            continue
+        given = cast(Mapping[str, Any], reference) if isinstance(reference, Mapping) else dict[str, Any]()
+        if given.get("namespace") != execution_space(cluster):
+            return f"spec.{field}: must be a Secret in the namespace {execution_space(cluster)}"
+    return ""
 
 
 def is_asked_by_agent(

@@ -13,6 +13,7 @@ from leeward.apiserver.remarks import warn
 from leeward.apiserver.store import Store
 from leeward.apiserver.values import section
 from leeward.core.admission_warnings import warnings_for
+from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
@@ -24,11 +25,14 @@ _CLUSTERS, _NAMESPACES = f"/{CLUSTERS.group}/{CLUSTERS.plural}/", "//namespaces/
 class KarmadaAdmission:
     """An `Admission` for the embedded API server; `store` is that server's own."""
 
-    def __init__(self, clock: Clock, randomness: Randomness, timing: Timing, store: Store) -> None:
+    def __init__(
+        self, clock: Clock, randomness: Randomness, timing: Timing, store: Store, reach: Reach | None = None
+    ) -> None:
         self._clock = clock
         self._randomness = randomness
         self._timing = timing
         self._store = store
+        self._reach = reach or Reach()
 
     def admit(self, review: AdmissionReview) -> Manifest:
         if review.operation == "DELETE":
@@ -42,7 +46,7 @@ class KarmadaAdmission:
             unreachable_toleration_seconds=self._timing.default_unreachable_toleration_seconds,
         )
         obj = apply_defaults(review.object, settings, old)
-        _refuse(validate(obj, old))
+        _refuse([*validate(obj, old), *reference_problems(obj, old, self._reach)])
         if review.kind.prefix == _CLUSTERS and _id(obj) != _id(old or {}):
             self._refuse_joined(obj)
         for warning in warnings_for(obj):

@@ -78,7 +78,8 @@ class ControllerManager:
         yield SCHEDULER, self._make_scheduler
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
         holds = settings.safety.last_healthy_copy
-        yield "binding", lambda: [BindingController(plane, kind, holds_removals=holds) for kind in kinds]
+        reach = settings.skipped.reach
+        yield "binding", lambda: [BindingController(plane, kind, reach, holds_removals=holds) for kind in kinds]
 
     def _composed(self) -> Iterator[Startable]:
         """What stands for several names at once."""
@@ -149,8 +150,7 @@ def _detector_settings(settings: ManagerSettings) -> DetectorSettings:
     return DetectorSettings(
         enabled("WorkloadAffinity"),
         enabled("PriorityBasedScheduling"),
-        settings.skipped.apis,
-        settings.skipped.namespaces,
+        settings.skipped.reach,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from leeward.core.failover.brake import BrakeSettings
 from leeward.core.failover.flapping import HoldDownSettings
 from leeward.core.placement import PlacementSettings
+from leeward.core.propagation.reach import Reach
 from leeward.core.propagation.skipping import SkippedApis
 from leeward.manager.choice import Choice
 from leeward.manager.gates import FeatureGates
@@ -63,6 +64,10 @@ class Skipped:
 
     apis: SkippedApis = field(default_factory=SkippedApis)
     namespaces: tuple[str, ...] = ("kube-.*",)
+
+    @property
+    def reach(self) -> Reach:
+        return Reach(self.apis, self.namespaces)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ The same components as in production run; only clock, links and the store's medi
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
@@ -20,6 +20,7 @@ from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
+from leeward.apiserver.admission import Admission
 from leeward.apiserver.inprocess import ADMIN
 from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
@@ -124,11 +125,16 @@ class World(Ground):
             self.clock,
             self.randomness,
             self._serving,
-            admission=(KarmadaAdmission(self.clock, self.randomness, self.timing, store),),
+            admission=self.admission(store),
             crds=custom_resource_definitions(),
         )
         self.place.put(api_server, self.life)
         await ensure_namespaces(self.client)
+
+    def admission(self, store: Store) -> Sequence[Admission]:
+        """Of the control plane's API server."""
+        reach = self._settings.skipped.reach
+        return (KarmadaAdmission(self.clock, self.randomness, self.timing, store, reach),)
 
     async def stop_apiserver(self) -> None:
         if self._serving is not None:

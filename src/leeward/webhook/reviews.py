@@ -14,6 +14,8 @@ from leeward.api.meta import Manifest
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.validation import validate, validate_deletion
 from leeward.core.admission_warnings import warnings_for
+from leeward.core.propagation.reach import Reach, reference_problems
+from leeward.core.registration import problem_of_agents_cluster
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -51,7 +53,7 @@ def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest
     return {"allowed": True, **({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})}
 
 
-def judge(request: Mapping[str, Any]) -> Manifest:
+def judge(request: Mapping[str, Any], reach: Reach | None = None) -> Manifest:
     """Allows the write, with warnings of what is ignored, or names every field that is wrong with it."""
     if foreign := _reaches_too_far(request):
         return refusal(403, foreign)
@@ -60,7 +62,8 @@ def judge(request: Mapping[str, Any]) -> Manifest:
     if request.get("operation") == "DELETE":
         problems, code, warnings = validate_deletion(old), 403, list[str]()
     else:
-        problems, code, warnings = validate(given, old or None), 422, warnings_for(given)
+        problems = [*validate(given, old or None), *reference_problems(given, old or None, reach or Reach())]
+        code, warnings = 422, warnings_for(given)
     if not problems:
         return {"allowed": True, **({"warnings": warnings} if warnings else {})}
     return refusal(code, "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS])))
@@ -74,7 +77,9 @@ def _reaches_too_far(request: Mapping[str, Any]) -> str:
     cluster = str(who.get("username", "")).removeprefix(AGENT_USER_PREFIX)
     name = request.get("name") or object_in(object_in(request, "object"), "metadata").get("name")
     if cluster and name == cluster:
-        return ""
+        given, before = (object_in(object_in(request, field), "spec") for field in ("object", "oldObject"))
+        is_written = what == "clusters" and request.get("operation") != "DELETE"
+        return problem_of_agents_cluster(given, before, cluster) if is_written else ""
     return f'the agent of cluster "{cluster}" may only touch what belongs to that cluster'
 
 

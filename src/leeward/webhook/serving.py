@@ -13,7 +13,7 @@ import os
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from leeward.api.defaulting import DefaultingSettings
@@ -21,6 +21,7 @@ from leeward.api.meta import Manifest
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import SECRETS
 from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
+from leeward.core.propagation.reach import Reach
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
@@ -44,6 +45,7 @@ class WebhookSettings:
     port: int
     not_ready_toleration_seconds: int = 300
     unreachable_toleration_seconds: int = 300
+    reach: Reach = field(default_factory=Reach)
 
 
 class Webhook:
@@ -74,7 +76,7 @@ class Webhook:
             await self._client.close()
 
     async def _judge(self, request: Mapping[str, object]) -> Manifest:
-        answer = judge(request)
+        answer = judge(request, self._settings.reach)
         return (await judge_joining(request, self._client) or answer) if answer["allowed"] else answer
 
     async def _mutate(self, request: Mapping[str, object]) -> Manifest:

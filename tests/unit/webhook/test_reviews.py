@@ -12,6 +12,7 @@ import pytest
 from leeward.api.defaulting import DefaultingSettings
 from leeward.api.meta import Manifest
 from leeward.apiserver.patch import jsonpatch
+from leeward.core.propagation.reach import Reach
 from leeward.webhook.reviews import BadReview, answer_review, judge, mutate
 
 SETTINGS = DefaultingSettings(now=datetime(2026, 1, 1, tzinfo=UTC), new_uid=lambda: "an-id")
@@ -101,5 +102,41 @@ def test_what_is_no_review_is_refused_with_the_reason(sent: bytes, says: str) ->
 @pytest.mark.parametrize(("name", "allowed"), [("member1", True), ("member2", False)])
 def test_an_agent_creates_its_own_cluster_and_lease_and_no_others(plural: str, name: str, *, allowed: bool) -> None:
     agent = {"username": "system:karmada:agent:member1", "groups": ["system:karmada:agents"]}
-    asked = request("CREATE", object={"metadata": {"name": name}}, resource={"resource": plural}, userInfo=agent)
+    written = {"metadata": {"name": name}, "spec": {"syncMode": "Pull"}}
+    asked = request("CREATE", object=written, resource={"resource": plural}, userInfo=agent)
     assert judge(asked)["allowed"] == allowed
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"syncMode": "Push", "apiEndpoint": "https://evil.example"}, "spec.syncMode"),
+        ({"syncMode": "Pull", "secretRef": {"namespace": "karmada-cluster", "name": "member2"}}, "spec.secretRef"),
+        ({"syncMode": "Pull", "impersonatorSecretRef": "member2"}, "spec.impersonatorSecretRef"),
+    ],
+)
+def test_an_agents_cluster_is_no_way_to_the_credential_of_another(spec: Manifest, field: str) -> None:
+    agent = {"username": "system:karmada:agent:member1", "groups": ["system:karmada:agents"]}
+    written = {"metadata": {"name": "member1"}, "spec": spec}
+    answer = judge(request("CREATE", object=written, resource={"resource": "clusters"}, userInfo=agent))
+    assert (answer["allowed"], answer["status"]["code"]) == (False, 403)
+    assert field in answer["status"]["message"]
+
+
+def test_a_binding_of_a_foreign_template_is_refused() -> None:
+    resource = {"apiVersion": "v1", "kind": "Secret", "namespace": "karmada-cluster", "name": "member1"}
+    binding: Manifest = {
+        "apiVersion": "work.karmada.io/v1alpha2",
+        "kind": "ResourceBinding",
+        "metadata": {"name": "evil", "namespace": "tenant"},
+        "spec": {"resource": resource},
+    }
+    answer = judge(request("CREATE", object=binding))
+    assert (answer["allowed"], answer["status"]["code"]) == (False, 422)
+    assert "spec.resource.namespace" in answer["status"]["message"]
+    assert judge(request("UPDATE", object=binding, oldObject=binding))["allowed"], "what was there can be let go"
+    private = Reach(skipped_namespaces=("private",))
+    own = {**binding, "metadata": {"name": "evil", "namespace": "private"}}
+    own["spec"] = {"resource": {**resource, "namespace": "private"}}
+    assert judge(request("CREATE", object=own))["allowed"]
+    assert not judge(request("CREATE", object=own), private)["allowed"]

@@ -22,6 +22,7 @@ from leeward.core.failover.watched_time import Attention
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.pace import Pace
 from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.core.scheduling import Fleet, plan
 from leeward.core.scheduling.batch import owner_of, priority_of
 from leeward.core.scheduling.estimates import Estimates, asks_for_room, estimator_of, question_of
@@ -35,6 +36,9 @@ from leeward.runtime.identity import Key
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import CROWD
 from leeward.runtime.strokes import Strokes
+
+_REACH = Reach(skipped_namespaces=())
+"""Of namespaces that are skipped by a flag only the binding controller knows, which carries nothing of them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,9 @@ class Deciding:
 
     async def decide(self, key: BindingKey) -> tuple[Binding, Decision] | None:
         """The binding as it was, and what it is to be; None where there is nothing to place. Raises: WorldError."""
+        binding = self._bindings.get(key)
+        if binding is None or not _is_placeable(binding):
+            return None
         await self._confirm_gone(key)
         await self._reread(key)
         await self._ask_for_room(key)
@@ -279,7 +286,9 @@ def _evicted_at(binding: Binding) -> Iterator[datetime]:
 
 
 def _is_placeable(binding: Binding) -> bool:
-    return binding.metadata.deletion_timestamp is None and binding.spec.placement is not None
+    """Whether there is something to decide: a binding that reaches too far is left as it is."""
+    is_placed = binding.metadata.deletion_timestamp is None and binding.spec.placement is not None
+    return is_placed and not binding_problems(binding, _REACH)
 
 
 def _has_no_execute(cluster: Cluster) -> bool:

@@ -84,7 +84,7 @@ def stamp(
     The Work's permanent id is listed, too, although only admission gives it a value.
     """
     metadata = mapping_at(manifest, "metadata")
-    all_labels = {**mapping_at(metadata, "labels"), MANAGED_LABEL: "true", **(labels or {})}
+    all_labels = {**mapping_at(metadata, "labels"), **(labels or {}), MANAGED_LABEL: "true"}
     all_annotations = {
         **mapping_at(metadata, "annotations"),
         TEMPLATE_UID_ANNOTATION: text_at(metadata, "uid"),

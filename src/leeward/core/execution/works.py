@@ -32,6 +32,16 @@ from leeward.core.interpreter.fields import int_at, text_at, value_at
 from leeward.core.scheduling.division import divide
 
 API_VERSION = "work.karmada.io/v1alpha1"
+BINDING_MARKS = frozenset(
+    {
+        BINDING_ID_LABEL,
+        BINDING_NAME_ANNOTATION,
+        BINDING_NAMESPACE_ANNOTATION,
+        CLUSTER_BINDING_ID_LABEL,
+        CLUSTER_BINDING_NAME_ANNOTATION,
+    }
+)
+"""Labels and annotations of a Work that name its binding."""
 
 
 def build_works(
@@ -131,7 +141,7 @@ def _work(
         manifest,
         space,
         name,
-        {**binding_labels, **id_labels, **(state or {})},
+        {**(state or {}), **binding_labels, **id_labels},
         {**binding_annotations, **_origin(template), **resolution},
     )
     return {

@@ -2,9 +2,6 @@
 
 A rule cannot say which name a new object may have, so the group of all agents may create Clusters and Leases, and this
 sees to it that they are their own. What is there already is guarded by rules that name it.
-
-The control plane shows the Secrets that a Cluster refers to to whoever is behind its endpoint. So an agent's Cluster is
-one that the control plane does not go to, and refers to no Secrets but those of its own execution space.
 """
 
 from leeward.api.meta import Manifest
@@ -12,8 +9,7 @@ from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE,
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.values import section
-
-_REFERENCES = ("secretRef", "impersonatorSecretRef")
+from leeward.core.registration import problem_of_agents_cluster
 
 
 class AgentRestriction:
@@ -42,12 +38,8 @@ class AgentRestriction:
 
 def _check_cluster(review: AdmissionReview, cluster: str) -> None:
     spec, before = (section(each or {}, "spec") for each in (review.object, review.old_object))
-    if review.operation != "DELETE" and spec.get("syncMode") != "Pull":
-        raise Rejected(f'spec.syncMode: the agent of cluster "{cluster}" may only register it as Pull')
-    for field in _REFERENCES:
-        reference = section(spec, field)
-        if reference and reference != before.get(field) and reference.get("namespace") != execution_space(cluster):
-            raise Rejected(f"spec.{field}: must be a Secret in the namespace {execution_space(cluster)}")
+    if review.operation != "DELETE" and (problem := problem_of_agents_cluster(spec, before, cluster)):
+        raise Rejected(problem)
 
 
 def cluster_of(user: User) -> str:

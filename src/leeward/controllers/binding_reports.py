@@ -1,0 +1,106 @@
+"""What is said of a binding: the statuses of its Works added up, into its own status and the template's; a refusal.
+
+Karmada: pkg/controllers/status/rb_status_controller.go.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from leeward.api.meta import Condition, Manifest, set_condition
+from leeward.api.resource import Resource
+from leeward.api.work import Binding, ResourceBindingStatus, Work
+from leeward.client import WorldError
+from leeward.controllers.binding_events import BindingEvents
+from leeward.core.execution.aggregate import aggregate, rendered_generation
+from leeward.core.execution.refusal import with_refusal
+from leeward.core.execution.removal import with_blocked_removals
+from leeward.core.failover.evidence import trusted
+from leeward.core.failover.outage import marked, marks_in
+from leeward.core.interpreter import aggregate_status
+from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
+
+T = TypeVar("T")
+
+
+class BindingReports:
+    """`on_failure` hears of what could not be written."""
+
+    def __init__(
+        self,
+        plane: ControlPlane,
+        kind: BindingKind,
+        events: BindingEvents,
+        on_failure: Callable[[Key, WorldError], None],
+    ) -> None:
+        self._plane = plane
+        self._kind = kind
+        self._events = events
+        self._on_failure = on_failure
+
+    def refuse(self, binding: Binding, refusal: Condition | None) -> None:
+        """Says on the binding alone why nothing is done for it: its template may be somebody else's."""
+        now = self._plane.clock.now()
+
+        def change(status: ResourceBindingStatus) -> ResourceBindingStatus:
+            return with_refusal(status, refusal, now)
+
+        told = partial(self._events.refused, binding)
+        self._post(self._kind.resource, binding, binding, change, NEWS_SECONDS, told)
+
+    async def report(
+        self,
+        binding: Binding,
+        template: Manifest,
+        works: Mapping[str, Work],
+        blocked: Condition | None,
+        refusal: Condition | None,
+    ) -> None:
+        """What the Works report goes into the binding's status and the template's: when all have spoken, at once.
+
+        As long as a copy is being evicted something will soon follow that says more: the binding hears of it as of
+        progress, and the template only when it takes long.
+        """
+        items, applied = aggregate(binding, {cluster: trusted(work) for cluster, work in works.items()})
+        applied = msgspec.structs.replace(applied, observed_generation=rendered_generation(binding, works))
+        now = self._plane.clock.now()
+
+        def report(status: ResourceBindingStatus) -> ResourceBindingStatus:
+            conditions = set_condition(status.conditions, applied, now)
+            kept = marked(items, marks_in(status.aggregated_status))
+            status = msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
+            return with_refusal(with_blocked_removals(status, blocked, now), refusal, now)
+
+        def report_to_template(status: Manifest) -> Manifest:
+            return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
+
+        is_moving = bool(binding.spec.graceful_eviction_tasks)
+        within, template_within = BOOKKEEPING_SECONDS, BOOKKEEPING_SECONDS
+        if all(item.health != "Unknown" or item.applied_message for item in items):
+            within = PROGRESS_SECONDS if is_moving else NEWS_SECONDS
+            template_within = BOOKKEEPING_SECONDS if is_moving else NEWS_SECONDS
+        told = partial(self._events.aggregated, binding)
+        self._post(self._kind.resource, binding, binding, report, within, told)
+        resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
+        self._post(resource, template, binding, report_to_template, template_within)
+
+    def _post(
+        self,
+        resource: Resource[T],
+        obj: T,
+        binding: Binding,
+        change: Change,
+        within: float,
+        on_written: Callable[[T, T], None] | None = None,
+    ) -> None:
+        def on_failure(error: WorldError) -> None:
+            self._events.not_aggregated(binding, error)
+            self._on_failure(key_of(binding), error)
+
+        said = Said(change, on_failure, on_written)
+        self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within)

@@ -1,0 +1,123 @@
+"""The Works of a binding, written: made, brought up to date, taken over, deleted.
+
+A Work that belongs to another living binding is left as it is: two bindings that both had their way would write it in
+turn without end. Who has a claim is told in `core.execution.claims`; that a binding is gone only the API server itself
+can say (Holds: S5, S9).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from leeward.api.codec import to_wire
+from leeward.api.meta import Manifest
+from leeward.api.names import WORK_ID_LABEL
+from leeward.api.resource import WORKS
+from leeward.api.work import Binding, Work
+from leeward.client import AlreadyExists, NotFound, NotServed
+from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
+from leeward.core.execution.works import BINDING_MARKS
+from leeward.core.propagation.reach import Reach
+from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
+from leeward.runtime.identity import key_of
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.reassignment import keep_objects
+
+
+class TakenWork(Exception):
+    """A Work that belongs to another binding, or to another object; the message says to whom."""
+
+
+class WorkWriting:
+    def __init__(self, plane: ControlPlane, reach: Reach) -> None:
+        self._plane = plane
+        self._reach = reach
+        self._works = plane.informers.of(WORKS)
+        self._kinds = {bool(k.resource.namespaced): k.resource for k in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)}
+
+    async def refuse_taken(self, work: Work, binding: Binding, manifest: Manifest) -> None:
+        """Raises: TakenWork when the binding may not write `manifest` to this Work; WorldError."""
+        own = Owner(*key_of(binding))
+        owners = set(owners_of(work))
+        for owner in sorted(owners - {own}):
+            if has_claim(await self._find(owner), work, self._reach):
+                raise TakenWork(f"Work {work.name} belongs to {owner}")
+        if own not in owners and (other := holds_another_object(work, manifest)):
+            raise TakenWork(f"Work {work.name} is for {other}")
+
+    async def sync(
+        self, binding: Binding, work: Work | None, manifest: Manifest, with_id: Callable[[str], Manifest]
+    ) -> Work:
+        """Makes the binding's Work, or brings it to `manifest`. Raises: TakenWork, WorldError."""
+        if work is None:
+            return await self._create(binding, manifest, with_id)
+        if work.metadata.deletion_timestamp is not None:
+            return await keep_objects(self._plane.client, work)
+        return await self._update(work, manifest)
+
+    async def preserve_nothing(self, work: Work) -> Work:
+        if not work.spec.preserve_resources_on_deletion:
+            return work
+        patch, version = {"spec": {"preserveResourcesOnDeletion": False}}, work.metadata.resource_version
+        return await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
+
+    async def delete(self, work: Work) -> None:
+        version = work.metadata.resource_version
+        try:
+            await self._plane.client.delete(
+                WORKS, work.name, work.namespace, uid=work.metadata.uid, resource_version=version
+            )
+        except NotFound:
+            return
+
+    async def _create(self, binding: Binding, manifest: Manifest, with_id: Callable[[str], Manifest]) -> Work:
+        """A Work that is there, though it was not listed, keeps its permanent id: its objects carry it (S9, S12)."""
+        key = key_of(manifest)
+        try:
+            work = await self._plane.client.create(WORKS, manifest, key.namespace)
+        except AlreadyExists:
+            work = await self._plane.client.get(WORKS, key.name, key.namespace)
+            await self.refuse_taken(work, binding, manifest)
+            if work.metadata.deletion_timestamp is not None and Owner(*key_of(binding)) not in owners_of(work):
+                raise TakenWork(f"Work {work.name} of a binding that is gone is being deleted") from None
+            work_id = work.metadata.labels.get(WORK_ID_LABEL, "")
+            return await self.sync(binding, work, with_id(work_id) if work_id else manifest, with_id)
+        self._works.remember(work)
+        return work
+
+    async def _update(self, work: Work, manifest: Manifest) -> Work:
+        """Replaces the whole Work: a merge patch would lose the nulls in its manifest, and find them missing again."""
+        present = {field: value for field, value in to_wire(work).items() if field != "status"}
+        wanted = _brought_to(present, manifest)
+        if wanted == present:
+            return work
+        updated = await self._plane.client.update(WORKS, wanted, work.name, work.namespace)
+        self._works.remember(updated)
+        return updated
+
+    async def _find(self, owner: Owner) -> Binding | None:
+        """None when there is no such binding; the cache alone does not say so."""
+        resource = self._kinds[bool(owner.namespace)]
+        found: Binding | None = self._plane.informers.of(resource).get(owner.name, owner.namespace)
+        if found is not None:
+            return found
+        try:
+            return await self._plane.client.get(resource, owner.name, owner.namespace)
+        except NotServed:
+            raise
+        except NotFound:
+            return None
+
+
+def _brought_to(present: Manifest, desired: Manifest) -> Manifest:
+    """A Work with what is desired of it; labels and annotations of others stay, but for marks of another binding."""
+    metadata, wanted = present["metadata"], desired["metadata"]
+    marks = {
+        field: {**_without_bindings(metadata.get(field, {})), **wanted[field]}
+        for field in ("labels", "annotations")
+        if wanted.get(field)
+    }
+    return {**present, "metadata": {**metadata, **marks}, "spec": desired["spec"]}
+
+
+def _without_bindings(marks: Mapping[str, Any]) -> Manifest:
+    return {key: value for key, value in marks.items() if key not in BINDING_MARKS}

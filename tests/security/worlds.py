@@ -1,0 +1,74 @@
+"""Worlds for attacks: who may write what, a control plane whose webhook is not asked, and counting what is written."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import NAMESPACES, Resource
+from leeward.apiserver.admission import Admission
+from leeward.apiserver.handler import User
+from leeward.apiserver.store import Store
+from leeward.client import Client, Request
+from leeward.loop.virtual import run_virtual
+from leeward.manager.timing import Timing
+from leeward.sim.network import LinkedTransport
+from leeward.sim.world import Mode, World
+from tests.world.test_detection import answers
+
+RBAC = "rbac.authorization.k8s.io"
+ROLES = Resource.of_manifests(f"{RBAC}/v1", "roles", "Role", True)
+ROLE_BINDINGS = Resource.of_manifests(f"{RBAC}/v1", "rolebindings", "RoleBinding", True)
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+class UnaskedWorld(World):
+    """A control plane that stores what it is given, as a kube-apiserver whose webhook is not asked."""
+
+    def admission(self, store: Store) -> Sequence[Admission]:
+        return ()
+
+
+def play_in(
+    kind: type[World], story: Callable[[World], Awaitable[None]], members: Mapping[str, Mode], seed: int = 0
+) -> None:
+    """Runs a story in a fresh world in which every member is Ready."""
+
+    async def run() -> None:
+        async with kind(members, Timing.karmada(), seed) as world:
+            await world.until(lambda: all(world.is_ready(name) for name in members), 60)
+            await story(world)
+
+    run_virtual(run())
+
+
+async def namespaces(world: World, *names: str) -> None:
+    for name in names:
+        await world.client.create(NAMESPACES, {"metadata": {"name": name}})
+
+
+async def user_with(world: World, name: str, namespace: str, group: str, *resources: str) -> Client:
+    """A user who may do everything to these resources in one namespace, and nothing else."""
+    role: Manifest = {
+        "metadata": {"name": name},
+        "rules": [{"apiGroups": [group], "resources": list(resources), "verbs": ["*"]}],
+    }
+    subject = {"apiGroup": RBAC, "kind": "User", "name": name}
+    binding: Manifest = {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": name},
+        "subjects": [subject],
+    }
+    await world.client.create(ROLES, role, namespace)
+    await world.client.create(ROLE_BINDINGS, binding, namespace)
+    return Client(LinkedTransport(world.place, User(name, ("system:authenticated",))))
+
+
+def written(world: World, part: str) -> list[str]:
+    """Fills with the writes to the control plane from now on whose path contains `part`."""
+    seen: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.method in WRITES and part in request.path:
+            seen.append(f"{request.method} {request.path}")
+
+    answers(world.place, note)
+    return seen
