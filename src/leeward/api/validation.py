@@ -9,8 +9,18 @@ recorded cases of `tests/data/oracle`. The messages are ours.
 
 from collections.abc import Callable, Iterator
 
-from leeward.api import names
+from leeward.api import codec, names
 from leeward.api.meta import Manifest
+from leeward.api.resource import (
+    CLUSTER_PROPAGATION_POLICIES,
+    CLUSTER_RESOURCE_BINDINGS,
+    CLUSTER_TAINT_POLICIES,
+    CLUSTERS,
+    PROPAGATION_POLICIES,
+    RESOURCE_BINDINGS,
+    WORKLOAD_REBALANCERS,
+    WORKS,
+)
 from leeward.api.rules.bindings import binding_problems
 from leeward.api.rules.clusters import cluster_problems, taint_policy_problems
 from leeward.api.rules.interpreters import webhook_configuration_problems
@@ -35,6 +45,27 @@ def validate(
     return list(rules(Node("", manifest), None if old is None else Node("", old))) if rules else []
 
 
+def validate_types(manifest: Manifest, old: Manifest | None = None) -> list[Problem]:
+    """What our types cannot hold, though a schema may let it pass, as a whole number that is written 1.0.
+
+    `old` is what an update replaces: what could not be read before can be changed otherwise, and let go.
+    """
+    problem = _type_problem(manifest)
+    return [problem] if problem is not None and (old is None or _type_problem(old) is None) else []
+
+
+def _type_problem(manifest: Manifest) -> Problem | None:
+    group, kind = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
+    if (group, kind) not in _TYPES:
+        return None
+    try:
+        codec.decode(codec.encode(manifest), _TYPES[group, kind])
+    except codec.DecodeError as error:
+        said, _, path = str(error).partition(" - at `$")
+        return Problem(path.strip("`").lstrip("."), "FieldValueTypeInvalid", f"Invalid value: {said}")
+    return None
+
+
 def validate_deletion(manifest: Manifest) -> list[Problem]:
     """Whether an object of any kind, a Karmada one or a user's, is protected from being deleted."""
     label = Node("", manifest)["metadata"]["labels"].mapping.get(DELETION_PROTECTED_LABEL)
@@ -44,6 +75,20 @@ def validate_deletion(manifest: Manifest) -> list[Problem]:
     return [Problem.forbidden(path, "the object is protected from deletion; remove this label first")]
 
 
+_TYPES = {
+    (resource.group, resource.kind): resource.object_type
+    for resource in (
+        CLUSTERS,
+        CLUSTER_PROPAGATION_POLICIES,
+        CLUSTER_RESOURCE_BINDINGS,
+        CLUSTER_TAINT_POLICIES,
+        PROPAGATION_POLICIES,
+        RESOURCE_BINDINGS,
+        WORKLOAD_REBALANCERS,
+        WORKS,
+    )
+}
+"""The kinds that controllers read."""
 _Rules = Callable[[Node, Node | None], Iterator[Problem]]
 
 _RULES: dict[tuple[str, str], _Rules] = {

@@ -7,7 +7,7 @@ from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.resource import CLUSTERS
 from leeward.api.status import Problem
-from leeward.api.validation import validate, validate_deletion
+from leeward.api.validation import validate, validate_deletion, validate_types
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.remarks import warn
 from leeward.apiserver.store import Store
@@ -46,7 +46,7 @@ class KarmadaAdmission:
             unreachable_toleration_seconds=self._timing.default_unreachable_toleration_seconds,
         )
         obj = apply_defaults(review.object, settings, old)
-        _refuse([*validate(obj, old), *reference_problems(obj, old, self._reach)])
+        _refuse([*validate_types(obj, old), *validate(obj, old), *reference_problems(obj, old, self._reach)])
         if review.kind.prefix == _CLUSTERS and _id(obj) != _id(old or {}):
             self._refuse_joined(obj)
         for warning in warnings_for(obj):

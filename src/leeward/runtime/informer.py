@@ -1,7 +1,8 @@
 """A cache that follows one kind of one API server by list and watch.
 
 The cache is what the server said last, never more: a failing request changes nothing in it, so an absence in a
-synced cache is a fact and an outage is not (Holds: S5). `remember` lets a controller read its own writes at once.
+synced cache is a fact and an outage is not (Holds: S5). Of an object that cannot be read it keeps what it knew of it
+(`tolerant_reads`). `remember` lets a controller read its own writes at once.
 
 A server that could not be reached for a while may come back with other contents (restored from a backup, or made
 anew), whose versions may have passed the last known one by then. So it is listed again, where one that only broke a
@@ -18,6 +19,7 @@ from leeward.api.resource import Resource
 from leeward.client import Client, Expired, NotFound, Unreachable, WatchEvent, WorldError
 from leeward.loop.randomness import Randomness
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
+from leeward.runtime.tolerant_reads import TolerantReads
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -33,7 +35,7 @@ class Informer(Generic[T]):
 
     def __init__(self, client: Client, resource: Resource[T], randomness: Randomness, namespace: str = "") -> None:
         self.resource = resource
-        self._client = client
+        self._client = TolerantReads(client, resource)
         self._namespace = namespace
         self._randomness = randomness
         self._objects: dict[Key, T] = {}
@@ -128,6 +130,8 @@ class Informer(Generic[T]):
         from a backup, or another one) nothing of what was known counts."""
         restored = listed_at < self._version
         for key, obj in list(self._objects.items()):
+            if key in self._client.unreadable and not restored:
+                continue
             if restored or (version_of(obj) <= listed_at and not _is_later(found.get(key), obj)):
                 self._remove(key)
         for obj in found.values():

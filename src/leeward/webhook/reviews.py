@@ -12,7 +12,7 @@ from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.diff import json_patch
 from leeward.api.meta import Manifest
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
-from leeward.api.validation import validate, validate_deletion
+from leeward.api.validation import validate, validate_deletion, validate_types
 from leeward.core.admission_warnings import warnings_for
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import problem_of_agents_cluster
@@ -62,7 +62,9 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None) -> Manifest:
     if request.get("operation") == "DELETE":
         problems, code, warnings = validate_deletion(old), 403, list[str]()
     else:
-        problems = [*validate(given, old or None), *reference_problems(given, old or None, reach or Reach())]
+        before = old or None
+        problems = [*validate_types(given, before), *validate(given, before)]
+        problems += reference_problems(given, before, reach or Reach())
         code, warnings = 422, warnings_for(given)
     if not problems:
         return {"allowed": True, **({"warnings": warnings} if warnings else {})}

@@ -1,0 +1,94 @@
+"""Lists and watches of Karmada's kinds that one object cannot spoil.
+
+What a CustomResourceDefinition lets pass is not always what our types can hold: an instant in the year 0, a whole
+number that is written 1.0. One such object, which anybody can write who may write one in one namespace, shall not hide
+all others of its kind. It is passed over, and told of once: it is not absent, so that what was known of it stays.
+
+Reads as types as long as that goes, and as plain mappings, one by one, where it does not.
+"""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, Generic, TypeVar, cast
+
+from leeward.api import codec
+from leeward.api.meta import Manifest
+from leeward.api.resource import Resource
+from leeward.api.status import Status
+from leeward.client import Client, Expired, Undecodable
+from leeward.client.client import Page, WatchEvent
+from leeward.runtime.identity import Key, key_of, version_of
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+KARMADA_SUFFIX = ".karmada.io"
+
+
+class TolerantReads(Generic[T]):
+    """The `list` and `watch` of a `Client`, for one kind. `unreadable` are the objects that were passed over."""
+
+    def __init__(self, client: Client, resource: Resource[T]) -> None:
+        self.unreadable: dict[Key, int] = {}
+        """With their resourceVersions."""
+        self._told: dict[Key, int] = {}
+        self._client = client
+        self._is_tolerant = resource.group.endswith(KARMADA_SUFFIX)
+        self._raw = cast(Resource[Manifest], replace(cast(Resource[Any], resource), object_type=dict))
+
+    async def list(
+        self, resource: Resource[T], namespace: str = "", *, limit: int = 0, continue_token: str = ""
+    ) -> Page[T]:
+        """As `Client.list`."""
+        if not continue_token:
+            self._told, self.unreadable = self.unreadable, {}
+        try:
+            return await self._client.list(resource, namespace, limit=limit, continue_token=continue_token)
+        except Undecodable:
+            if not self._is_tolerant:
+                raise
+        page = await self._client.list(self._raw, namespace, limit=limit, continue_token=continue_token)
+        items = (self._read(resource, item) for item in page.items)
+        return Page(tuple(item for item in items if item is not None), page.resource_version, page.continue_token)
+
+    async def watch(
+        self, resource: Resource[T], namespace: str = "", *, resource_version: str
+    ) -> AsyncGenerator[WatchEvent[T], None]:
+        """As `Client.watch`; in place of what cannot be read comes a bookmark. Raises: Expired when such a one is
+        deleted, which a new list tells."""
+        if not self.unreadable:
+            try:
+                async with aclosing(
+                    self._client.watch(resource, namespace, resource_version=resource_version)
+                ) as events:
+                    async for event in events:
+                        resource_version = event.resource_version or resource_version
+                        yield event
+                return
+            except Undecodable:
+                if not self._is_tolerant:
+                    raise
+        async with aclosing(self._client.watch(self._raw, namespace, resource_version=resource_version)) as raw_events:
+            async for raw in raw_events:
+                yield self._event(resource, raw)
+
+    def _event(self, resource: Resource[T], raw: WatchEvent[Manifest]) -> WatchEvent[T]:
+        obj = None if raw.object is None else self._read(resource, raw.object)
+        if raw.object is not None and obj is None and raw.type == "DELETED":
+            raise Expired(Status(message=f"{resource.kind} {key_of(raw.object)} cannot be read, and is deleted"))
+        return WatchEvent(raw.type if obj is not None else "BOOKMARK", obj, raw.resource_version)
+
+    def _read(self, resource: Resource[T], manifest: Manifest) -> T | None:
+        key = key_of(manifest)
+        try:
+            obj = codec.decode(codec.encode(manifest), resource.object_type)
+        except codec.DecodeError as error:
+            version = version_of(manifest)
+            if version not in (self.unreadable.get(key), self._told.get(key)):
+                log.warning("%s %s cannot be read, and is left as it was: %s", resource.kind, key, error)
+            self.unreadable[key] = version
+            return None
+        self.unreadable.pop(key, None)
+        return obj
