@@ -18,7 +18,7 @@ With `exact` its rules hold: the reported health counts whatever it speaks of, a
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -28,6 +28,8 @@ from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec,
 from leeward.core.failover.eviction import replicas_in
 from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
 from leeward.core.failover.watched_time import UNKEPT, Attention
+
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -193,8 +195,12 @@ def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
 
 
 def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, attention: Attention) -> datetime:
-    since = attention.time.moved(task.creation_timestamp or wire_time(now))
-    return since + timedelta(seconds=grace_of(task, grace_seconds))
+    """The end of time for instants that somebody has written and that lie beyond it."""
+    try:
+        since = attention.time.moved(task.creation_timestamp or wire_time(now))
+        return since + timedelta(seconds=grace_of(task, grace_seconds))
+    except OverflowError:
+        return END_OF_TIME
 
 
 def _is_finished(task: GracefulEvictionTask, may_end_at: datetime | None, now: datetime) -> bool:

@@ -29,7 +29,8 @@ def allocate(seats: int, votes: Ints, initial: Ints, descend: bool) -> Ints:
     count, greatest = len(votes), int(votes.max(initial=0))
     if seats == 0:
         return initial.copy()
-    if count < FEW or greatest * max(count, seats) >= _SAFE:
+    initial = np.maximum(initial, 0)
+    if count < FEW or greatest * max(count, seats + int(initial.sum())) >= _SAFE:
         return _one_by_one(seats, votes, initial, descend)
     held = initial + _certain(seats, votes, initial)
     left = seats - int((held - initial).sum())
@@ -43,10 +44,17 @@ def allocate(seats: int, votes: Ints, initial: Ints, descend: bool) -> Ints:
 
 def _certain(seats: int, votes: Ints, initial: Ints) -> Ints:
     """The seats that every party gets in any case, see `division`."""
-    certain = seats - (len(votes) + 1) // 2
-    if certain <= 0:
-        return np.zeros_like(votes)
-    return np.maximum(0, votes * certain // int(votes.sum()) - 1 - initial)
+    sharing = votes > 0
+    left = seats + int(initial.sum()) - (len(votes) + 1) // 2
+    while True:
+        shared = left - int(initial[~sharing].sum())
+        if shared <= 0 or not sharing.any():
+            return np.zeros_like(votes)
+        fair = np.where(sharing, votes * shared // int(votes[sharing].sum()), 0)
+        over = sharing & (initial > fair)
+        if not over.any():
+            return np.where(sharing, np.maximum(0, fair - 1 - initial), 0)
+        sharing &= ~over
 
 
 def _winners(left: int, votes: Ints, held: Ints, depth: int, descend: bool) -> Ints | None:

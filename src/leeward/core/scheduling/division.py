@@ -35,7 +35,7 @@ def allocate_seats(
 ) -> dict[str, int]:
     """The pure method: parties only in `initial` take part without votes."""
     parties = sorted({*votes, *initial}, reverse=descend)
-    held = {party: initial.get(party, 0) for party in parties}
+    held = {party: max(0, initial.get(party, 0)) for party in parties}
     remaining = seats - _seat_the_certain(seats, votes, held)
     order = {party: position for position, party in enumerate(parties)}
     heap = [_claim(party, votes, held, order) for party in parties]
@@ -58,15 +58,22 @@ def _seat_the_certain(seats: int, votes: Mapping[str, int], held: dict[str, int]
     """Gives the seats that every party gets in any case, so that huge numbers take no longer than small ones.
 
     With the divisor chosen low enough, rounding cannot hand out more than `seats`; the last of each party's seats is
-    left to the exact method. Returns how many were given.
+    left to the exact method. A party that holds more than its share keeps that, and the others share the rest. Returns
+    how many were given.
     """
-    total = sum(votes.values())
-    certain = seats - (len(votes) + 1) // 2
-    if total == 0 or certain <= 0:
-        return 0
-    given = 0
-    for party, share in votes.items():
-        more = max(0, share * certain // total - 1 - held[party])
-        held[party] += more
-        given += more
-    return given
+    sharing = {party: share for party, share in votes.items() if share > 0}
+    left = (
+        seats + sum(held.values()) - (len(votes) + 1) // 2 - sum(held[party] for party in held.keys() - sharing.keys())
+    )
+    while sharing and left > 0:
+        total = sum(sharing.values())
+        fair = {party: share * left // total for party, share in sharing.items()}
+        over = [party for party, share in fair.items() if held[party] > share]
+        if not over:
+            more = {party: max(0, share - 1 - held[party]) for party, share in fair.items()}
+            held.update({party: held[party] + count for party, count in more.items()})
+            return sum(more.values())
+        for party in over:
+            left -= held[party]
+            del sharing[party]
+    return 0
