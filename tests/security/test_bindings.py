@@ -347,3 +347,34 @@ def test_an_agent_that_marks_its_works_as_anothers_holds_up_nobody_s10() -> None
         assert owner(world.work("member1", SETTINGS)) == ("tenant", "settings-configmap")
 
     play_in(World, story, {"member1": "Push", "member2": "Pull"})
+
+
+def test_a_work_that_a_binding_out_of_reach_has_left_is_not_applied() -> None:
+    """As an earlier version has made it. It goes with its binding."""
+
+    async def story(world: World) -> None:
+        mallory = await prepare(world)
+        reference = ("v1", "Secret", "karmada-cluster", "stolen")
+        await mallory.create(RESOURCE_BINDINGS, evil("evil", reference), "tenant")
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "stolen", "namespace": "victim"}}
+        marks = {BINDING_NAMESPACE_ANNOTATION: "tenant", BINDING_NAME_ANNOTATION: "evil"}
+        name = work_name("Secret", "stolen", "karmada-cluster")
+        left: Manifest = {
+            "metadata": {"name": name, "annotations": marks, "finalizers": ["karmada.io/execution-controller"]},
+            "spec": {"workload": {"manifests": [secret]}},
+        }
+        await world.client.create(WORKS, left, execution_space("member1"))
+        await world.sleep(60)
+        assert await spoils(world) == []
+        work = world.work("member1", name)
+        assert work is not None
+        assert work.applied is not None
+        assert (work.applied.status, "ResourceBinding tenant/evil does not reach" in work.applied.message) == (
+            "False",
+            True,
+        )
+        await mallory.delete(RESOURCE_BINDINGS, "evil", "tenant")
+        await world.sleep(60)
+        assert world.work("member1", name) is None
+
+    play_in(UnaskedWorld, story, TWO)

@@ -23,6 +23,7 @@ from leeward.api.names import (
 from leeward.api.resource import WORKS, Resource
 from leeward.api.work import Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Undecodable
+from leeward.core.execution.claims import beyond_its_binding
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, note_write, pause_left
@@ -39,7 +40,7 @@ ATTEMPTS = 3
 
 
 class Foreign(Exception):
-    """An object of the same name that is not ours."""
+    """An object of the same name that is not ours, or one that its Work's binding may not have made."""
 
 
 class WriteUndone(Exception):
@@ -75,6 +76,8 @@ class MemberObjects:
 
         Raises: Foreign, WriteUndone, WorldError.
         """
+        if why := beyond_its_binding(work, manifest):
+            raise Foreign(why)
         desired = with_hub(_stamped(work, manifest), self._works.hub)
         resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         key = key_of(desired)

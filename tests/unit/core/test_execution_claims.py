@@ -12,7 +12,14 @@ from leeward.api.names import (
 )
 from leeward.api.status import Problem
 from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec, ResourceBindingStatus, Work
-from leeward.core.execution.claims import Owner, has_claim, holds_another_object, name_of_works, owners_of
+from leeward.core.execution.claims import (
+    Owner,
+    beyond_its_binding,
+    has_claim,
+    holds_another_object,
+    name_of_works,
+    owners_of,
+)
 from leeward.core.execution.refusal import MAX_MESSAGE_CHARACTERS, out_of_reach, with_refusal, works_taken
 from leeward.core.propagation.reach import Reach
 from tests.builders import NOW
@@ -84,3 +91,17 @@ def test_a_refusal_is_short_whatever_was_written() -> None:
     assert len(refusal.message) == MAX_MESSAGE_CHARACTERS
     assert refusal.message.startswith("spec.resource.name: Invalid value")
     assert refusal.reason == "TemplateOutOfReach"
+
+
+def test_an_object_of_a_work_is_where_its_binding_is() -> None:
+    marks = {BINDING_NAMESPACE_ANNOTATION: "tenant", BINDING_NAME_ANNOTATION: "first"}
+    own: Manifest = {"kind": "Secret", "metadata": {"name": "a", "namespace": "tenant"}}
+    other: Manifest = {"kind": "Secret", "metadata": {"name": "a", "namespace": "other"}}
+    everywhere: Manifest = {"kind": "Namespace", "metadata": {"name": "a"}}
+    assert beyond_its_binding(work(**marks), own) == ""
+    assert "in namespace other" in beyond_its_binding(work(**marks), other)
+    assert "in no namespace" in beyond_its_binding(work(**marks), everywhere)
+    of_cluster = work(**{CLUSTER_BINDING_NAME_ANNOTATION: "x"})
+    assert beyond_its_binding(of_cluster, everywhere) == ""
+    assert "ClusterResourceBinding x does not reach" in beyond_its_binding(of_cluster, own)
+    assert beyond_its_binding(work(), other) == "", "somebody's own Work"

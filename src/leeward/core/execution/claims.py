@@ -64,6 +64,19 @@ def holds_another_object(work: Work, manifest: Manifest) -> str:
     return "" if not held or held == wanted else ", ".join(f"{kind} {place}" for _, kind, place in held)
 
 
+def beyond_its_binding(work: Work, manifest: ReadOnlyManifest) -> str:
+    """Why an object of the Work cannot come from the binding that the Work names; empty when it can.
+
+    For Works that were made when bindings still reached further. A Work that names no binding is its writer's own.
+    """
+    namespace = text_at(manifest, "metadata", "namespace")
+    for owner in owners_of(work):
+        if owner.namespace != namespace:
+            where = f"in namespace {namespace}" if namespace else "in no namespace"
+            return f"it is {where}, where {owner} does not reach; delete that binding"
+    return ""
+
+
 def _object(manifest: ReadOnlyManifest) -> tuple[str, str, str]:
     """Group, kind, and namespace with name."""
     group = text_at(manifest, "apiVersion").rpartition("/")[0]
