@@ -1,4 +1,4 @@
-"""A ResourceBinding reaches only its own namespace, on real Kubernetes: with the webhook, and where it was not asked."""
+"""A ResourceBinding reaches only its own namespace, on real Kubernetes: with the webhook, and where it is away."""
 
 import json
 from collections.abc import Generator
@@ -14,7 +14,9 @@ WEBHOOK = "leeward-webhook"
 
 
 def binding(name: str, api_version: str, kind: str, namespace: str, template: str) -> Manifest:
-    resource = {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": template}
+    resource = {"apiVersion": api_version, "kind": kind, "name": template}
+    if namespace:
+        resource["namespace"] = namespace
     return {
         "apiVersion": "work.karmada.io/v1alpha2",
         "kind": "ResourceBinding",
