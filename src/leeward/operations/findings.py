@@ -16,6 +16,7 @@ from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     EVICTION_HELD_CONDITION,
     HEARTBEAT_NAME,
+    REFUSED_CONDITION,
     REMOVAL_BLOCKED_CONDITION,
     SYSTEM_NAMESPACE,
 )
@@ -270,11 +271,28 @@ def _unplaced(observed: Observed) -> Iterator[Finding]:
 
 def _unremoved(observed: Observed) -> Iterator[Finding]:
     """What was taken out of a cluster and is still there, because finalizers of others keep it."""
-    conditions = (
-        (binding, find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)) for binding in observed.bindings
-    )
-    blocked = [(binding, found) for binding, found in conditions if found is not None and found.status == "True"]
+    blocked = list(_that_say(observed, REMOVAL_BLOCKED_CONDITION))
     yield from _some(blocked, lambda each: _told(each, "is not removed", observed.now), "more are not removed")
+
+
+def _refused(observed: Observed) -> Iterator[Finding]:
+    """Bindings that name what they may not name, or Works of others: told by their own names."""
+
+    def told(each: tuple[Binding, Condition]) -> Finding:
+        binding, refusal = each
+        kind = (RESOURCE_BINDINGS if binding.namespace else CLUSTER_RESOURCE_BINDINGS).kind
+        name = "/".join(filter(None, (binding.namespace, binding.name)))
+        said = f"{kind} {name} is refused ({refusal.reason}){since(refusal.last_transition_time, observed.now)}"
+        return _needs(f"{kind.lower()}/{name}", f"{said}: {refusal.message}", next=_describe_command(binding))
+
+    yield from _some(list(_that_say(observed, REFUSED_CONDITION)), told, "more are refused")
+
+
+def _that_say(observed: Observed, condition_type: str) -> Iterator[tuple[Binding, Condition]]:
+    for binding in observed.bindings:
+        found = find_condition(binding.status.conditions, condition_type)
+        if found is not None and found.status == "True":
+            yield binding, found
 
 
 def _doubtful_clusters(observed: Observed) -> Iterator[Finding]:
@@ -314,6 +332,7 @@ _ASKED: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     _unreadable,
     _unplaced,
     _unremoved,
+    _refused,
     _doubtful_clusters,
     _drains,
 )

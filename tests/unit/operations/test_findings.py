@@ -203,6 +203,19 @@ def test_what_was_taken_out_and_is_still_there_is_named() -> None:
     )
 
 
+def test_a_refused_binding_is_named_by_its_own_name() -> None:
+    web = binding("web", "a")
+    refusal = condition("leeward.dev/Refused", "True", "TemplateOutOfReach", "spec.resource.namespace: it is not yours")
+    status = msgspec.structs.replace(web.status, conditions=(from_wire(refusal, Condition),))
+    found = only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),)))
+    name = f"{web.namespace}/{web.name}"
+    assert found.sentence == (
+        f"ResourceBinding {name} is refused (TemplateOutOfReach) since 02:30:17, 11 min: "
+        "spec.resource.namespace: it is not yours"
+    )
+    assert found.about == f"resourcebinding/{name}"
+
+
 def test_a_brake_is_a_finding_while_it_is_engaged_or_overruled() -> None:
     engaged = BrakeReading(Brake(NOW - timedelta(seconds=28)), "4 of 4 clusters look dead")
     assert told(observed(brake=engaged)) == [
