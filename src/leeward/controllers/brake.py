@@ -4,6 +4,7 @@ It decides nothing about any cluster or binding: those who do read its state. Th
 the API server itself, since a cache may lag. Holds: S4, S5.
 """
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from leeward.api.diff import merge_patch
 from leeward.api.meta import ObjectMeta
 from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, execution_space
 from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES, Resource
-from leeward.client import AlreadyExists, NotFound
+from leeward.client import AlreadyExists, NotFound, Undecodable
 from leeward.core.failover.brake import Brake, BrakeDecision, decide_brake, looks_dead, render_brake
 from leeward.core.failover.vanished import vanished_clusters
 from leeward.runtime.brake import BrakeView
@@ -61,8 +62,10 @@ class BrakeController:
         return not await self._is_there(CLUSTERS, name) and await self._is_there(NAMESPACES, execution_space(name))
 
     async def _is_there(self, resource: Resource[Any], name: str) -> bool:
+        """One that cannot be read is there. Raises: WorldError."""
         try:
-            await self._plane.client.get(resource, name)
+            with suppress(Undecodable):
+                await self._plane.client.get(resource, name)
         except NotFound:
             return False
         return True
