@@ -65,6 +65,8 @@ DRAIN_TAINT = "leeward.dev/drain"
 FLAPPING_TAINT = "leeward.dev/flapping"
 """On a cluster that comes and goes: nothing new is placed there for a while; effect NoSchedule (ours)."""
 
+ALLOW_HTTP_ANNOTATION = "leeward.dev/allow-http"
+"""On a Cluster: `true` lets its `spec.apiEndpoint` be an http:// URL, over which credentials go in the clear (ours)."""
 DRAIN_BUDGET_ANNOTATION = "leeward.dev/drain-budget"
 """On a Cluster that is drained: how many bindings may be on their way out of it at the same time (ours)."""
 WORK_GENERATION_ANNOTATION = "leeward.dev/work-generation"

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from urllib.parse import quote
 
 from aiohttp import http, web
 
@@ -18,6 +19,7 @@ from leeward.client.transport import Request
 
 READ_TIMEOUT_SECONDS = 30.0
 MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
+_OF_A_QUERY = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class TooLarge(Exception):
@@ -32,8 +34,8 @@ def read_head(incoming: web.BaseRequest) -> Request:
     query: dict[str, str] = {}
     for key, value in incoming.query.items():
         query.setdefault(_readable(key), _readable(value))
-    path, query_string = _readable(incoming.path), _readable(incoming.query_string)
-    return Request(incoming.method, path, query, _headers(incoming), b"", query_string)
+    query_string = _escaped(incoming.rel_url.raw_query_string)
+    return Request(incoming.method, _readable(incoming.path), query, _headers(incoming), b"", query_string)
 
 
 def _headers(incoming: web.BaseRequest) -> dict[str, str]:
@@ -49,6 +51,13 @@ def _headers(incoming: web.BaseRequest) -> dict[str, str]:
 def _readable(text: str) -> str:
     """Bytes that are no UTF-8 come as halves of characters, which nobody could write down again."""
     return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _escaped(query_string: str) -> str:
+    """The same bytes, of which those that no URL has in the clear are escaped."""
+    if query_string.isascii():
+        return query_string
+    return quote(query_string.encode(errors="surrogateescape"), safe=_OF_A_QUERY)
 
 
 @asynccontextmanager

@@ -14,7 +14,8 @@ from typing import Literal
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
-from leeward.app.connect import UnusableTransport, transport_to
+from leeward.api.rules.member_addresses import DEFAULT_RULES
+from leeward.app.connect import address_rules, transport_to
 from leeward.app.flags.settings import ComponentSettings
 from leeward.app.probes import Probes, served
 from leeward.client import Client, Transport, WorldError
@@ -96,9 +97,12 @@ class _Process:
         self._clock, self._randomness = SystemClock(), Randomness()
         self._names = config.parts
         self._parts = Parts(config.parts, self._work)
+        self._server = config.connection.server
+        self._addresses = DEFAULT_RULES
 
     async def run(self) -> None:
         """Until cancelled. The work ends before the leases are given back."""
+        self._addresses = await address_rules(self._server, self._settings.limits.member_addresses)
         async with Supervisor("leases") as leasing, Supervisor("process") as working:
             tasks = [leasing.start(self._lead(part), part) for part in self._names]
             tasks.append(working.start(self._parts.run(), "parts"))
@@ -143,10 +147,7 @@ class _Process:
         """How Push members are reached."""
 
         def connect(cluster: Cluster, secret: Secret | None) -> Client:
-            try:
-                transport: Transport = transport_to(cluster, secret)
-            except ValueError as error:
-                transport = UnusableTransport(str(error))
+            transport = transport_to(cluster, secret, self._addresses)
             return Client(fenced(limited(transport, self._settings.limits.members), led), name)
 
         return connect

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leeward.api.rules.member_addresses import Network
 from leeward.manager.timing import Timing
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ MEMBER_ACCESS = "system:karmada:member-access"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlPlaneConfig:
-    """`data_dir` holds `store.db`; it listens on 127.0.0.1. `ready` is called once, when everything is served."""
+    """`data_dir` holds `store.db`; it listens on 127.0.0.1. `ready` is called once, when everything is served.
+
+    `member_addresses` are networks that members may be in although they are refused otherwise.
+    """
 
     data_dir: Path
     port: int
@@ -39,6 +43,7 @@ class ControlPlaneConfig:
     client_ca_key_file: Path
     token_file: Path
     settings: "ManagerSettings"
+    member_addresses: tuple[Network, ...] = ()
     ready: Callable[[], None]
 
 

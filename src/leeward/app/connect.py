@@ -3,11 +3,23 @@
 Karmada: pkg/util/membercluster_client.go and pkg/util/proxy; the same keys (`token`, `caBundle`).
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from urllib.parse import urlsplit
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
+from leeward.api.names import ALLOW_HTTP_ANNOTATION
+from leeward.api.rules.member_addresses import (
+    DEFAULT_RULES,
+    AddressRules,
+    Network,
+    plain_http_fault,
+    rules_of_control_plane,
+)
+from leeward.api.rules.texts import endpoint_fault, proxy_fault
 from leeward.client import Client, Request, Response, Transport
 from leeward.client.connection import Connection, transport_of
 from leeward.client.errors import NoCredential
@@ -16,24 +28,37 @@ from leeward.client.forwarding import Forwarder
 TOKEN_KEY, CA_KEY = "token", "caBundle"
 
 
-def connect(cluster: Cluster, secret: Secret | None) -> Client:
-    """A client of the member; when it cannot be built, one that says why at every request."""
+RESOLVE_SECONDS = 5.0
+
+
+async def address_rules(server: str, allowed: tuple[Network, ...] = ()) -> AddressRules:
+    """The rules for members beside the control plane at the URL `server`, whose name is resolved once."""
+    url = urlsplit(server)
     try:
-        return Client(transport_to(cluster, secret), "leeward-controller-manager")
+        async with asyncio.timeout(RESOLVE_SECONDS):
+            found = await asyncio.get_running_loop().getaddrinfo(url.hostname, url.port, type=socket.SOCK_STREAM)
+    except (OSError, TimeoutError):
+        found = []
+    return rules_of_control_plane(server, [str(address[0]) for *_, address in found], allowed)
+
+
+def connect(cluster: Cluster, secret: Secret | None, addresses: AddressRules = DEFAULT_RULES) -> Client:
+    """A client of the member; when it cannot be built, one that says why at every request."""
+    return Client(transport_to(cluster, secret, addresses), "leeward-controller-manager")
+
+
+def transport_to(cluster: Cluster, secret: Secret | None, addresses: AddressRules = DEFAULT_RULES) -> Transport:
+    """The way to a member; when it cannot be built, one that says why at every request."""
+    try:
+        return transport_of(connection_of(cluster, secret, addresses))
     except ValueError as error:
-        return Client(UnusableTransport(str(error)))
+        return UnusableTransport(str(error))
 
 
-def transport_to(cluster: Cluster, secret: Secret | None) -> Transport:
-    """Raises: ValueError that names what is missing."""
-    return transport_of(connection_of(cluster, secret))
-
-
-def connection_of(cluster: Cluster, secret: Secret | None) -> Connection:
-    """Raises: ValueError that names what is missing."""
+def connection_of(cluster: Cluster, secret: Secret | None, addresses: AddressRules = DEFAULT_RULES) -> Connection:
+    """Raises: ValueError that names what is missing, or may not be asked."""
     spec = cluster.spec
-    if not spec.api_endpoint:
-        raise ValueError("spec.apiEndpoint of the Cluster is empty")
+    _check_addresses(cluster, addresses)
     if spec.secret_ref is None:
         raise ValueError("spec.secretRef of the Cluster is not set")
     name = f"{spec.secret_ref.namespace}/{spec.secret_ref.name}"
@@ -45,14 +70,16 @@ def connection_of(cluster: Cluster, secret: Secret | None) -> Connection:
         insecure_skip_tls_verify=spec.insecure_skip_tls_verification,
         proxy_url=spec.proxy_url,
         token=_token(secret),
+        addresses=addresses,
     )
 
 
-def reach(cluster: Cluster, authority: Secret | None, impersonator: Secret) -> Forwarder:
+def reach(
+    cluster: Cluster, authority: Secret | None, impersonator: Secret, addresses: AddressRules = DEFAULT_RULES
+) -> Forwarder:
     """The way for users' own requests. Without `authority`, the system's CAs are trusted. Raises: ValueError."""
     spec = cluster.spec
-    if not spec.api_endpoint:
-        raise ValueError("spec.apiEndpoint of the Cluster is empty")
+    _check_addresses(cluster, addresses)
     return Forwarder(
         Connection(
             server=spec.api_endpoint,
@@ -60,8 +87,35 @@ def reach(cluster: Cluster, authority: Secret | None, impersonator: Secret) -> F
             insecure_skip_tls_verify=spec.insecure_skip_tls_verification,
             proxy_url=spec.proxy_url,
             token=_token(impersonator),
+            addresses=addresses,
         )
     )
+
+
+def reaching(addresses: AddressRules) -> Callable[[Cluster, Secret | None, Secret], Forwarder]:
+    """`reach` under these rules."""
+    return lambda cluster, authority, impersonator: reach(cluster, authority, impersonator, addresses)
+
+
+def connecting(addresses: AddressRules) -> Callable[[Cluster, Secret | None], Client]:
+    """`connect` under these rules."""
+    return lambda cluster, secret: connect(cluster, secret, addresses)
+
+
+def _check_addresses(cluster: Cluster, addresses: AddressRules) -> None:
+    """Again at the time of use: admission may not have been asked, or by other rules. Raises: ValueError."""
+    spec = cluster.spec
+    if not spec.api_endpoint:
+        raise ValueError("spec.apiEndpoint of the Cluster is empty")
+    for field, url, fault_of in (
+        ("apiEndpoint", spec.api_endpoint, endpoint_fault),
+        ("proxyURL", spec.proxy_url, proxy_fault),
+    ):
+        if url and (fault := fault_of(url) or addresses.url_fault(url)):
+            raise ValueError(f"spec.{field} of the Cluster: {fault}")
+    in_the_clear = cluster.metadata.annotations.get(ALLOW_HTTP_ANNOTATION) == "true"
+    if fault := plain_http_fault(spec.api_endpoint, in_the_clear):
+        raise ValueError(f"spec.apiEndpoint of the Cluster: {fault}")
 
 
 def _token(secret: Secret) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 
 from leeward.api.resource import CLUSTERS
+from leeward.api.rules.member_addresses import rules_of_control_plane
 from leeward.api.schema import custom_resource_definitions
 from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.access.tokens import load_signing_key
@@ -16,7 +17,7 @@ from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.verbs.connecting import PROXY
 from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
-from leeward.app.connect import connect, reach
+from leeward.app.connect import connecting, reaching
 from leeward.app.tls import server_context
 from leeward.client import Client
 from leeward.loop.clock import SystemClock
@@ -40,10 +41,11 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
     signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
     webhooks = HttpsWebhooks()
     audit_file = AuditFile(config.data_dir / AUDIT_FILE)
+    addresses = rules_of_control_plane(f"https://127.0.0.1:{config.port}", allowed=config.member_addresses)
     async with Supervisor("api server") as serving, Supervisor("controllers") as controlling:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), serving)
         settings = config.settings
-        admission = KarmadaAdmission(clock, randomness, settings.timing, store, settings.skipped.reach)
+        admission = KarmadaAdmission(clock, randomness, settings.timing, store, settings.skipped.reach, addresses)
         try:
             api_server = await start_apiserver(
                 store,
@@ -60,12 +62,12 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             )
             client = Client(InProcessTransport(api_server), "leeward")
             await ensure_namespaces(client)
-            proxy = ClusterProxy(client, reach, api_server)
+            proxy = ClusterProxy(client, reaching(addresses), api_server)
             api_server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
             server = Server.of(client, randomness, controlling)
             events = EventRecorder(client, clock, randomness)
             plane = ControlPlane(server, clock, randomness, metrics, events, controlling)
-            manager = ControllerManager(plane, connect, config.settings)
+            manager = ControllerManager(plane, connecting(addresses), config.settings)
             authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
             serving.start(api_server.certificate_signer(*authority).run(), "certificate-signer")
             serving.start(api_server.token_secrets(authority[0]).run(), "token-secrets")

@@ -23,6 +23,7 @@ from leeward.cli.serving import log_to_stderr, serve
 @click.option(
     "--skipped-propagating-namespaces", default="kube-.*", show_default=True, help="As given to the controller manager."
 )
+@click.option("--allowed-member-addresses", default="", help="Networks that members may be in although refused.")
 @kubeconfig_option
 @context_option
 def webhook(
@@ -33,12 +34,14 @@ def webhook(
     default_unreachable_toleration_seconds: int,
     skipped_propagating_apis: str,
     skipped_propagating_namespaces: str,
+    allowed_member_addresses: str,
     kubeconfig: Path | None,
     kubeconfig_context: str,
 ) -> None:
     """Run the admission webhook in the foreground. It makes and renews its certificates itself."""
     if url and not url.startswith("https://"):
         raise click.BadParameter("must begin with https://", param_hint="--url")
+    from leeward.api.rules.member_addresses import parse_networks, rules_of_control_plane
     from leeward.app.flags.parsing import parse_patterns, parse_skipped_apis
     from leeward.core.propagation.reach import Reach
     from leeward.loop.clock import SystemClock
@@ -49,8 +52,13 @@ def webhook(
         reach = Reach(parse_skipped_apis(skipped_propagating_apis), parse_patterns(skipped_propagating_namespaces))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--skipped-propagating-*") from error
+    try:
+        allowed = parse_networks(allowed_member_addresses)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--allowed-member-addresses") from error
     log_to_stderr()
-    client = client_of(connection_of(kubeconfig, kubeconfig_context), greets=False)
+    connection = connection_of(kubeconfig, kubeconfig_context)
+    client = client_of(connection, greets=False)
     settings = WebhookSettings(
         endpoint=Endpoint(url),
         host=bind_address,
@@ -58,5 +66,6 @@ def webhook(
         not_ready_toleration_seconds=default_not_ready_toleration_seconds,
         unreachable_toleration_seconds=default_unreachable_toleration_seconds,
         reach=reach,
+        addresses=rules_of_control_plane(connection.server, allowed=allowed),
     )
     serve(Webhook(client, SystemClock(), Randomness(), settings).run(), "webhook")

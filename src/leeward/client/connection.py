@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.credentials import ExecPlugin, ExecToken, FixedToken, TokenFile, TokenSource
 from leeward.loop.clock import Clock, SystemClock
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One server and one identity. Certificates and keys are PEM; without a CA, the system's are trusted."""
+    """One server and one identity. Certificates and keys are PEM; without a CA, the system's are trusted.
+
+    `addresses` says where its names must not lead; None for a server that an operator has chosen.
+    """
 
     server: str
     certificate_authority: bytes = field(default=b"", repr=False)
@@ -32,6 +36,7 @@ class Connection:
     password: str = field(default="", repr=False)
     exec_plugin: ExecPlugin | None = None
     namespace: str = ""
+    addresses: AddressRules | None = None
 
 
 def transport_of(connection: Connection, clock: Clock | None = None) -> "HttpTransport":
@@ -45,6 +50,7 @@ def transport_of(connection: Connection, clock: Clock | None = None) -> "HttpTra
         headers=_basic_authorization(connection),
         proxy=connection.proxy_url,
         server_name=connection.tls_server_name,
+        addresses=connection.addresses,
     )
 
 

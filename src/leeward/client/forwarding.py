@@ -1,7 +1,8 @@
 """Passing requests of others on to an API server: bytes in, bytes out, as they come.
 
-What belongs to one connection only (RFC 9110, 7.6.1) stays behind, and so does the credential of the one who asked:
-each request goes on with the forwarder's own token. Bodies are neither decoded nor kept. WebSockets go on as messages
+What belongs to one connection only (RFC 9110, 7.6.1) stays behind, and so do the credentials of the one who asked, in
+whatever header or WebSocket protocol they come: each request goes on with the forwarder's own token. The query goes on
+byte for byte. Bodies are neither decoded nor kept. WebSockets go on as messages
 of bytes (`kubectl exec`, `attach`, `port-forward`), every other upgrade (SPDY) as the bytes that it is.
 
 Never retries, never follows a redirect.
@@ -12,13 +13,14 @@ import io
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
 from leeward.client.connection import Connection, ssl_context_of
-from leeward.client.http import escaped, mapped_errors
+from leeward.client.http import escaped, mapped_errors, resolver_of
 from leeward.client.transport import Request
 from leeward.client.upgrading import upgrade
 
@@ -30,13 +32,16 @@ QUIET_SECONDS = 4 * 3600.0
 MAX_CONNECTIONS = 256
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 PING_SECONDS = 30.0
-_OF_THE_CONNECTION = frozenset(
+OF_THE_CONNECTION = frozenset(
     (
-        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization"),
+        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"),
         *("te", "trailer", "transfer-encoding", "upgrade"),
         *("host", "content-length", "authorization", "date", "server"),
     )
 )
+_OF_A_WEBSOCKET = "sec-websocket-"
+_IDENTITY = "impersonate-"
+"""Who asks. No header of the connection says that it stays behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +61,15 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Forwarded:
-    """The answer. `chunks` must be closed; it raises Unreachable when the answer breaks off."""
+    """The answer. `chunks` must be closed; it raises Unreachable when the answer breaks off.
+
+    `drop` ends an answer of which nothing has been read: closing `chunks` before its beginning does not.
+    """
 
     code: int
     headers: Mapping[str, str]
     chunks: AsyncGenerator[bytes, None]
+    drop: Callable[[], None] = lambda: None
 
 
 class Forwarder:
@@ -71,6 +80,7 @@ class Forwarder:
         self._token = connection.token
         self._proxy = connection.proxy_url or None
         self._tls = ssl_context_of(connection) if connection.server.startswith("https:") else True
+        self._addresses = connection.addresses
         self._session: aiohttp.ClientSession | None = None
 
     async def forward(self, request: Request) -> Forwarded | Conversation:
@@ -81,7 +91,7 @@ class Forwarder:
         what = f"{request.method} {self._server}{request.path}"
         wanted = request.headers.get("upgrade", "")
         if wanted.lower() == "websocket":
-            with mapped_errors(what), suppress(aiohttp.WSServerHandshakeError):
+            with mapped_errors(what), suppress(aiohttp.WSServerHandshakeError, _Redirected):
                 return await self._converse(request, what)
         elif wanted and not self._proxy and not request.body:
             with mapped_errors(what):
@@ -93,19 +103,21 @@ class Forwarder:
         """A connection of its own, which stays open for as long as both sides like."""
         headers = [*self._headers(request.headers).items(), ("connection", "Upgrade"), ("upgrade", wanted)]
         async with asyncio.timeout(ANSWER_SECONDS):
-            upgraded = await upgrade(self._url(request), headers, self._tls, request.method)
+            upgraded = await upgrade(self._url(request), headers, self._tls, request.method, self._addresses)
         if upgraded is None:
             return None
         agreed = upgraded.headers.get("upgrade", wanted)
-        return Conversation("", upgraded.chunks, upgraded.send, agreed, _kept(upgraded.headers))
+        if agreed.lower() != wanted.lower():
+            upgraded.writer.transport.abort()
+            raise ConnectionResetError(f"asked for {wanted}, the server has switched to {agreed[:40]!r}")
+        return Conversation("", upgraded.chunks, upgraded.send, wanted, without_hops(upgraded.headers))
 
     async def _converse(self, request: Request, what: str) -> Conversation:
-        headers = {k: v for k, v in request.headers.items() if not k.startswith("sec-websocket-")}
         async with asyncio.timeout(ANSWER_SECONDS):
             socket = await self._opened().ws_connect(
                 self._url(request),
                 protocols=_protocols(request.headers.get("sec-websocket-protocol", "")),
-                headers=self._headers(headers),
+                headers=self._headers(request.headers),
                 proxy=self._proxy,
                 max_msg_size=MAX_MESSAGE_BYTES,
                 heartbeat=PING_SECONDS,
@@ -128,7 +140,7 @@ class Forwarder:
                     allow_redirects=False,
                     proxy=self._proxy,
                 )
-        return Forwarded(answer.status, _kept(answer.headers), _chunks(answer, what))
+        return Forwarded(answer.status, without_hops(answer.headers), _chunks(answer, what), answer.close)
 
     async def close(self) -> None:
         session, self._session = self._session, None
@@ -137,24 +149,52 @@ class Forwarder:
 
     def _headers(self, headers: Mapping[str, str]) -> CIMultiDict[str]:
         """Several values of one name, which a request has as lines, become headers of their own again."""
-        sent = CIMultiDict((name, value) for name, lines in _kept(headers).items() for value in lines.split("\n"))
+        kept = {**without_hops(headers), **{k: v for k, v in headers.items() if k.startswith(_IDENTITY)}}
+        sent = CIMultiDict(
+            (name, value)
+            for name, lines in kept.items()
+            if not name.startswith(_OF_A_WEBSOCKET)
+            for value in lines.split("\n")
+        )
         sent["authorization"] = f"Bearer {self._token}"
         return sent
 
     def _url(self, request: Request) -> URL:
-        query = f"?{request.query_string}" if request.query_string else ""
+        asked = request.query_string or urlencode(request.query)
+        query = f"?{asked}" if asked else ""
         return URL(f"{self._server}{escaped(request.path)}{query}", encoded=True)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=self._tls, limit=MAX_CONNECTIONS),
+                connector=aiohttp.TCPConnector(
+                    ssl=self._tls, limit=MAX_CONNECTIONS, resolver=resolver_of(self._addresses)
+                ),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=QUIET_SECONDS),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
                 skip_auto_headers=("content-type", "user-agent", "accept-encoding", "accept"),
+                trace_configs=[_without_redirects()],
             )
         return self._session
+
+
+class _Redirected(aiohttp.ClientError):
+    """A WebSocket was answered with a redirect."""
+
+
+def _without_redirects() -> aiohttp.TraceConfig:
+    """The library follows redirects of WebSockets, and has no switch against it."""
+
+    async def refuse(
+        session: aiohttp.ClientSession, context: object, redirect: aiohttp.TraceRequestRedirectParams
+    ) -> None:
+        redirect.response.close()
+        raise _Redirected("redirected")
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_redirect.append(refuse)
+    return trace
 
 
 def _protocols(offered: str) -> list[str]:
@@ -163,9 +203,11 @@ def _protocols(offered: str) -> list[str]:
     return [name for name in names if name and not name.startswith("base64")]
 
 
-def _kept(headers: Mapping[str, str]) -> dict[str, str]:
-    own = {name.strip().lower() for name in headers.get("connection", "").split(",")}
-    return {k.lower(): v for k, v in headers.items() if k.lower() not in _OF_THE_CONNECTION | own}
+def without_hops(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers that are for more than one connection, with names in lower case."""
+    named = ",".join(value for name, value in headers.items() if name.lower() == "connection")
+    own = {name.strip().lower() for name in named.split(",")}
+    return {k.lower(): v for k, v in headers.items() if k.lower() not in OF_THE_CONNECTION | own}
 
 
 async def _chunks(answer: aiohttp.ClientResponse, what: str) -> AsyncGenerator[bytes, None]:

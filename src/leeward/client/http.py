@@ -17,8 +17,10 @@ from urllib.parse import quote, urlencode
 import aiohttp
 from yarl import URL
 
+from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.credentials import TokenSource
 from leeward.client.errors import Undecodable, Unreachable, Untrusted, error_of
+from leeward.client.resolving import JudgedResolver
 from leeward.client.transport import Request, Response
 
 MAX_REQUEST_CONNECTIONS = 64
@@ -44,6 +46,7 @@ class HttpTransport:
         proxy: str = "",
         server_name: str = "",
         idle_timeout_seconds: float = IDLE_TIMEOUT_SECONDS,
+        addresses: AddressRules | None = None,
     ) -> None:
         self._endpoint = endpoint.rstrip("/")
         self._ssl_context = ssl_context
@@ -52,6 +55,7 @@ class HttpTransport:
         self._proxy = proxy or None
         self._server_name = server_name or None
         self._idle_timeout_seconds = idle_timeout_seconds
+        self._addresses = addresses
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
 
@@ -136,7 +140,7 @@ class HttpTransport:
 
     def _session(self, connections: int, timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
         tls = self._ssl_context if self._ssl_context is not None else True
-        connector = aiohttp.TCPConnector(ssl=tls, limit=connections)
+        connector = aiohttp.TCPConnector(ssl=tls, limit=connections, resolver=resolver_of(self._addresses))
         return aiohttp.ClientSession(
             connector=connector,
             timeout=timeout,
@@ -146,6 +150,11 @@ class HttpTransport:
 
     def _name(self, request: Request) -> str:
         return f"{request.method} {self._endpoint}{request.path}"
+
+
+def resolver_of(addresses: AddressRules | None) -> JudgedResolver | None:
+    """None, which is the library's own, where every address may be asked."""
+    return None if addresses is None else JudgedResolver(addresses)
 
 
 def escaped(path: str) -> str:

@@ -16,7 +16,7 @@ class Request(msgspec.Struct, frozen=True):
     headers: Mapping[str, str] = {}
     body: bytes = b""
     query_string: str = ""
-    """The query as it was received, for those who pass it on: a key may be there twice. Nothing else reads it."""
+    """The query as it was received, still escaped, for those who pass it on: a key may be there twice."""
 
 
 class Response(msgspec.Struct, frozen=True):

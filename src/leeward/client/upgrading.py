@@ -8,17 +8,21 @@ to be asked for in the ordinary way.
 """
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 
 from yarl import URL
 
+from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.errors import Unreachable
+from leeward.client.resolving import judged_address
 
 MAX_HEAD_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
 _SWITCHING = "101"
+_ENDS = re.compile("[\r\n\0]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +42,33 @@ class Upgraded:
             raise Unreachable(str(error)) from error
 
 
-async def upgrade(url: URL, headers: list[tuple[str, str]], tls: ssl.SSLContext | bool, method: str) -> Upgraded | None:
-    """None where the server does not agree. Raises: OSError, ssl.SSLError.
+async def upgrade(
+    url: URL,
+    headers: list[tuple[str, str]],
+    tls: ssl.SSLContext | bool,
+    method: str,
+    addresses: AddressRules | None = None,
+) -> Upgraded | None:
+    """None where the server does not agree. Raises: OSError, ssl.SSLError, ForbiddenAddress; ValueError for headers
+    that would be more than one line.
 
     Whoever calls bounds the time that it takes.
     """
+    lines = [f"{method} {url.raw_path_qs} HTTP/1.1", f"Host: {url.authority}"]
+    lines += [f"{name}: {value}" for name, value in headers]
+    if any(_ENDS.search(line) for line in lines):
+        raise ValueError("a header holds the end of a line")
+    host, port = url.host or "", url.port or 0
+    is_tls = url.scheme == "https"
     reader, writer = await asyncio.open_connection(
-        url.host, url.port, ssl=tls if url.scheme == "https" else None, limit=MAX_HEAD_BYTES
+        await judged_address(addresses, host, port),
+        port,
+        ssl=tls if is_tls else None,
+        server_hostname=host if is_tls else None,
+        limit=MAX_HEAD_BYTES,
     )
     try:
-        lines = [f"{method} {url.raw_path_qs} HTTP/1.1", f"Host: {url.authority}"]
-        lines += [f"{name}: {value}" for name, value in headers]
-        writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        writer.write("\r\n".join([*lines, "", ""]).encode())
         await writer.drain()
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
@@ -61,6 +80,9 @@ async def upgrade(url: URL, headers: list[tuple[str, str]], tls: ssl.SSLContext 
     if head[0].split(" ")[1:2] != [_SWITCHING]:
         writer.transport.abort()
         return None
+    if any(_ENDS.search(line) for line in head):
+        writer.transport.abort()
+        raise ConnectionResetError("the server has answered with what is no head of HTTP")
     return Upgraded(_parsed(head[1:]), _chunks(reader, writer), writer)
 
 

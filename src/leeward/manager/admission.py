@@ -6,6 +6,8 @@ from leeward.api import codec
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.resource import CLUSTERS
+from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
+from leeward.api.rules.node import Node
 from leeward.api.status import Problem
 from leeward.api.validation import validate, validate_deletion, validate_types
 from leeward.apiserver.admission import AdmissionReview, Rejected
@@ -23,16 +25,26 @@ _CLUSTERS, _NAMESPACES = f"/{CLUSTERS.group}/{CLUSTERS.plural}/", "//namespaces/
 
 
 class KarmadaAdmission:
-    """An `Admission` for the embedded API server; `store` is that server's own."""
+    """An `Admission` for the embedded API server; `store` is that server's own.
+
+    `addresses` says where a Cluster must not lead.
+    """
 
     def __init__(
-        self, clock: Clock, randomness: Randomness, timing: Timing, store: Store, reach: Reach | None = None
+        self,
+        clock: Clock,
+        randomness: Randomness,
+        timing: Timing,
+        store: Store,
+        reach: Reach | None = None,
+        addresses: AddressRules = DEFAULT_RULES,
     ) -> None:
         self._clock = clock
         self._randomness = randomness
         self._timing = timing
         self._store = store
         self._reach = reach or Reach()
+        self._addresses = addresses
 
     def admit(self, review: AdmissionReview) -> Manifest:
         if review.operation == "DELETE":
@@ -47,8 +59,10 @@ class KarmadaAdmission:
         )
         obj = apply_defaults(review.object, settings, old)
         _refuse([*validate_types(obj, old), *validate(obj, old), *reference_problems(obj, old, self._reach)])
-        if review.kind.prefix == _CLUSTERS and _id(obj) != _id(old or {}):
-            self._refuse_joined(obj)
+        if review.kind.prefix == _CLUSTERS:
+            _refuse(list(address_problems(Node("", obj), Node("", old or {}), self._addresses)))
+            if _id(obj) != _id(old or {}):
+                self._refuse_joined(obj)
         for warning in warnings_for(obj):
             warn(warning)
         return obj

@@ -18,6 +18,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote_plus
 
 from msgspec import structs
 
@@ -92,7 +93,7 @@ class AllClusters:
         table = "as=Table" in asked.request.headers.get("accept", "")
         query = {key: value for key, value in asked.request.query.items() if key not in _PAGES}
         headers = {"accept": _TABLE if table else "application/json"}
-        request = Request("GET", asked.path, query, headers)
+        request = Request("GET", asked.path, query, headers, query_string=_without_pages(asked.request.query_string))
         answers = await self._ask_all(replace(asked, request=request))
         listed = [answer for answer in answers if answer.code == 200]
         said = [answer.missing or _refusal(answer) for answer in answers if answer.code not in (200, 404)]
@@ -133,6 +134,12 @@ async def _read(chunks: AsyncGenerator[bytes, None]) -> bytes:
             if len(body) > MAX_LIST_BYTES:
                 raise _TooMuch(f"a list of more than {MAX_LIST_BYTES} bytes: narrow it down with a selector")
     return bytes(body)
+
+
+def _without_pages(query_string: str) -> str:
+    """The query as it came, but for what says which page is meant."""
+    parameters = query_string.split("&")
+    return "&".join(each for each in parameters if unquote_plus(each.partition("=")[0]) not in _PAGES)
 
 
 def _names_one(path: str) -> bool:

@@ -3,7 +3,8 @@
     kubectl get --raw /apis/cluster.karmada.io/v1alpha1/clusters/member1/proxy/api/v1/nodes
 
 The member is told on whose behalf: the request goes on with the token of `spec.impersonatorSecretRef`, which may do
-nothing but impersonate, as the user who asked. So the member's own rules decide.
+nothing but impersonate, as the user who asked. So the member's own rules decide. What of a request and of its answer is
+passed on is in `proxy_headers.py`; an answer that is a redirect is a 502.
 
 All clusters together have the name `*`, see `all_clusters.py`.
 
@@ -21,15 +22,13 @@ from leeward.api.core import Secret
 from leeward.api.names import CLUSTER_NAMESPACE, impersonator_of
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.apiserver import refusals
-from leeward.apiserver.handler import Handler, StreamResponse, User, WayBack
+from leeward.apiserver.handler import Handler, StreamResponse, WayBack
 from leeward.apiserver.verbs.connecting import ConnectRequest
 from leeward.client import Client, NotFound, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
 from leeward.client.transport import Request, Response
 from leeward.manager.all_clusters import EVERY_CLUSTER, AllClusters
-
-_IMPLIED_GROUPS = ("system:authenticated", "system:unauthenticated")
-"""The member adds them by itself, and lets nobody claim them."""
+from leeward.manager.proxy_headers import PAGE_RULES, bad_gateway, code_fault, headers_to_client, headers_to_member
 
 
 class Member(Protocol):
@@ -74,11 +73,19 @@ class ClusterProxy:
 
     async def forward(self, asked: ConnectRequest) -> Forwarded | Conversation:
         """What the member answers. Raises: Refused."""
+        request = _on_behalf(asked)
         try:
             member = await self._member(asked.name)
-            return await member.forward(_on_behalf(asked))
+            answer = await member.forward(request)
         except (WorldError, ValueError) as error:
             raise refusals.unavailable(f"cluster {asked.name} cannot be reached: {error}") from error
+        headers = headers_to_client(answer.headers)
+        if isinstance(answer, Conversation):
+            return replace(answer, headers=headers)
+        if fault := code_fault(answer.code, request.headers):
+            answer.drop()
+            raise bad_gateway(f"cluster {asked.name} {fault}")
+        return replace(answer, headers={**headers, **PAGE_RULES})
 
     async def _connect(self, asked: ConnectRequest) -> StreamResponse:
         forwarded = await self.forward(asked)
@@ -127,13 +134,10 @@ class ClusterProxy:
 
 
 def _on_behalf(asked: ConnectRequest) -> Request:
-    kept = {name: value for name, value in asked.request.headers.items() if not name.startswith("impersonate-")}
-    return structs.replace(asked.request, path=asked.path, headers={**kept, **_impersonation(asked.user)})
-
-
-def _impersonation(user: User) -> dict[str, str]:
-    groups = "\n".join(group for group in user.groups if group not in _IMPLIED_GROUPS)
-    return {"impersonate-user": user.name, **({"impersonate-group": groups} if groups else {})}
+    """Raises: Refused."""
+    if any(part in (".", "..") for part in asked.path.split("/")):
+        raise refusals.bad_request("the path must not lead upwards: leave out its parts . and ..")
+    return structs.replace(asked.request, path=asked.path, headers=headers_to_member(asked.request.headers, asked.user))
 
 
 def _connection(cluster: Cluster) -> tuple[object, ...]:

@@ -12,6 +12,9 @@ from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.diff import json_patch
 from leeward.api.meta import Manifest
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
+from leeward.api.resource import CLUSTERS
+from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
+from leeward.api.rules.node import Node
 from leeward.api.validation import validate, validate_deletion, validate_types
 from leeward.core.admission_warnings import warnings_for
 from leeward.core.propagation.reach import Reach, reference_problems
@@ -53,7 +56,7 @@ def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest
     return {"allowed": True, **({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})}
 
 
-def judge(request: Mapping[str, Any], reach: Reach | None = None) -> Manifest:
+def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: AddressRules = DEFAULT_RULES) -> Manifest:
     """Allows the write, with warnings of what is ignored, or names every field that is wrong with it."""
     if foreign := _reaches_too_far(request):
         return refusal(403, foreign)
@@ -65,6 +68,8 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None) -> Manifest:
         before = old or None
         problems = [*validate_types(given, before), *validate(given, before)]
         problems += reference_problems(given, before, reach or Reach())
+        if object_in(request, "resource").get("resource") == CLUSTERS.plural:
+            problems += address_problems(Node("", given), Node("", old), addresses)
         code, warnings = 422, warnings_for(given)
     if not problems:
         return {"allowed": True, **({"warnings": warnings} if warnings else {})}

@@ -20,6 +20,7 @@ from leeward.api.defaulting import DefaultingSettings
 from leeward.api.meta import Manifest
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import SECRETS
+from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
 from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
 from leeward.core.propagation.reach import Reach
 from leeward.loop.clock import Clock
@@ -46,6 +47,7 @@ class WebhookSettings:
     not_ready_toleration_seconds: int = 300
     unreachable_toleration_seconds: int = 300
     reach: Reach = field(default_factory=Reach)
+    addresses: AddressRules = DEFAULT_RULES
 
 
 class Webhook:
@@ -76,7 +78,7 @@ class Webhook:
             await self._client.close()
 
     async def _judge(self, request: Mapping[str, object]) -> Manifest:
-        answer = judge(request, self._settings.reach)
+        answer = judge(request, self._settings.reach, self._settings.addresses)
         return (await judge_joining(request, self._client) or answer) if answer["allowed"] else answer
 
     async def _mutate(self, request: Mapping[str, object]) -> Manifest:

@@ -3,11 +3,12 @@
 import re
 from typing import NamedTuple
 
+from leeward.api.rules.member_addresses import parse_networks
 from leeward.core.propagation.skipping import parse_skipped_apis
 from leeward.manager.choice import parse_choice
 from leeward.manager.gates import FeatureGates, switch_gates
 
-__all__ = ["parse_skipped_apis"]
+__all__ = ["parse_networks", "parse_skipped_apis"]
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from leeward.api.rules.member_addresses import Network
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.table import BY_NAME, Component, FlagProblem
 from leeward.client.limits import Limit
@@ -27,10 +28,11 @@ class Serving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many requests a component makes; to each member apart."""
+    """How many requests a component makes, to each member apart; and to which addresses, beyond the usual ones."""
 
     control_plane: Limit = field(default_factory=Limit)
     members: Limit = field(default_factory=Limit)
+    member_addresses: tuple[Network, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

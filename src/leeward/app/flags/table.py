@@ -17,6 +17,7 @@ from leeward.app.flags.parsing import (
     parse_feature_gates,
     parse_fraction,
     parse_name,
+    parse_networks,
     parse_patterns,
     parse_positive_duration,
     parse_purge_mode,
@@ -36,6 +37,7 @@ _PROBING = _MANAGER | _AGENT
 _LEADING = frozenset[Component]({"controller-manager", "scheduler", "serve"})
 _SERVING = _LEADING | _AGENT
 _BEATING = frozenset[Component]({"agent", "up"})
+_REACHING = frozenset[Component]({"controller-manager", "serve", "up"})
 _ADMITTING = _EMBEDDING = frozenset[Component]({"up"})
 
 
@@ -170,6 +172,9 @@ FLAGS: tuple[Flag, ...] = (
     Flag("cluster-api-qps", _SERVING, "", parse_rate, "limits.members.per_second",
          "Requests a second to each member at most.  [default: no limit]"),
     Flag("cluster-api-burst", _SERVING, "60", parse_count, "limits.members.burst", "So many of them at once."),
+    Flag("allowed-member-addresses", _REACHING, "", parse_networks, "limits.member_addresses",
+         "Networks, with commas between, that members may be in although they are link-local, metadata or loopback.",
+         ours=True),
 )
 # fmt: on
 BY_NAME = {flag.name: flag for flag in FLAGS}

@@ -34,7 +34,8 @@ def command_of(layout: Layout, component: str) -> list[str]:
 
 def control_plane_config(layout: Layout, fleet: Fleet, event_ttl: float | None = None) -> ControlPlaneConfig:
     """`event_ttl`, in seconds, where it is not that of the fleet."""
-    settings = settings_of_fleet(fleet).manager
+    all_settings = settings_of_fleet(fleet)
+    settings = all_settings.manager
     pair, authority = Pair.in_directory(layout.pki, CONTROL_PLANE), Pair.in_directory(layout.pki, "ca")
     return ControlPlaneConfig(
         data_dir=layout.control_plane,
@@ -45,6 +46,7 @@ def control_plane_config(layout: Layout, fleet: Fleet, event_ttl: float | None =
         client_ca_key_file=authority.key,
         token_file=layout.control_plane_tokens,
         settings=replace(settings, timing=_keeping(settings.timing, event_ttl)),
+        member_addresses=all_settings.limits.member_addresses,
         ready=_report_ready(layout, CONTROL_PLANE),
     )
 
