@@ -38,7 +38,10 @@ def decode(data: bytes, as_type: type[T]) -> T:
     decoder = _decoders.get(as_type)
     if decoder is None:
         decoder = _decoders[as_type] = msgspec.json.Decoder(as_type)
-    return decoder.decode(data)
+    try:
+        return decoder.decode(data)
+    except RecursionError as error:
+        raise msgspec.DecodeError("nested too deeply") from error
 
 
 def decode_manifest(data: bytes) -> Manifest:

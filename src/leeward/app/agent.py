@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+from dataclasses import replace
 
 from leeward.agent.agent import Agent
 from leeward.app.config import AgentConfig
 from leeward.app.probes import Probes, served
 from leeward.app.renewal import CertificateRenewal
 from leeward.client import Client, Transport
+from leeward.client.bounds import MEMBER_BOUNDS
 from leeward.client.connection import Connection, transport_of
 from leeward.client.incluster import load_in_cluster
 from leeward.client.kubeconfig import holds_one_user, load
@@ -17,6 +19,7 @@ from leeward.loop.clock import SystemClock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.manager.member_side import MemberSide
+from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane, Member, Server
@@ -35,7 +38,7 @@ async def run_agent(config: AgentConfig) -> None:
             server = Server.of(client, randomness, supervisor)
             events = EventRecorder(client, clock, randomness)
             plane = ControlPlane(server, clock, randomness, metrics, events, supervisor)
-            member = Member(config.cluster, Server.of(member_client, randomness, supervisor), supervisor)
+            member = Member(config.cluster, Server.of(member_client, randomness, supervisor, CacheBudget()), supervisor)
             if config.renews_certificate and holds_one_user(config.control_plane_kubeconfig):
                 supervisor.start(_renewal(config, client, transport, control_plane).run(), "certificate-renewal")
             await Agent(plane, member, _member_side(config)).start()
@@ -62,8 +65,8 @@ def _renewal(
 
 def _member(config: AgentConfig) -> Connection:
     if config.member_kubeconfig is None:
-        return load_in_cluster(os.environ)
-    return load(config.member_kubeconfig, config.member_context)
+        return replace(load_in_cluster(os.environ), bounds=MEMBER_BOUNDS)
+    return replace(load(config.member_kubeconfig, config.member_context), bounds=MEMBER_BOUNDS)
 
 
 def _member_side(config: AgentConfig) -> MemberSide:

@@ -21,6 +21,7 @@ from leeward.api.rules.member_addresses import (
 )
 from leeward.api.rules.texts import endpoint_fault, proxy_fault
 from leeward.client import Client, Request, Response, Transport
+from leeward.client.bounds import MEMBER_BOUNDS
 from leeward.client.connection import Connection, transport_of
 from leeward.client.errors import NoCredential
 from leeward.client.forwarding import Forwarder
@@ -71,6 +72,7 @@ def connection_of(cluster: Cluster, secret: Secret | None, addresses: AddressRul
         proxy_url=spec.proxy_url,
         token=_token(secret),
         addresses=addresses,
+        bounds=MEMBER_BOUNDS,
     )
 
 

@@ -17,12 +17,16 @@ from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.resource import Resource, is_path_segment
 from leeward.api.status import Status, StatusDetails
-from leeward.client.errors import NOT_FOUND, NotFound, Undecodable, error_of, error_of_status
+from leeward.client.bounds import MAX_OBJECT_BYTES, MiB
+from leeward.client.errors import NOT_FOUND, NotFound, TooLarge, Undecodable, error_of, error_of_status
 from leeward.client.transport import Request, Response, Transport
+from leeward.loop.offloading import run_beside
 
 T = TypeVar("T")
 
 REQUEST_TIMEOUT_SECONDS = 10.0
+DECODED_BESIDE_BYTES = 256 * 1024
+"""An answer that is decoded beside the loop."""
 WATCH_TIMEOUT_SECONDS = 300
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -77,7 +81,7 @@ class Client:
 
     async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
         """Raises: NotFound."""
-        return self._decode(resource, await self._request("GET", _path_of(resource, namespace, name)))
+        return _decode(resource, await self._request("GET", _path_of(resource, namespace, name)))
 
     async def list(
         self,
@@ -97,12 +101,9 @@ class Client:
             **{"continue": continue_token},
         )
         body = await self._request("GET", _path_of(resource, namespace), query)
-        try:
-            page = codec.decode(body, _List)
-        except codec.DecodeError as error:
-            raise Undecodable(f"list of {resource.plural}: {error}") from error
-        items = tuple(self._decode(resource, bytes(item)) for item in page.items)
-        return Page(items, page.metadata.resource_version, page.metadata.continue_)
+        if len(body) < DECODED_BESIDE_BYTES:
+            return _page(resource, body)
+        return await run_beside(_page, resource, body)
 
     async def watch(
         self,
@@ -134,16 +135,15 @@ class Client:
     async def create(self, resource: Resource[T], obj: T | Manifest, namespace: str = "") -> T:
         """Raises: AlreadyExists, Invalid."""
         body = codec.encode(_with_kind(resource, obj))
-        return self._decode(resource, await self._request("POST", _path_of(resource, namespace), body=body))
+        return _decode(resource, await self._request("POST", _path_of(resource, namespace), body=body))
 
     async def update(
         self, resource: Resource[T], obj: T | Manifest, name: str, namespace: str = "", subresource: str = ""
     ) -> T:
         """Replaces the object; a resourceVersion in it must be the present one. Raises: Conflict, NotFound."""
         body = codec.encode(_with_kind(resource, obj))
-        return self._decode(
-            resource, await self._request("PUT", _path_of(resource, namespace, name, subresource), body=body)
-        )
+        path = _path_of(resource, namespace, name, subresource)
+        return _decode(resource, await self._request("PUT", path, body=body))
 
     async def patch(
         self,
@@ -161,7 +161,7 @@ class Client:
             patch = {**patch, "metadata": metadata}
         path = _path_of(resource, namespace, name, subresource)
         body = await self._request("PATCH", path, body=codec.encode(patch), content_type=MERGE_PATCH)
-        return self._decode(resource, body)
+        return _decode(resource, body)
 
     async def apply(self, resource: Resource[T], manifest: Manifest, namespace: str = "", *, field_manager: str) -> T:
         """Server-side apply: the fields of `manifest` become so, and `field_manager` owns them. Idempotent."""
@@ -169,7 +169,7 @@ class Client:
         query = _query(fieldManager=field_manager, force="true")
         body = codec.encode(_with_kind(resource, manifest))
         path = _path_of(resource, namespace, name)
-        return self._decode(resource, await self._request("PATCH", path, query, body, APPLY_PATCH))
+        return _decode(resource, await self._request("PATCH", path, query, body, APPLY_PATCH))
 
     async def delete(
         self,
@@ -227,18 +227,6 @@ class Client:
             raise error_of(response.code, response.body)
         return response.body
 
-    def _decode(self, resource: Resource[T], body: bytes) -> T:
-        """Servers leave `apiVersion` and `kind` out of the items of a list; manifests always have them here."""
-        try:
-            obj = codec.decode(body, resource.object_type)
-        except codec.DecodeError as error:
-            raise Undecodable(f"{resource.kind}: {error}") from error
-        if isinstance(obj, dict):
-            manifest = cast(Manifest, obj)
-            manifest.setdefault("apiVersion", resource.api_version)
-            manifest.setdefault("kind", resource.kind)
-        return cast(T, obj)
-
     def _event(self, resource: Resource[T], line: bytes) -> WatchEvent[T]:
         try:
             frame = codec.decode(line, _Frame)
@@ -249,7 +237,35 @@ class Client:
             raise Undecodable(f"watch of {resource.plural}: {error}") from error
         if frame.type == "BOOKMARK":
             return WatchEvent(frame.type, None, version)
-        return WatchEvent(frame.type, self._decode(resource, bytes(frame.object)), version)
+        return WatchEvent(frame.type, _decode(resource, bytes(frame.object)), version)
+
+
+def _page(resource: Resource[T], body: bytes) -> Page[T]:
+    """Raises: Undecodable."""
+    try:
+        page = codec.decode(body, _List)
+    except codec.DecodeError as error:
+        raise Undecodable(f"list of {resource.plural}: {error}") from error
+    items = tuple(_decode(resource, bytes(item)) for item in page.items)
+    return Page(items, page.metadata.resource_version, page.metadata.continue_)
+
+
+def _decode(resource: Resource[T], body: bytes) -> T:
+    """Servers leave `apiVersion` and `kind` out of the items of a list; manifests always have them here.
+
+    Raises: Undecodable, TooLarge.
+    """
+    if len(body) > MAX_OBJECT_BYTES:
+        raise TooLarge(f"{resource.kind}: an object of more than {MAX_OBJECT_BYTES // MiB} MiB")
+    try:
+        obj = codec.decode(body, resource.object_type)
+    except codec.DecodeError as error:
+        raise Undecodable(f"{resource.kind}: {error}") from error
+    if isinstance(obj, dict):
+        manifest = cast(Manifest, obj)
+        manifest.setdefault("apiVersion", resource.api_version)
+        manifest.setdefault("kind", resource.kind)
+    return cast(T, obj)
 
 
 def _query(**parameters: str | int) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leeward.api.rules.member_addresses import AddressRules
+from leeward.client.bounds import CONTROL_PLANE_BOUNDS, Bounds
 from leeward.client.credentials import ExecPlugin, ExecToken, FixedToken, TokenFile, TokenSource
 from leeward.loop.clock import Clock, SystemClock
 
@@ -37,6 +38,7 @@ class Connection:
     exec_plugin: ExecPlugin | None = None
     namespace: str = ""
     addresses: AddressRules | None = None
+    bounds: Bounds = CONTROL_PLANE_BOUNDS
 
 
 def transport_of(connection: Connection, clock: Clock | None = None) -> "HttpTransport":
@@ -51,6 +53,7 @@ def transport_of(connection: Connection, clock: Clock | None = None) -> "HttpTra
         proxy=connection.proxy_url,
         server_name=connection.tls_server_name,
         addresses=connection.addresses,
+        bounds=connection.bounds,
     )
 
 

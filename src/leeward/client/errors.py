@@ -7,6 +7,7 @@ import msgspec
 
 from leeward.api import codec
 from leeward.api.status import Status
+from leeward.client.bounds import MAX_STATUS_MESSAGE
 
 
 class WorldError(Exception):
@@ -27,6 +28,10 @@ class NoCredential(WorldError):
 
 class Undecodable(WorldError):
     """An answer came that cannot be read."""
+
+
+class TooLarge(Undecodable):
+    """An answer is beyond a bound; it was not read to its end. That says nothing about whether the server is well."""
 
 
 class ApiError(WorldError):
@@ -108,6 +113,10 @@ def _is_about_an_object(status: Status) -> bool:
 
 
 def error_of_status(status: Status) -> ApiError:
+    """The exception for a `Status`, whose message is cut where it is longer than anybody reads."""
+    if len(status.message) > MAX_STATUS_MESSAGE:
+        message = f"{status.message[:MAX_STATUS_MESSAGE]}... ({len(status.message)} letters)"
+        status = msgspec.structs.replace(status, message=message)
     if status.reason == "AlreadyExists":
         return AlreadyExists(status)
     if status.details and any(cause.reason == "ResourceVersionTooLarge" for cause in status.details.causes):

@@ -4,6 +4,9 @@ Requests share a bounded pool of connections; every watch has a connection of it
 once: what aiohttp, TLS and the operating system say becomes `Unreachable`, or `Untrusted` when a certificate is at
 fault.
 
+What is beyond the bounds of the server is not read to its end (`reading.py`). Members and streams are asked not to
+compress what they answer.
+
 Never retries, never follows a redirect, and never reads a proxy from the environment.
 """
 
@@ -18,14 +21,14 @@ import aiohttp
 from yarl import URL
 
 from leeward.api.rules.member_addresses import AddressRules
+from leeward.client.bounds import DEFAULT_BOUNDS, MAX_OBJECT_BYTES, MEMBER_BOUNDS, Bounds
 from leeward.client.credentials import TokenSource
-from leeward.client.errors import Undecodable, Unreachable, Untrusted, error_of
+from leeward.client.errors import TooLarge, Undecodable, Unreachable, Untrusted, error_of
+from leeward.client.reading import encoding_of, read_bounded
 from leeward.client.resolving import JudgedResolver
 from leeward.client.transport import Request, Response
 
 MAX_REQUEST_CONNECTIONS = 64
-MAX_LINE_BYTES = 64 * 1024 * 1024
-MAX_BODY_BYTES = 512 * 1024 * 1024
 OPEN_TIMEOUT_SECONDS = 10.0
 IDLE_TIMEOUT_SECONDS = 90.0
 """A watch that brings nothing for so long is dead: servers send a bookmark each minute."""
@@ -47,6 +50,7 @@ class HttpTransport:
         server_name: str = "",
         idle_timeout_seconds: float = IDLE_TIMEOUT_SECONDS,
         addresses: AddressRules | None = None,
+        bounds: Bounds = DEFAULT_BOUNDS,
     ) -> None:
         self._endpoint = endpoint.rstrip("/")
         self._ssl_context = ssl_context
@@ -56,14 +60,15 @@ class HttpTransport:
         self._server_name = server_name or None
         self._idle_timeout_seconds = idle_timeout_seconds
         self._addresses = addresses
+        self._bounds = bounds
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         with mapped_errors(self._name(request)):
             async with asyncio.timeout(timeout_seconds):
-                async with await self._open(self._request_session(), request, {}) as answer:
-                    body = await _read(answer)
+                async with await self._open(self._request_session(), request) as answer:
+                    body = await read_bounded(answer, self._bounds.body)
                     return Response(answer.status, body, {k.lower(): v for k, v in answer.headers.items()})
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
@@ -87,14 +92,17 @@ class HttpTransport:
     async def _open_stream(self, request: Request) -> aiohttp.ClientResponse:
         with mapped_errors(self._name(request)):
             async with asyncio.timeout(OPEN_TIMEOUT_SECONDS):
-                answer = await self._open(self._stream_session(), request, {"accept-encoding": "identity"})
+                answer = await self._open(self._stream_session(), request)
                 if answer.status == 200:
+                    if encoding_of(answer):
+                        answer.close()
+                        raise Undecodable(f"{self._name(request)}: a stream is answered compressed")
                     return answer
                 async with answer:
-                    raise error_of(answer.status, await _read(answer))
+                    raise error_of(answer.status, await read_bounded(answer, MAX_OBJECT_BYTES))
 
     async def _lines(self, request: Request, answer: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
-        async with aclosing(split_lines(answer.content.iter_any())) as lines:
+        async with aclosing(split_lines(answer.content.iter_any(), self._bounds.line)) as lines:
             while True:
                 with mapped_errors(self._name(request)):
                     line = await anext(lines, None)
@@ -102,13 +110,13 @@ class HttpTransport:
                     return
                 yield line
 
-    async def _open(
-        self, session: aiohttp.ClientSession, request: Request, headers: Mapping[str, str]
-    ) -> aiohttp.ClientResponse:
+    async def _open(self, session: aiohttp.ClientSession, request: Request) -> aiohttp.ClientResponse:
+        is_plain = session is self._streams or self._bounds.is_plain
+        accepted = "identity" if is_plain else "gzip"
         answer = await session.request(
             request.method,
             self._url(request),
-            headers={**self._headers, **headers, **request.headers, **await self._authorization()},
+            headers={"accept-encoding": accepted, **self._headers, **request.headers, **await self._authorization()},
             data=io.BytesIO(request.body) if request.body else None,
             allow_redirects=False,
             proxy=self._proxy,
@@ -146,6 +154,7 @@ class HttpTransport:
             timeout=timeout,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("content-type", "user-agent"),
+            auto_decompress=False,
         )
 
     def _name(self, request: Request) -> str:
@@ -178,11 +187,11 @@ def mapped_errors(what: str) -> Generator[None, None, None]:
 
 
 async def split_lines(
-    chunks: AsyncIterable[bytes], max_line_bytes: int = MAX_LINE_BYTES
+    chunks: AsyncIterable[bytes], max_line_bytes: int = MEMBER_BOUNDS.line
 ) -> AsyncGenerator[bytes, None]:
     """The lines of a stream of bytes, without their ends and without empty ones.
 
-    Raises: Undecodable when one is longer than `max_line_bytes`.
+    Raises: TooLarge when one is longer than `max_line_bytes`.
     """
     parts: list[bytes] = []
     size = 0
@@ -196,20 +205,9 @@ async def split_lines(
         parts.append(rest)
         size += len(rest)
         if size > max_line_bytes:
-            raise Undecodable(f"a line of a stream is longer than {max_line_bytes} bytes")
+            raise TooLarge(f"a line of a stream is longer than {max_line_bytes} bytes")
     if line := b"".join(parts):
         yield line
-
-
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in answer.content.iter_any():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > MAX_BODY_BYTES:
-            raise Undecodable(f"an answer is longer than {MAX_BODY_BYTES} bytes")
-    return b"".join(chunks)
 
 
 def _blames_a_certificate(error: BaseException | None) -> bool:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from leeward.api import codec
 from leeward.api.cluster import Cluster, ClusterStatus, ResourceModel
 from leeward.api.core import Node, Pod
 from leeward.api.diff import status_patch
@@ -23,12 +24,23 @@ from leeward.api.meta import Condition, find_condition, remove_condition, set_co
 from leeward.api.names import DOUBTFUL_CONDITION
 from leeward.api.quantity import Quantity, parse_quantity
 from leeward.api.resource import CLUSTERS, NODES, PODS
+from leeward.api.text import shown
 from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
+from leeward.client.errors import TooLarge
 from leeward.core.failover.doubt import doubt_of, remembered, with_doubt
-from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready, ready_condition, watched_memory
+from leeward.core.failover.health import (
+    HealthMemory,
+    Thresholds,
+    decide_ready,
+    is_uncollected,
+    ready_condition,
+    watched_memory,
+)
 from leeward.core.failover.outage import with_last_seen
+from leeward.core.failover.probe import Probe
 from leeward.core.failover.watched_time import was_away
 from leeward.core.summary import Summary, summarize
+from leeward.loop.offloading import run_beside
 from leeward.runtime.cluster_probe import ClusterProbe
 from leeward.runtime.discovery import Offer
 from leeward.runtime.metrics import Amount, AmountKind
@@ -42,6 +54,10 @@ _MEASURED: tuple[tuple[str, Amount], ...] = (("cpu", "cpu"), ("memory", "memory"
 """The name of a resource, and its name in metrics."""
 WRITE_ATTEMPTS = 3
 SHORTEST_PAUSE_SECONDS = 0.01
+FEW = 2_000
+"""Nodes and Pods that are counted on the loop."""
+MAX_DETAIL, MAX_VERSION = 1024, 64
+"""Letters of the condition's message, and of a version."""
 
 
 class Facts(NamedTuple):
@@ -90,6 +106,7 @@ class ClusterStatusController:
         self._looked: tuple[datetime, float] | None = None
         self._summarized: tuple[_Counted, Summary] | None = None
         self._measured: Summary | None = None
+        self._too_large: list[str] = []
 
     def start(self) -> None:
         self._member.supervisor.start(self._run(), f"cluster-status/{self._member.name}")
@@ -116,7 +133,9 @@ class ClusterStatusController:
         probe = await self._probe.ask()
         if was_away(began, self._instant(), self._settings.probe_timeout_seconds + 1):
             return
+        self._too_large.clear()
         facts = await self._collect() if probe.sight == "healthy" else None
+        probe = self._within_bounds(probe)
         cluster = self._clusters.get(self._member.name)
         if cluster is None:
             return
@@ -128,8 +147,7 @@ class ClusterStatusController:
         self._memory, ready = decide_ready(self._memory, observed, cluster.ready, now, self._settings.thresholds)
         doubt = None if self._memory is None else doubt_of(self._memory, observed, ready)
         self._plane.metrics.cluster_ready.labels(cluster.name).set(ready.status == "True")
-        uncollected = ready.status != "True" and ready.reason == "StatusCollectionFailed"
-        self._plane.metrics.cluster_uncollected.labels(cluster.name).set(uncollected)
+        self._plane.metrics.cluster_uncollected.labels(cluster.name).set(is_uncollected(ready))
         if probe.sight != "healthy":
             self._plane.looks.failed(cluster.name, self._plane.clock.monotonic())
         await self._write(cluster, ready, doubt, facts if ready.status == "True" else None)
@@ -159,7 +177,7 @@ class ClusterStatusController:
             async with self._collecting("version"):
                 return await self._version()
         except WorldError as error:
-            log.warning("version of cluster %s: %s", self._member.name, error)
+            self._not_read("version", error)
             return ""
 
     async def _read_offer(self) -> Offer | None:
@@ -167,8 +185,19 @@ class ClusterStatusController:
             async with self._collecting("kinds"):
                 return await self._member.server.discovery.offer()
         except WorldError as error:
-            log.warning("kinds of cluster %s: %s", self._member.name, error)
+            self._not_read("kinds", error)
             return None
+
+    def _not_read(self, what: str, error: WorldError) -> None:
+        log.warning("%s of cluster %s: %s", what, self._member.name, error)
+        if isinstance(error, TooLarge):
+            self._too_large.append(f"{what}: {error}")
+
+    def _within_bounds(self, probe: Probe) -> Probe:
+        """The probe of a member that also keeps to the bounds on what it answers, elsewhere too."""
+        budget = self._member.server.informers.budget
+        excess = "; ".join(filter(None, (*self._too_large, "" if budget is None else budget.excess)))
+        return Probe("too large", excess[:MAX_DETAIL]) if excess and probe.sight == "healthy" else probe
 
     async def _read_summary(self) -> Summary | None:
         informers = self._member.server.informers
@@ -182,7 +211,7 @@ class ClusterStatusController:
             return None
         cluster = self._clusters.get(self._member.name)
         models = () if cluster is None or not self._settings.modeling else cluster.spec.resource_models
-        return self._summary(_Counted(tuple(nodes.list()), tuple(pods.list()), tuple(models)))
+        return await self._summary(_Counted(tuple(nodes.list()), tuple(pods.list()), tuple(models)))
 
     @asynccontextmanager
     async def _collecting(self, what: str) -> AsyncGenerator[None, None]:
@@ -194,17 +223,21 @@ class ClusterStatusController:
         except TimeoutError:
             raise Unreachable(f"no {what} within {seconds:g} s") from None
 
-    def _summary(self, counted: _Counted) -> Summary:
-        """Counted anew only when something to be counted is new: between two looks there seldom is."""
+    async def _summary(self, counted: _Counted) -> Summary:
+        """Counted anew only when something to be counted is new: between two looks there seldom is.
+
+        Of many, beside the loop.
+        """
         if self._summarized is None or self._summarized[0] != counted:
-            self._summarized = counted, summarize(*counted)
+            few = len(counted.nodes) + len(counted.pods) <= FEW
+            self._summarized = counted, summarize(*counted) if few else await run_beside(summarize, *counted)
         return self._summarized[1]
 
     async def _version(self) -> str:
         response = await self._member.server.client.raw("GET", "/version")
         try:
-            return msgspec.json.decode(response.body, type=_Version).git_version
-        except msgspec.MsgspecError as error:
+            return shown(codec.decode(response.body, _Version).git_version, MAX_VERSION)
+        except codec.DecodeError as error:
             raise Undecodable(f"/version: {error}") from error
 
     async def _write(self, cluster: Cluster, ready: Condition, doubt: Condition | None, facts: Facts | None) -> None:

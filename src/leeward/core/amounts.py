@@ -1,19 +1,25 @@
 """Sums of Kubernetes quantities that a member reported, with what is absurd in them cut down and named.
 
-A quantity that cannot be read counts as nothing, a negative one as none, and one beyond 64 bits as the greatest that
-Kubernetes knows; each leaves a doubt, for people. Holds: S10.
+A resource whose name is none is left out, a quantity that cannot be read counts as nothing, a negative one as none, and
+one beyond 64 bits as the greatest that Kubernetes knows; each leaves a doubt, for people. Holds: S10.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from leeward.api.quantity import Quantity, format_quantity, is_binary, parse_quantity
+from leeward.api.rules.texts import qualified_name_fault
+from leeward.api.text import shown
 
 MOST = Decimal(2**63 - 1)
 SHOWN = 5
 LONGEST = 40
+LONGEST_NAME, LONGEST_DOUBT = 317, 400
+MOST_NAMES = 500
+"""Of the resources that one Node or one container has, or all of a cluster."""
 
 
 class Amount(NamedTuple):
@@ -39,7 +45,7 @@ class Doubts:
     def add(self, doubt: str) -> None:
         self.count += 1
         if len(self.found) < SHOWN:
-            self.found.append(doubt)
+            self.found.append(shown(doubt, LONGEST_DOUBT))
 
     def __str__(self) -> str:
         more = self.count - len(self.found)
@@ -50,6 +56,9 @@ def read_amounts(quantities: Mapping[str, Quantity], whose: str, doubts: Doubts)
     """`whose` names the object and the field in a doubt."""
     amounts: Amounts = {}
     for name, quantity in quantities.items():
+        if len(amounts) >= MOST_NAMES or len(name) > LONGEST_NAME or not _is_name(name):
+            doubts.add(f"{whose}: {name[:LONGEST]} is no resource")
+            continue
         value = _read(quantity)
         if value is not None:
             amounts[name] = Amount(max(Decimal(0), min(value, MOST)), is_binary(quantity))
@@ -62,6 +71,8 @@ def sum_amounts(parts: Iterable[Amounts]) -> Amounts:
     total: Amounts = {}
     for part in parts:
         for name, (value, binary) in part.items():
+            if name not in total and len(total) >= MOST_NAMES:
+                continue
             before = total.get(name, NOTHING)
             total[name] = Amount(min(before.value + value, MOST), before.binary or binary)
     return total
@@ -79,6 +90,11 @@ def greatest(parts: Iterable[Amounts]) -> Amounts:
 
 def render_amounts(amounts: Amounts) -> dict[str, Quantity]:
     return {name: format_quantity(value, binary) for name, (value, binary) in sorted(amounts.items())}
+
+
+@lru_cache(maxsize=1024)
+def _is_name(name: str) -> bool:
+    return not qualified_name_fault(name)
 
 
 def _read(quantity: Quantity) -> Decimal | None:

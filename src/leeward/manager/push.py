@@ -15,6 +15,7 @@ from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import Client, NotFound
 from leeward.loop.supervisor import Supervisor
 from leeward.manager.member_side import MemberSide
+from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.plane import ControlPlane, Member, Server
 
 Connect = Callable[[Cluster, Secret | None], Client]
@@ -83,7 +84,7 @@ class PushClusters:
         client = self._connect(cluster, secret)
         supervisor = Supervisor(f"cluster {cluster.name}")
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
-        member = Member(cluster.name, Server.of(client, self._plane.randomness, supervisor), supervisor)
+        member = Member(cluster.name, Server.of(client, self._plane.randomness, supervisor, CacheBudget()), supervisor)
         self._member_side.start(self._plane, member)
 
     async def _end(self, name: str) -> None:

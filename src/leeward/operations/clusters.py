@@ -15,6 +15,7 @@ from leeward.api.names import FLAPPING_TAINT, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.quantity import Quantity, parse_quantity
 from leeward.api.work import Binding
 from leeward.core.failover.doubt import doubt_in, is_failing
+from leeward.core.failover.health import is_uncollected
 from leeward.operations.drain import describe_copy
 from leeward.operations.taints import CORDON, DRAIN, is_same
 
@@ -99,7 +100,7 @@ def state_of(cluster: Cluster, bindings: tuple[Binding, ...]) -> ClusterState:
     if ready is None:
         return ClusterState.LEAVING if cluster.is_being_deleted else ClusterState.SILENT
     if ready.status != "True":
-        if ready.reason == "StatusCollectionFailed":
+        if is_uncollected(ready):
             return ClusterState.UNCOLLECTED
         return ClusterState.NOT_READY if ready.status == "False" else ClusterState.UNKNOWN
     if is_failing(cluster):

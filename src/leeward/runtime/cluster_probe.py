@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from leeward.api.resource import NAMESPACES
 from leeward.client import Client, Unreachable
-from leeward.client.errors import NoCredential, Untrusted
+from leeward.client.errors import NoCredential, TooLarge, Undecodable, Untrusted
 from leeward.client.transport import Response
 from leeward.core.failover.probe import Probe, judge_health, judge_read, unanswered_read
 from leeward.core.registration import IDENTIFYING_NAMESPACE
@@ -56,6 +56,10 @@ class ClusterProbe:
                 response = await self._client.raw("GET", endpoint, timeout_seconds=left)
         except (Untrusted, NoCredential) as error:
             return _Health(Probe("refused", str(error)), endpoint)
+        except TooLarge as error:
+            return _Health(Probe("too large", str(error)), endpoint)
+        except Undecodable as error:
+            return _Health(Probe("refused", str(error)), endpoint)
         except Unreachable:
             return _Health(Probe("unreachable"), endpoint)
         return _Health(judge_health(response.code), endpoint)
@@ -70,6 +74,10 @@ class ClusterProbe:
         try:
             return await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds)
         except (Untrusted, NoCredential) as error:
+            return Probe("refused", str(error))
+        except TooLarge as error:
+            return Probe("too large", str(error))
+        except Undecodable as error:
             return Probe("refused", str(error))
         except Unreachable:
             return self._timeout_seconds if self._clock.monotonic() >= deadline else None

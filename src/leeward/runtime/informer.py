@@ -7,6 +7,9 @@ synced cache is a fact and an outage is not (Holds: S5). Of an object that canno
 A server that could not be reached for a while may come back with other contents (restored from a backup, or made
 anew), whose versions may have passed the last known one by then. So it is listed again, where one that only broke a
 stream is followed from where it was. client-go trusts the version in both cases.
+
+A server of others is given a `CacheBudget`, and bounds on how long and how large a list may be: beyond them nothing new
+is kept, and what is known stays as it was. A page that is too large is asked for in smaller ones.
 """
 
 import asyncio
@@ -16,25 +19,44 @@ from contextlib import aclosing, suppress
 from typing import Generic, TypeVar
 
 from leeward.api.resource import Resource
-from leeward.client import Client, Expired, NotFound, Unreachable, WatchEvent, WorldError
+from leeward.client import Client, Expired, NotFound, Page, Unreachable, WatchEvent, WorldError
+from leeward.client.bounds import MAX_LIST_SECONDS
+from leeward.client.errors import TooLarge
 from leeward.loop.randomness import Randomness
+from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
+from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of
 from leeward.runtime.tolerant_reads import TolerantReads
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-PAGE_SIZE = 500
+PAGE_SIZE, SMALLEST_PAGE = 500, 4
+PUT_AT_ONCE = 2_000
+"""Objects of a list that are taken in between two turns of the loop."""
 FIRST_RETRY_SECONDS = 0.1
 LAST_RETRY_SECONDS = 5.0
 SYNC_TIMEOUT_SECONDS = 10.0
+FIRST_EXCESS_RETRY_SECONDS, LAST_EXCESS_RETRY_SECONDS = 30.0, 300.0
+"""After a list that was too large: to read it again costs as much again."""
 
 
 class Informer(Generic[T]):
     """Start `run` as a task; handlers are called with (old, new), None for an absence, in the server's order."""
 
-    def __init__(self, client: Client, resource: Resource[T], randomness: Randomness, namespace: str = "") -> None:
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource[T],
+        randomness: Randomness,
+        namespace: str = "",
+        budget: CacheBudget | None = None,
+    ) -> None:
         self.resource = resource
+        self._budget = budget
+        self._sizes: dict[Key, int] = {}
+        self._page_size = PAGE_SIZE
+        self._is_excessive = False
         self._client = TolerantReads(client, resource)
         self._namespace = namespace
         self._randomness = randomness
@@ -86,7 +108,12 @@ class Informer(Generic[T]):
             self._put(obj)
 
     def hurry(self) -> None:
-        """Ends a pause between two attempts: there is reason to believe that the server answers again."""
+        """Ends a pause between two attempts: there is reason to believe that the server answers again.
+
+        One that has answered too much is not asked earlier for that.
+        """
+        if self._is_excessive:
+            return
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._hurry.set()
 
@@ -96,6 +123,7 @@ class Informer(Generic[T]):
             try:
                 if not self._listed:
                     await self._list()
+                self._recovered()
                 told = await self._watch()
                 self._misses = 0
                 if told:
@@ -107,6 +135,8 @@ class Informer(Generic[T]):
                 self._misses += 1
                 self._listed = self._listed and self._misses == 1
                 log.debug("cannot follow %s: %s", self.resource.plural, error)
+            except TooLarge as error:
+                self._exceeded(error)
             except WorldError as error:
                 log.warning("cannot follow %s: %s", self.resource.plural, error)
             except Exception:
@@ -115,27 +145,52 @@ class Informer(Generic[T]):
             await self._pause()
 
     async def _list(self) -> None:
+        """Raises: TooLarge, after which nothing of the list is kept."""
         found: dict[Key, T] = {}
+        sizes: dict[Key, int] = {}
+        listing = Listing(self._budget, self._sizes)
         token = ""
-        while True:
-            page = await self._client.list(self.resource, self._namespace, limit=PAGE_SIZE, continue_token=token)
-            found.update((key_of(obj), obj) for obj in page.items)
-            token = page.continue_token
-            if not token:
-                break
-        self._adopt(found, int(page.resource_version or 0))
+        try:
+            async with asyncio.timeout(MAX_LIST_SECONDS):
+                while True:
+                    page = await self._page(token)
+                    objects, object_sizes = await keyed(page.items, measured=self._budget is not None)
+                    listing.count(len(page.items), sum(object_sizes.values()), page.continue_token == token != "")
+                    found.update(objects)
+                    sizes.update(object_sizes)
+                    token = page.continue_token
+                    if not token:
+                        break
+        except TimeoutError:
+            raise TooLarge(f"a list that has no end after {MAX_LIST_SECONDS:g} s") from None
+        await self._adopt(found, sizes, int(page.resource_version or 0))
 
-    def _adopt(self, found: dict[Key, T], listed_at: int) -> None:
+    async def _page(self, token: str) -> Page[T]:
+        """A page that is too large is asked for again as a smaller one. Raises: TooLarge when it cannot be smaller."""
+        while True:
+            try:
+                return await self._client.list(
+                    self.resource, self._namespace, limit=self._page_size, continue_token=token
+                )
+            except TooLarge:
+                if self._budget is None or self._page_size <= SMALLEST_PAGE:
+                    raise
+                self._page_size = max(self._page_size // 5, SMALLEST_PAGE)
+
+    async def _adopt(self, found: dict[Key, T], sizes: dict[Key, int], listed_at: int) -> None:
         """Makes the list the cache, but for own writes since. After versions that ran backwards (a server restored
-        from a backup, or another one) nothing of what was known counts."""
+        from a backup, or another one) nothing of what was known counts. A long list is taken in piece by piece."""
         restored = listed_at < self._version
-        for key, obj in list(self._objects.items()):
+        for count, (key, obj) in enumerate(list(self._objects.items()), 1):
             if key in self._client.unreadable and not restored:
                 continue
-            if restored or (version_of(obj) <= listed_at and not _is_later(found.get(key), obj)):
+            is_gone = restored or (version_of(obj) <= listed_at and not _is_later(found.get(key), obj))
+            if is_gone and self._objects.get(key) is obj:
                 self._remove(key)
-        for obj in found.values():
-            self._put(obj)
+            await _take_turns(count)
+        for count, (key, obj) in enumerate(found.items(), 1):
+            self._put(obj, sizes.get(key, 0))
+            await _take_turns(count)
         self._version = listed_at
         self._listed = True
         self._misses = 0
@@ -144,6 +199,7 @@ class Informer(Generic[T]):
     async def _watch(self) -> bool:
         """Takes in events until the server ends the stream. Returns whether any came."""
         told = False
+        pace = EventPace(self._budget is not None)
         events = self._client.watch(self.resource, self._namespace, resource_version=str(self._version))
         async with aclosing(events):
             async for event in events:
@@ -151,6 +207,7 @@ class Informer(Generic[T]):
                 self._misses = 0
                 self._retry_seconds = FIRST_RETRY_SECONDS
                 self._take(event)
+                await pace.wait()
         return told
 
     def _take(self, event: WatchEvent[T]) -> None:
@@ -158,15 +215,41 @@ class Informer(Generic[T]):
         if event.object is not None and event.type == "DELETED":
             self._delete(key_of(event.object), version)
         elif event.object is not None:
-            self._put(event.object)
+            size = 0 if self._budget is None else size_of(event.object)
+            self._check_event(key_of(event.object), size)
+            self._put(event.object, size)
         self._version = max(self._version, version)
 
-    def _put(self, obj: T) -> None:
+    def _check_event(self, key: Key, size: int) -> None:
+        """Raises: TooLarge when the object is beyond the budget."""
+        if self._budget is not None:
+            self._budget.check(max(size - self._sizes.get(key, 0), 0), key not in self._objects)
+
+    def _exceeded(self, error: TooLarge) -> None:
+        """Lists again after a pause; until then what is known stays."""
+        self._listed = False
+        self._retry_seconds = min(max(self._retry_seconds, FIRST_EXCESS_RETRY_SECONDS), LAST_EXCESS_RETRY_SECONDS)
+        log.warning("cannot follow %s: %s", self.resource.plural, error)
+        self._is_excessive = True
+        if self._budget is not None:
+            self._budget.exceed(self.resource.plural, str(error))
+
+    def _recovered(self) -> None:
+        if self._is_excessive:
+            self._is_excessive = False
+            self._retry_seconds = FIRST_RETRY_SECONDS
+        if self._budget is not None:
+            self._budget.recover(self.resource.plural)
+
+    def _put(self, obj: T, size: int = 0) -> None:
         key = key_of(obj)
         old = self._objects.get(key)
         if old is not None and version_of(old) >= version_of(obj):
             return
         self._objects[key] = obj
+        if self._budget is not None:
+            self._budget.take(size - self._sizes.get(key, 0), old is None)
+            self._sizes[key] = size
         self._by_namespace.setdefault(key.namespace, {})[key] = obj
         self._notify(old, obj)
 
@@ -178,6 +261,8 @@ class Informer(Generic[T]):
 
     def _remove(self, key: Key) -> None:
         old = self._objects.pop(key)
+        if self._budget is not None:
+            self._budget.take(-self._sizes.pop(key, 0), -1)
         siblings = self._by_namespace[key.namespace]
         del siblings[key]
         if not siblings:
@@ -197,10 +282,16 @@ class Informer(Generic[T]):
     async def _pause(self) -> None:
         self._hurry.clear()
         delay = self._randomness.jitter(self._retry_seconds)
-        self._retry_seconds = min(self._retry_seconds * 2, LAST_RETRY_SECONDS)
+        last = LAST_EXCESS_RETRY_SECONDS if self._is_excessive else LAST_RETRY_SECONDS
+        self._retry_seconds = min(self._retry_seconds * 2, last)
         with suppress(TimeoutError):
             async with asyncio.timeout(delay):
                 await self._hurry.wait()
+
+
+async def _take_turns(count: int) -> None:
+    if count % PUT_AT_ONCE == 0:
+        await asyncio.sleep(0)
 
 
 def _is_later(found: object | None, known: object) -> bool:

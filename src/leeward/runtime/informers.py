@@ -6,25 +6,29 @@ from leeward.api.resource import Resource
 from leeward.client import Client
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
+from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.informer import Informer
 
 T = TypeVar("T")
 
 
 class Informers:
-    """All informers of one server; they run until the supervisor is closed."""
+    """All informers of one server; they run until the supervisor is closed. A `budget` is for a server of others."""
 
-    def __init__(self, client: Client, randomness: Randomness, supervisor: Supervisor) -> None:
+    def __init__(
+        self, client: Client, randomness: Randomness, supervisor: Supervisor, budget: CacheBudget | None = None
+    ) -> None:
         self._client = client
         self._randomness = randomness
         self._supervisor = supervisor
+        self.budget = budget
         self._informers: dict[tuple[str, str, str, type[Any]], Informer[Any]] = {}
 
     def of(self, resource: Resource[T], namespace: str = "") -> Informer[T]:
         """The running informer of a kind, in all namespaces or in one. It may not be synced yet."""
         key = (resource.api_version, resource.plural, namespace, resource.object_type)
         if key not in self._informers:
-            informer = Informer(self._client, resource, self._randomness, namespace)
+            informer = Informer(self._client, resource, self._randomness, namespace, self.budget)
             self._informers[key] = informer
             self._supervisor.start(informer.run(), f"informer/{resource.plural}")
         return cast(Informer[T], self._informers[key])

@@ -4,19 +4,25 @@ A server that knows the aggregated form (Kubernetes 1.26 and later) says everyth
 `/apis`; others name their group versions there, and have a document for each.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
 
 from leeward.api import codec
+from leeward.api.text import shown
 from leeward.client import Undecodable
+from leeward.client.bounds import MAX_GROUP_VERSIONS, MAX_KINDS, MAX_NAME_LENGTH
+from leeward.client.errors import TooLarge
 
 AGGREGATED = "APIGroupDiscoveryList"
 ACCEPT = ",".join(
     [*(f"application/json;g=apidiscovery.k8s.io;v={v};as={AGGREGATED}" for v in ("v2", "v2beta1")), "application/json"]
 )
 """The aggregated form where there is one, else the plain one."""
+
+_NAME = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_./]*")
 
 T = TypeVar("T")
 
@@ -83,16 +89,47 @@ class _AggregatedList(msgspec.Struct):
 
 
 def read_resources(body: bytes) -> Sequence[OfferedResource]:
-    """The document of one group version. Raises: Undecodable."""
-    return _read(body, _Resources).resources
+    """The document of one group version. Raises: Undecodable, TooLarge."""
+    return _checked(_read(body, _Resources).resources)
 
 
 def read_root(body: bytes) -> Root:
-    """Raises: Undecodable."""
+    """Raises: Undecodable, TooLarge."""
     root = _read(body, _Root)
     if root.kind == AGGREGATED:
-        return {name: offered for group in _read(body, _AggregatedList).items for name, offered in _versions(group)}
-    return [*root.versions, *(version.group_version for group in root.groups for version in group.versions)]
+        groups = _read(body, _AggregatedList).items
+        found = {name: offered for group in groups for name, offered in _versions(group)}
+        _checked([resource for resources in found.values() for resource in resources or ()])
+        _check_versions(list(found))
+        return found
+    return _check_versions(
+        [*root.versions, *(version.group_version for group in root.groups for version in group.versions)]
+    )
+
+
+def _checked(resources: Sequence[OfferedResource]) -> Sequence[OfferedResource]:
+    """Raises: TooLarge, and Undecodable for a name that no kind has."""
+    if len(resources) > MAX_KINDS:
+        raise TooLarge(f"discovery: more than {MAX_KINDS} kinds")
+    for resource in resources:
+        for name in (resource.name, resource.kind):
+            _check_name(name, "kind")
+    return resources
+
+
+def _check_versions(versions: Sequence[str]) -> Sequence[str]:
+    """Raises: TooLarge, Undecodable."""
+    if len(versions) > MAX_GROUP_VERSIONS:
+        raise TooLarge(f"discovery: more than {MAX_GROUP_VERSIONS} group versions")
+    for name in versions:
+        _check_name(name, "group version")
+    return versions
+
+
+def _check_name(name: str, what: str) -> None:
+    """Raises: Undecodable."""
+    if len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+        raise Undecodable(f"discovery: no {what} is called {shown(name, 80)!r}")
 
 
 def _versions(group: _AggregatedGroup) -> Iterator[tuple[str, Sequence[OfferedResource] | None]]:

@@ -11,6 +11,7 @@ from leeward.client import Client
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
+from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.controller import Controller
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note
@@ -35,8 +36,11 @@ class Server:
     identity: ServerIdentity
 
     @staticmethod
-    def of(client: Client, randomness: Randomness, supervisor: Supervisor) -> "Server":
-        informers = Informers(client, randomness, supervisor)
+    def of(
+        client: Client, randomness: Randomness, supervisor: Supervisor, budget: CacheBudget | None = None
+    ) -> "Server":
+        """A `budget` is for a server of others, which is not believed to be reasonable."""
+        informers = Informers(client, randomness, supervisor, budget)
         statuses = StatusWriters(client, informers, supervisor)
         return Server(client, informers, Discovery(client), statuses, ServerIdentity(client))
 

@@ -19,6 +19,7 @@ from leeward.api.resource import Resource
 from leeward.api.status import Status
 from leeward.client import Client, Expired, Undecodable
 from leeward.client.client import Page, WatchEvent
+from leeward.client.errors import TooLarge
 from leeward.runtime.identity import Key, key_of, version_of
 
 T = TypeVar("T")
@@ -46,8 +47,8 @@ class TolerantReads(Generic[T]):
             self._told, self.unreadable = self.unreadable, {}
         try:
             return await self._client.list(resource, namespace, limit=limit, continue_token=continue_token)
-        except Undecodable:
-            if not self._is_tolerant:
+        except Undecodable as error:
+            if not self._is_tolerant or isinstance(error, TooLarge):
                 raise
         page = await self._client.list(self._raw, namespace, limit=limit, continue_token=continue_token)
         items = (self._read(resource, item) for item in page.items)
@@ -67,8 +68,8 @@ class TolerantReads(Generic[T]):
                         resource_version = event.resource_version or resource_version
                         yield event
                 return
-            except Undecodable:
-                if not self._is_tolerant:
+            except Undecodable as error:
+                if not self._is_tolerant or isinstance(error, TooLarge):
                     raise
         async with aclosing(self._client.watch(self._raw, namespace, resource_version=resource_version)) as raw_events:
             async for raw in raw_events:

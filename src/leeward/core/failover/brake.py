@@ -19,6 +19,7 @@ from leeward.api import codec
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, format_time, parse_time
 from leeward.core.failover.doubt import is_failing
+from leeward.core.failover.health import is_uncollected
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 
 BrakeReason = Literal["ClustersVanished", "FleetLooksDead", "FleetLooksWell", "Overruled"]
@@ -64,7 +65,7 @@ class BrakeDecision:
 def looks_dead(cluster: Cluster) -> bool:
     """Not Ready, for another reason than that its status could not be collected."""
     ready = cluster.ready
-    return ready is not None and ready.status != "True" and ready.reason != "StatusCollectionFailed"
+    return ready is not None and ready.status != "True" and not is_uncollected(ready)
 
 
 def is_dubious(clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:

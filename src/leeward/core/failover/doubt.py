@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition, wire_time
 from leeward.api.names import FAILING_CONDITION
-from leeward.core.failover.health import BEFORE_ALL, HealthMemory, Thresholds
+from leeward.core.failover.health import BEFORE_ALL, UNCOLLECTED_REASONS, HealthMemory, Thresholds
 
 AGENT_OVERDUE = "AgentOverdue"
 """The reason of a doubt that rests on silence, and not on a probe."""
@@ -53,9 +53,7 @@ def doubt_in(cluster: Cluster) -> Condition | None:
 def is_failing(cluster: Cluster) -> bool:
     """Whether it is Ready, and about to look dead."""
     doubt = doubt_in(cluster)
-    return (
-        cluster.is_ready and doubt is not None and doubt.status == "True" and doubt.reason != "StatusCollectionFailed"
-    )
+    return cluster.is_ready and doubt is not None and doubt.status == "True" and doubt.reason not in UNCOLLECTED_REASONS
 
 
 def is_recovering(cluster: Cluster) -> bool:

@@ -12,9 +12,13 @@ from leeward.core.failover.watched_time import was_away
 
 READY = "Ready"
 
-Sight = Literal["healthy", "unhealthy", "not serving", "unreachable", "refused"]
+Sight = Literal["healthy", "unhealthy", "not serving", "unreachable", "refused", "too large"]
 """What a probe saw: ok; an answer other than ok; ok, but reads fail; no answer; an answer that credentials or decoding
-made worthless."""
+made worthless; one that is beyond a bound."""
+
+UNCOLLECTED, TOO_LARGE = "StatusCollectionFailed", "ResponseTooLarge"
+UNCOLLECTED_REASONS = frozenset((UNCOLLECTED, TOO_LARGE))
+"""Of `Ready`, and of what begins to be so: it could not be looked, which is doubt and no outage."""
 
 BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 """Since when what needs no threshold has been the same."""
@@ -49,7 +53,14 @@ def ready_condition(sight: Sight, detail: str = "") -> Condition:
         case "unreachable":
             return _ready("False", "ClusterNotReachable", "cluster is not reachable")
         case "refused":
-            return _ready("False", "StatusCollectionFailed", detail or "the cluster's status could not be read")
+            return _ready("False", UNCOLLECTED, detail or "the cluster's status could not be read")
+        case "too large":
+            return _ready("False", TOO_LARGE, detail or "the cluster answers more than is read of a member")
+
+
+def is_uncollected(condition: Condition) -> bool:
+    """Whether the condition says no more than that it could not be looked: that is doubt, and no outage."""
+    return condition.status != "True" and condition.reason in UNCOLLECTED_REASONS
 
 
 def decide_ready(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from leeward.api import codec
 from leeward.core.failover.health import Sight
 
 _REFUSALS = (401, 403)
@@ -53,8 +54,8 @@ def judge_read(code: int, body: bytes, what: str, endpoint: str) -> Probe:
     if code != 200:
         return Probe("refused", f"reading {what} was answered with HTTP {code}")
     try:
-        msgspec.json.decode(body, type=_Namespace)
-    except msgspec.MsgspecError:
+        codec.decode(body, _Namespace)
+    except codec.DecodeError:
         return Probe("refused", f"reading {what} was answered with what is no Namespace")
     return Probe("healthy")
 

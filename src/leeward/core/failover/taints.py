@@ -30,6 +30,7 @@ from leeward.api.names import (
     POLICY_TAINTS_ANNOTATION,
     UNREACHABLE_TAINT,
 )
+from leeward.core.failover.health import is_uncollected
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
@@ -77,7 +78,7 @@ def decide_taints(
     key = UNREACHABLE_TAINT if ready is not None and ready.status == "Unknown" else NOT_READY_TAINT
     stamp = wire_time(now)
     no_schedule = _find(cluster, (key, NO_SCHEDULE)) or Taint(key=key, effect=NO_SCHEDULE, time_added=stamp)
-    if ready is None or (could_not_look and ready.reason == "StatusCollectionFailed"):
+    if ready is None or (could_not_look and is_uncollected(ready)):
         return TaintDecision(_in_place(cluster, others, (no_schedule,)), _outage_ends(cluster))
     begun = outage_since(cluster)
     since = begun if begun is not None and begun <= now else _outage_start(cluster, key, last_seen, now)

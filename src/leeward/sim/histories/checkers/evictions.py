@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from leeward.api.cluster import Cluster
 from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
+from leeward.core.failover.health import is_uncollected
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
 from leeward.sim.histories.truth import Change
 
@@ -121,4 +122,4 @@ def _automatic(cluster: Cluster) -> set[str]:
 
 def _is_dead(cluster: Cluster) -> bool:
     ready = cluster.ready
-    return ready is not None and ready.status != "True" and ready.reason != "StatusCollectionFailed"
+    return ready is not None and ready.status != "True" and not is_uncollected(ready)

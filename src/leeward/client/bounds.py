@@ -1,0 +1,44 @@
+"""Bounds on what a server may answer. What is beyond them is not read to its end, and what was read is given back.
+
+They are far above what a cluster of the largest supported size (5,000 nodes, 150,000 Pods) answers.
+"""
+
+from dataclasses import dataclass
+
+MiB = 1024 * 1024
+MAX_STATUS_MESSAGE = 4096
+"""Letters of a server's error message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """In bytes, of one whole answer when it is unpacked, and of one line of a watch.
+
+    `is_plain`: answers are asked for without compression.
+    """
+
+    body: int
+    line: int
+    is_plain: bool = False
+
+
+MAX_OBJECT_BYTES = 16 * MiB
+"""Of one object of any server: ten times what etcd takes."""
+CONTROL_PLANE_BOUNDS = Bounds(body=512 * MiB, line=64 * MiB)
+DEFAULT_BOUNDS = Bounds(body=64 * MiB, line=MAX_OBJECT_BYTES)
+MEMBER_BOUNDS = Bounds(body=64 * MiB, line=MAX_OBJECT_BYTES, is_plain=True)
+"""A page of 500 objects of 128 KiB; pages are asked for in smaller ones where that is not enough."""
+
+MAX_LIST_PAGES = 2_000
+MAX_LIST_SECONDS = 300.0
+MAX_LIST_OBJECTS = 200_000
+"""Of one list of a member."""
+MAX_CACHED_OBJECTS = 500_000
+MAX_CACHED_BYTES = 512 * MiB
+"""Of all kinds of one member that are followed, as compact JSON of the fields that are kept."""
+MAX_EVENTS_PER_SECOND = 2_000
+"""Of one watch of a member, after a burst of ten times as many; the rest waits in the member."""
+MAX_GROUP_VERSIONS, MAX_KINDS = 2_000, 20_000
+"""That one member offers."""
+MAX_NAME_LENGTH = 253
+"""Of a kind, a resource or a group version that a member offers."""

@@ -1,0 +1,20 @@
+"""Work that takes long, done beside the loop: in a thread, whose turns the interpreter cuts short for the loop's sake.
+
+On a virtual loop, which has no threads, it is done at once.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from leeward.loop.virtual import VirtualLoop
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def run_beside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What `function` returns or raises. It touches nothing that the loop changes meanwhile."""
+    if isinstance(asyncio.get_running_loop(), VirtualLoop):
+        return function(*args, **kwargs)
+    return await asyncio.to_thread(function, *args, **kwargs)

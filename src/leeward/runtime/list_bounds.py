@@ -1,0 +1,80 @@
+"""Bounds on what is taken in from one server of others: how long a list is, and how fast a watch tells.
+
+The bounds themselves are in `leeward.client.bounds`; what is kept of all kinds together is in `cache_budget.py`.
+"""
+
+import asyncio
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+from leeward.api import codec
+from leeward.client.bounds import MAX_EVENTS_PER_SECOND, MAX_LIST_OBJECTS, MAX_LIST_PAGES
+from leeward.client.errors import TooLarge
+from leeward.loop.offloading import run_beside
+from leeward.runtime.cache_budget import CacheBudget
+from leeward.runtime.identity import Key, key_of
+
+T = TypeVar("T")
+
+FEW = 50
+"""Objects that are measured on the loop."""
+BURST_EVENTS = 10 * MAX_EVENTS_PER_SECOND
+PAUSE_SECONDS = 0.05
+
+
+class Listing:
+    """Counts what a list has brought, against the bounds of a list and the budget of its server, where it has one."""
+
+    def __init__(self, budget: CacheBudget | None, known: Mapping[Key, int]) -> None:
+        self._budget = budget
+        self._known_bytes, self._known_objects = sum(known.values()), len(known)
+        self._pages = self._objects = self._bytes = 0
+
+    def count(self, objects: int, size: int, repeats: bool) -> None:
+        """One page more. Raises: TooLarge."""
+        self._pages += 1
+        self._objects += objects
+        self._bytes += size
+        if repeats:
+            raise TooLarge("a list whose next page is the one that was just given")
+        if self._pages > MAX_LIST_PAGES:
+            raise TooLarge(f"a list of more than {MAX_LIST_PAGES} pages")
+        if self._budget is None:
+            return
+        if self._objects > MAX_LIST_OBJECTS:
+            raise TooLarge(f"a list of more than {MAX_LIST_OBJECTS} objects")
+        self._budget.check(self._bytes - self._known_bytes, self._objects - self._known_objects)
+
+
+class EventPace:
+    """A pause for a server that tells more than can be of use, so that it takes no turns of others (Holds: L4)."""
+
+    def __init__(self, limited: bool) -> None:
+        self._left = float(BURST_EVENTS) if limited else math.inf
+        self._at = asyncio.get_running_loop().time()
+
+    async def wait(self) -> None:
+        self._left -= 1
+        if self._left >= 0:
+            return
+        now = asyncio.get_running_loop().time()
+        self._left = min((now - self._at) * MAX_EVENTS_PER_SECOND, BURST_EVENTS)
+        self._at = now
+        if self._left < 1:
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+def size_of(obj: object) -> int:
+    """What is kept of an object, as bytes of compact JSON."""
+    return len(codec.encode(obj))
+
+
+async def keyed(objects: tuple[T, ...], *, measured: bool) -> tuple[dict[Key, T], dict[Key, int]]:
+    """Objects by key, and their sizes where they are `measured`; of many, beside the loop."""
+
+    def found() -> tuple[dict[Key, T], dict[Key, int]]:
+        by_key = {key_of(obj): obj for obj in objects}
+        return by_key, {key: size_of(obj) for key, obj in by_key.items()} if measured else {}
+
+    return await run_beside(found) if len(objects) > FEW and measured else found()
