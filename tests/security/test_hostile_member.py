@@ -17,16 +17,20 @@ from typing import Any
 
 import pytest
 
+from leeward.api import codec
 from leeward.api.cluster import Cluster
 from leeward.api.codec import from_wire
 from leeward.api.core import Secret
 from leeward.api.meta import find_condition
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, DOUBTFUL_CONDITION
-from leeward.api.resource import NAMESPACES, NODES, PODS
+from leeward.api.resource import NAMESPACES, NODES, PODS, WORKS
+from leeward.api.work import AggregatedStatusItem
 from leeward.app.connect import connect
 from leeward.client import Client, Request, Response, Undecodable
 from leeward.client.bounds import MAX_OBJECT_BYTES, MEMBER_BOUNDS, MiB
 from leeward.client.errors import TooLarge
+from leeward.core.interpreter.fields import total
+from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
@@ -198,7 +202,7 @@ async def followed(lists: Lists, budget: CacheBudget) -> int:
         return len(list(nodes.list()))
 
 
-ENDLESS = {
+ENDLESS: dict[str, Callable[[int, int], tuple[list[Any], str]]] = {
     "the same page again": lambda number, limit: ([node("a")], "1"),
     "empty pages": lambda number, limit: ([], str(number + 1)),
     "the same objects": lambda number, limit: ([node("a")] * limit, str(number + 1)),
@@ -357,6 +361,52 @@ def test_a_kind_of_no_name_is_not_taken_into_the_status(kind: str) -> None:
         complete = find_condition(told.conditions, "CompleteAPIEnablements")
         assert complete is not None
         assert complete.status == "False"
+        assert world.is_ready("member1")
+
+    play(story)
+
+
+def test_absurd_numbers_of_replicas_change_no_sum() -> None:
+    lies = [{"replicas": 10**30, "readyReplicas": -5}, {"replicas": True, "readyReplicas": "9"}, {"replicas": 2}]
+    items = [AggregatedStatusItem(cluster_name=f"m{i}", status=lie) for i, lie in enumerate(lies)]
+    assert total(items, ("replicas", "readyReplicas")) == {"replicas": 2**31 - 1}
+    assert total(items[1:], ("replicas", "readyReplicas")) == {"replicas": 2}
+
+
+def test_a_status_that_cannot_be_written_is_cut_to_what_can() -> None:
+    deep: Any = 1
+    for _ in range(400):
+        deep = {"a": deep}
+    kept = plausible_status({"replicas": 10**400, "low": -(10**30), "deep": deep}, MAX_STATUS_BYTES)
+    assert (kept.status["replicas"], kept.status["low"]) == (2**63 - 1, -(2**63 - 1))
+    assert len(json.dumps(kept.status)) < 1000
+    assert plausible_status({"message": "x" * MAX_STATUS_BYTES}, MAX_STATUS_BYTES).status is None
+
+
+def test_a_status_of_many_bytes_is_left_out_and_its_health_is_unknown() -> None:
+    async def story(world: World) -> None:
+        await nginx_runs(world)
+        place = world.member("member1").place
+        path = "/apis/apps/v1/deployments"
+
+        def lie(request: Request) -> Response | None:
+            if request.path != path:
+                return None
+            return status(410, "Expired") if "watch" in request.query else Response(200, lists[0], JSON)
+
+        found = await world.member("member1").client.raw("GET", path)
+        body = json.loads(found.body)
+        body["metadata"]["resourceVersion"] = "99999999"
+        for item in body["items"]:
+            item["metadata"]["resourceVersion"] = "99999998"
+            item["status"]["conditions"] = [{"type": "x" * 300_000, "status": "True"}]
+        lists = [json.dumps(body).encode()]
+        answers(place, lie)
+        place.link.interrupt()
+        await world.sleep(120)
+        works = await world.client.list(WORKS, "karmada-es-member1")
+        reported = [each for work in works.items for each in work.status.manifest_statuses]
+        assert all(len(codec.encode(each)) < 1000 for each in reported)
         assert world.is_ready("member1")
 
     play(story)

@@ -8,8 +8,10 @@ Karmada: pkg/controllers/status/work_status_controller.go; drift is mended by th
 the same objects.
 """
 
+import logging
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,11 +30,14 @@ from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatu
 from leeward.client import NotFound
 from leeward.core.failover.evidence import served_counts
 from leeward.core.interpreter import health_of, reflect_status
+from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
+
+log = logging.getLogger(__name__)
 
 
 class WorkStatusController:
@@ -54,6 +59,7 @@ class WorkStatusController:
         since = self._works.ready_since
         anew = since is not None and not _is_reflected_since(work, since)
         statuses: list[ManifestStatus] = []
+        kept_bytes = 0
         carried = True
         for ordinal, manifest in enumerate(work.spec.workload.manifests):
             resource = await self._resource(manifest)
@@ -62,7 +68,16 @@ class WorkStatusController:
                 carried = False
                 continue
             carried = carried and _carries(observed, work, manifest)
-            statuses.append(_manifest_status(ordinal, resource.plural, observed))
+            status = _manifest_status(ordinal, resource.plural, observed, MAX_STATUS_BYTES - kept_bytes)
+            kept_bytes += status.size
+            statuses.append(status.reported)
+        if kept_bytes > MAX_STATUS_BYTES:
+            log.warning(
+                "%s: cluster %s reports %d bytes of status, of which the rest is left out",
+                name,
+                self._member.name,
+                kept_bytes,
+            )
         if carried or anew or not _speaks_of_another_generation(work):
             self._post(work, tuple(statuses), carried, anew)
         return None
@@ -148,19 +163,26 @@ def _speaks_of_another_generation(work: Work) -> bool:
     return reflected is not None and reflected.observed_generation not in (0, work.metadata.generation)
 
 
-def _manifest_status(ordinal: int, plural: str, observed: Manifest) -> ManifestStatus:
+class _Reported(NamedTuple):
+    """`size` is that of the status in bytes, also where it was too large to be kept."""
+
+    reported: ManifestStatus
+    size: int
+
+
+def _manifest_status(ordinal: int, plural: str, observed: Manifest, left: int) -> _Reported:
+    """`left`: how many bytes the status may have; of one that has more, nothing is known."""
     group, _, version = observed["apiVersion"].rpartition("/")
     key = key_of(observed)
-    return ManifestStatus(
-        identifier=ResourceIdentifier(
-            ordinal=ordinal,
-            group=group,
-            version=version,
-            kind=observed["kind"],
-            resource=plural,
-            namespace=key.namespace,
-            name=key.name,
-        ),
-        status=reflect_status(observed),
-        health=health_of(observed),
+    kept = plausible_status(reflect_status(observed), left)
+    identifier = ResourceIdentifier(
+        ordinal=ordinal,
+        group=group,
+        version=version,
+        kind=observed["kind"],
+        resource=plural,
+        namespace=key.namespace,
+        name=key.name,
     )
+    health = health_of(observed) if kept.size <= left else "Unknown"
+    return _Reported(ManifestStatus(identifier=identifier, status=kept.status, health=health), kept.size)

@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote_plus
 
 from msgspec import structs
@@ -25,6 +25,7 @@ from msgspec import structs
 from leeward.api import codec
 from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTERS
+from leeward.api.text import shown
 from leeward.apiserver import refusals
 from leeward.apiserver.access.authorization.attributes import attributes_of
 from leeward.apiserver.handler import Handler, StreamResponse
@@ -32,11 +33,14 @@ from leeward.apiserver.verbs.connecting import ConnectRequest
 from leeward.client import Client, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
 from leeward.client.transport import Request, Response
+from leeward.loop.offloading import run_beside
 
 EVERY_CLUSTER = "*"
 ANSWER_SECONDS = 15.0
 MAX_LIST_BYTES = 32 * 1024 * 1024
 """Of one cluster."""
+MAX_MESSAGE = 200
+"""Letters of a cluster's own message in a warning."""
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 _PAGES = ("limit", "continue", "resourceVersion", "resourceVersionMatch")
 _COLUMN = {"name": "Cluster", "type": "string", "format": "", "description": "The cluster it is in.", "priority": 0}
@@ -95,15 +99,16 @@ class AllClusters:
         headers = {"accept": _TABLE if table else "application/json"}
         request = Request("GET", asked.path, query, headers, query_string=_without_pages(asked.request.query_string))
         answers = await self._ask_all(replace(asked, request=request))
-        listed = [answer for answer in answers if answer.code == 200]
+        lists = [(answer, await run_beside(_listed, answer.body, table)) for answer in answers if answer.code == 200]
+        listed = [_List(answer.cluster, found) for answer, found in lists if found is not None]
         said = [answer.missing or _refusal(answer) for answer in answers if answer.code not in (200, 404)]
+        said += [f"cluster {answer.cluster} has answered what is no list" for answer, found in lists if found is None]
         if not listed:
             why = "; ".join(said) or "no cluster serves it"
             raise refusals.unavailable(why) if said else refusals.found_nowhere(why)
         merged = _merged_tables(listed) if table else _merged(listed)
-        return Response(
-            200, codec.encode(merged), {"content-type": "application/json", **refusals.warning_header(said)}
-        )
+        encoded = await run_beside(codec.encode, merged)
+        return Response(200, encoded, {"content-type": "application/json", **refusals.warning_header(said)})
 
     async def _ask_all(self, asked: ConnectRequest) -> list[_Answer]:
         clusters = (await self._client.list(CLUSTERS)).items
@@ -154,7 +159,8 @@ def _object_path(path: str) -> str:
 
 
 def _refusal(answer: _Answer) -> str:
-    return f"cluster {answer.cluster} has answered {answer.code}: {_decoded(answer.body).get('message', '')}"
+    message = shown(str(_decoded(answer.body).get("message", "")), MAX_MESSAGE)
+    return f"cluster {answer.cluster} has answered {answer.code}: {message}"
 
 
 def _decoded(body: bytes) -> Manifest:
@@ -164,20 +170,48 @@ def _decoded(body: bytes) -> Manifest:
         return {}
 
 
-def _merged(answers: Sequence[_Answer]) -> Manifest:
-    lists = [_decoded(answer.body) for answer in answers]
-    items = [item for one in lists for item in one.get("items") or ()]
-    return {**lists[0], "metadata": {"resourceVersion": ""}, "items": items}
+@dataclass(frozen=True, slots=True)
+class _List:
+    """What one cluster has answered; its entries have been looked at."""
+
+    cluster: str
+    body: Manifest
 
 
-def _merged_tables(answers: Sequence[_Answer]) -> Manifest:
-    tables = [(answer.cluster, _decoded(answer.body)) for answer in answers]
-    columns: list[Any] = list(tables[0][1].get("columnDefinitions") or ())
+def _listed(body: bytes, table: bool) -> Manifest | None:
+    """The list, or the table; None for what is none."""
+    decoded = _decoded(body)
+    entries = "rows" if table else "items"
+    found: object = decoded.get(entries)
+    items: object = [] if found is None else found
+    if not str(decoded.get("kind", "")).endswith("Table" if table else "List") or not isinstance(items, list):
+        return None
+    if not all(isinstance(item, dict) for item in cast("list[object]", items)):
+        return None
+    if table and not all(isinstance(row.get("cells"), list) for row in cast("list[Manifest]", items)):
+        return None
+    return {**decoded, entries: items}
+
+
+def _merged(lists: Sequence[_List]) -> Manifest:
+    items = [item for one in lists for item in one.body["items"]]
+    first = lists[0].body
+    head = {"apiVersion": str(first.get("apiVersion", "")), "kind": str(first["kind"])}
+    return {**head, "metadata": {"resourceVersion": ""}, "items": items}
+
+
+def _merged_tables(tables: Sequence[_List]) -> Manifest:
+    columns: object = tables[0].body.get("columnDefinitions") or []
+    named = cast("list[Any]", columns) if isinstance(columns, list) else []
     rows = [
-        {**row, "cells": [*row["cells"][:1], cluster, *row["cells"][1:]]}
-        for cluster, table in tables
-        for row in table.get("rows") or ()
+        {**row, "cells": [*row["cells"][:1], table.cluster, *row["cells"][1:]]}
+        for table in tables
+        for row in table.body["rows"]
     ]
-    metadata = {"resourceVersion": ""}
-    columns = [*columns[:1], _COLUMN, *columns[1:]]
-    return {**tables[0][1], "metadata": metadata, "columnDefinitions": columns, "rows": rows}
+    return {
+        "apiVersion": "meta.k8s.io/v1",
+        "kind": "Table",
+        "metadata": {"resourceVersion": ""},
+        "columnDefinitions": [*named[:1], _COLUMN, *named[1:]],
+        "rows": rows,
+    }

@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
+import pytest
+
 from leeward.api.cluster import Cluster
 from leeward.api.codec import decode_manifest
 from leeward.api.core import Secret
@@ -35,6 +37,8 @@ class Way:
             raise Unreachable("no route")
         if self.name in self.scene.hanging:
             await asyncio.Event().wait()
+        if self.name == "member1" and self.scene.lie is not None:
+            return Forwarded(200, {"content-type": "application/json"}, _whole(self.scene.lie))
         answer = await self.scene.members[self.name].server.handle(request, ADMIN)
         assert not isinstance(answer, StreamResponse)
         return Forwarded(answer.code, answer.headers, _whole(answer.body))
@@ -53,6 +57,7 @@ class Scene:
     members: dict[str, ApiWorld]
     cut: set[str] = field(default_factory=set[str])
     hanging: set[str] = field(default_factory=set[str])
+    lie: bytes | None = None
 
     def reach(self, cluster: Cluster, authority: Secret | None, impersonator: Secret) -> Way:
         return Way(self, cluster.name)
@@ -173,5 +178,30 @@ def test_what_is_no_resource_is_answered_by_the_control_plane_and_the_rest_is_re
         assert (await scene.get(CONFIG_MAPS, watch="true")).code == 405
         assert (await scene.plane.delete(ALL + CONFIG_MAPS)).code == 405
         assert (await scene.get("/apis/nope.io/v1/things")).code == 404
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b'{"kind":"ConfigMapList","items":{}}',
+        b'{"kind":"ConfigMapList","items":[1]}',
+        b'{"kind":"Table","rows":[{}]}',
+        b'{"kind":"Table","rows":[{"cells":1}],"columnDefinitions":7}',
+        b"\x1f\x8b junk",
+        b'{"a":' * 50_000,
+    ],
+)
+def test_a_cluster_that_answers_no_list_is_named_and_keeps_nothing_of_the_others_back(body: bytes) -> None:
+    async def story(scene: Scene) -> None:
+        scene.lie = body
+        for accept in ("application/json", TABLE):
+            listed = await scene.get(CONFIG_MAPS, accept=accept)
+            assert listed.code == 200
+            assert "cluster member1 has answered what is no list" in listed.headers["warning"]
+            assert len(listed.body["rows" if accept == TABLE else "items"]) == 2
 
     tell(story)

@@ -28,6 +28,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.work import Binding, ManifestStatus, Work
+from leeward.core.interpreter.plausible import plausible_count
 
 FULLY_APPLIED = "FullyApplied"
 CLOCKS_APART = timedelta(seconds=60)
@@ -142,7 +143,7 @@ def _ready_replicas(status: ManifestStatus) -> int:
     """The replicas that the member reports as ready, or as having succeeded."""
     fields = cast(Mapping[str, Any], status.status or {})
     counts = (fields.get(name) for name in _READY_FIELDS.get(status.identifier.kind, ()))
-    return sum(count for count in counts if isinstance(count, int))
+    return sum(map(plausible_count, counts))
 
 
 def _served(status: ManifestStatus) -> int:

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem
+from leeward.core.interpreter.plausible import plausible_count
 
 
 def mapping_at(manifest: object, *path: str) -> Mapping[str, Any]:
@@ -75,5 +76,5 @@ def statuses(items: Iterable[AggregatedStatusItem]) -> list[Mapping[str, Any]]:
 def total(items: Iterable[AggregatedStatusItem], names: Iterable[str], required: Sequence[str] = ()) -> dict[str, Any]:
     """The sums of these counts over all items; zero is left out, unless the API requires the field."""
     reported = statuses(items)
-    sums = {name: sum(int_at(status, name) for status in reported) for name in names}
+    sums = {name: plausible_count(sum(plausible_count(status.get(name)) for status in reported)) for name in names}
     return {name: count for name, count in sums.items() if count or name in required}
