@@ -7,32 +7,37 @@ the direction of what follows. Here it is what it is: one line, in which all tha
 import unicodedata
 
 MAX_SHOWN = 4096
-"""Letters; longer text is cut, and says so."""
+"""Letters of one text; a longer one is cut, and says so."""
+MAX_LINE = 16 * 1024
+MAX_MARKS = 4
+"""Accents on one letter; more of them are drawn over the lines around."""
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
-_JOINERS = frozenset("\u200c\u200d")
-"""Within words of some languages, and within emoji; they neither hide nor move anything."""
+_MARKS = frozenset(("Mn", "Me"))
 
 
 def shown(text: str, most: int = MAX_SHOWN) -> str:
-    """`text` in one line: what cannot be seen is written as \\x1b or \\u202e, and what is too long is cut."""
-    if len(text) > most:
-        text = f"{text[: most - 3]}..."
+    r"""`text` in one line: what cannot be seen is written as \x1b or \u202e, and what is too long is cut."""
+    text = _cut(text, most)
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_shown, text))
+    letters: list[str] = []
+    marks = 0
+    for letter in text:
+        category = unicodedata.category(letter)
+        marks = marks + 1 if category in _MARKS else 0
+        letters.append(escaped(letter) if category in _UNSEEN or marks > MAX_MARKS else letter)
+    return _cut("".join(letters), most)
 
 
-def shown_lines(text: str, most: int = MAX_SHOWN) -> str:
-    """The same for text of several lines, whose ends and tabs stay."""
-    if len(text) > most:
-        text = f"{text[: most - 3]}..."
-    return "\n".join(shown(line.replace("\t", "    "), len(line) * 4) for line in text.split("\n"))
+def shown_lines(text: str) -> str:
+    """The same for text of several lines, whose ends stay."""
+    return "\n".join(shown(line, MAX_LINE) for line in text.split("\n"))
 
 
-def _shown(letter: str) -> str:
-    if letter == " " or letter in _JOINERS or unicodedata.category(letter) not in _UNSEEN | {"Zs"}:
-        return letter
-    if unicodedata.category(letter) == "Zs":
-        return " "
-    code = ord(letter)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def escaped(letter: str) -> str:
+    r"""As Python writes it: \n, \x1b, \u202e."""
+    return letter.encode("unicode_escape").decode()

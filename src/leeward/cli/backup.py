@@ -7,6 +7,7 @@ import click
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import Layout
 from leeward.cli.connections import Target, operator_options, target_of
+from leeward.cli.output import say
 from leeward.cli.settings import Settings
 
 
@@ -28,8 +29,8 @@ def backup(settings: Settings, file: Path, member: str, kubeconfig: Path | None,
 
     layout = _layout_of(target_of(settings, kubeconfig, context), settings)
     summary = back_up(layout, member, file)
-    click.echo(f"{file}: {summary.objects} objects at revision {summary.revision}, and the keys they go with")
-    click.echo("it holds Secrets and private keys in clear (mode 0600): who has it, has the fleet")
+    say(f"{file}: {summary.objects} objects at revision {summary.revision}, and the keys they go with")
+    say("it holds Secrets and private keys in clear (mode 0600): who has it, has the fleet")
 
 
 def _layout_of(target: Target, settings: Settings) -> Layout:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.cli.connections import ask, operator_options, target_of
+from leeward.cli.output import say
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 from leeward.cli.verbs import VerbGroup
@@ -28,7 +29,7 @@ def status(settings: Settings, kubeconfig: Path | None, context: str) -> None:
 
     reading = ask(target_of(settings, kubeconfig, context), read_brake)
     said = f": {printable(reading.message)}" if reading.message else ""
-    click.echo(f"{_describe(reading.brake)}{said}")
+    say(f"{_describe(reading.brake)}{said}")
 
 
 @brake.command()
@@ -43,9 +44,9 @@ def release(settings: Settings, kubeconfig: Path | None, context: str) -> None:
 
     before = ask(target_of(settings, kubeconfig, context), release_brake).brake
     if before.engaged and not before.overruled:
-        click.echo("the brake is released, until the fleet looks well again")
+        say("the brake is released, until the fleet looks well again")
     else:
-        click.echo(_describe(before))
+        say(_describe(before))
 
 
 def _describe(state: "Brake") -> str:

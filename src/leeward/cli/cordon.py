@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import ask, operator_options, target_of
+from leeward.cli.output import say
 from leeward.cli.settings import Settings
 
 
@@ -21,4 +22,4 @@ def cordon(settings: Settings, cluster: str, kubeconfig: Path | None, context: s
 
     target = target_of(settings, kubeconfig, context)
     changed = ask(target, lambda client: change_taints(client, cluster, with_taint(CORDON)))
-    click.echo(f"{cluster} cluster cordoned" if changed else f"{cluster} cluster already cordoned")
+    say(f"{cluster} cluster cordoned" if changed else f"{cluster} cluster already cordoned")

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.output import say
 
 
 @click.command()
@@ -21,4 +22,4 @@ def deinit(kubeconfig: Path | None, context: str) -> None:
     connection = connection_from(kubeconfig, context)
     client = client_of(connection)
     carry_out(take_out(), client)
-    click.echo(f"taken out of {connection.server}")
+    say(f"taken out of {connection.server}")

@@ -18,6 +18,7 @@ from leeward.app.local.layout import Layout
 from leeward.app.local.planning import UpRequest
 from leeward.app.local.starting import start_fleet, stop_fleet
 from leeward.cli.interrupts import interrupt_on_termination
+from leeward.cli.output import say
 from leeward.loop.randomness import Randomness
 
 
@@ -42,7 +43,7 @@ def demo(keep: bool) -> None:
 
 def _play(layout: Layout, story: Story) -> None:
     scene = Scene()
-    click.echo("starting a control plane and three member clusters (--timing fast)")
+    say("starting a control plane and three member clusters (--timing fast)")
     start_fleet(layout, UpRequest(DEFAULT_MEMBERS, timing="fast"), Randomness())
     if sys.stdout.isatty():
         from leeward.cli.demo_live import LiveAudience
@@ -64,6 +65,6 @@ def _clean_up(layout: Layout, *, keep: bool) -> None:
         stop_fleet(layout)
     finally:
         if keep:
-            click.echo(f"kept: {layout.root}")
+            say(f"kept: {layout.root}")
         else:
             shutil.rmtree(layout.root, ignore_errors=True)

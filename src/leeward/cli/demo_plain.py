@@ -1,8 +1,7 @@
 """The demonstration as plain lines, for pipes and log files."""
 
-import click
-
 from leeward.app.demo.story import Sight, Story
+from leeward.cli.output import say
 from leeward.cli.tables import render_table
 
 
@@ -11,17 +10,17 @@ class PlainAudience:
         self._story = story
 
     def begin(self, chapter: str) -> None:
-        click.echo(chapter)
+        say(chapter)
 
     def see(self, sight: Sight) -> None:
-        click.echo(f"  {offset(sight)}  {sight.step.title}: {sight.seen}")
+        say(f"  {offset(sight)}  {sight.step.title}: {sight.seen}")
 
     def tick(self, now: float) -> None:
         """Plain lines show nothing that moves."""
 
     def conclude(self) -> None:
         header = ("CHAPTER", "TIME", "STEP", "EXPECTED", "SEEN", "")
-        click.echo("\n" + render_table(header, verdicts(self._story)))
+        say("\n" + render_table(header, verdicts(self._story)))
 
 
 def offset(sight: Sight) -> str:

@@ -3,6 +3,7 @@
 import click
 
 from leeward.app.local.starting import stop_fleet
+from leeward.cli.output import say
 from leeward.cli.settings import Settings
 
 
@@ -14,4 +15,4 @@ def down(settings: Settings) -> None:
     Nothing is lost: `leeward up` on the same data directory brings it back.
     """
     stopped = stop_fleet(settings.layout)
-    click.echo(f"stopped: {', '.join(stopped)}" if stopped else "nothing was running")
+    say(f"stopped: {', '.join(stopped)}" if stopped else "nothing was running")

@@ -8,6 +8,7 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
+from leeward.cli.output import say
 from leeward.cli.parameters import Duration
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
@@ -55,16 +56,16 @@ def drain(
 
         await start_drain(client, cluster, budget)
         begun.append(cluster)
-        click.echo(f"{cluster} is being drained (taint {DRAIN}{f', {budget} at a time' if budget else ''})")
+        say(f"{cluster} is being drained (taint {DRAIN}{f', {budget} at a time' if budget else ''})")
         return await _watch(client, cluster, Deadline(timeout))
 
     try:
         staying = ask(target, start_and_watch)
     except KeyboardInterrupt:
         if begun:
-            click.echo(f"the drain goes on; `leeward uncordon {cluster}` takes it back")
+            say(f"the drain goes on; `leeward uncordon {cluster}` takes it back")
         raise
-    click.echo(f"{cluster} is drained" + (f", but for {len(staying)} that stay" if staying else ""))
+    say(f"{cluster} is drained" + (f", but for {len(staying)} that stay" if staying else ""))
 
 
 def _undo(target: Target, cluster: str) -> None:
@@ -75,10 +76,10 @@ def _undo(target: Target, cluster: str) -> None:
         return changed, [copy.workload for copy in await copies_in(client, cluster) if copy.moving]
 
     changed, moving = ask(target, undo)
-    click.echo(f"{cluster} is no longer drained" if changed else f"{cluster} was not being drained")
+    say(f"{cluster} is no longer drained" if changed else f"{cluster} was not being drained")
     if moving:
         names = printable(", ".join(moving))
-        click.echo(f"  under way, each stays unless its replacement is healthy first: {names}")
+        say(f"  under way, each stays unless its replacement is healthy first: {names}")
 
 
 async def _watch(client: "Client", cluster: str, deadline: Deadline) -> list["Copy"]:
@@ -96,7 +97,7 @@ async def _watch(client: "Client", cluster: str, deadline: Deadline) -> list["Co
             return copies
         progress = f"{most - len(copies)} of {most - len(copies) + len(left)} moved"
         if progress != reported and most > len(copies):
-            click.echo(f"  {progress}")
+            say(f"  {progress}")
         reported = progress
         if deadline.has_passed:
             raise FleetError(
@@ -114,9 +115,9 @@ async def rest() -> None:
 def _tell(told: dict[str, str], states: dict[str, str]) -> None:
     """Prints what changed since, and takes it into `told`."""
     for workload in sorted(told.keys() - states.keys()):
-        click.echo(f"  {printable(workload)}: moved")
+        say(f"  {printable(workload)}: moved")
         del told[workload]
     for workload, state in states.items():
         if told.get(workload) != state:
-            click.echo(f"  {printable(workload)}: {printable(state)}")
+            say(f"  {printable(workload)}: {printable(state)}")
     told.update(states)

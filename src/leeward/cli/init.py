@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.output import say
 
 
 @click.command()
@@ -21,4 +22,4 @@ def init(kubeconfig: Path | None, context: str) -> None:
     connection = connection_from(kubeconfig, context)
     client = client_of(connection)
     carry_out(install_and_publish(), client)
-    click.echo(f"installed into {connection.server}: now run `leeward serve` and `leeward webhook` beside it")
+    say(f"installed into {connection.server}: now run `leeward serve` and `leeward webhook` beside it")

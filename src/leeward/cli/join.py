@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.output import say
 
 
 @click.command()
@@ -37,4 +38,4 @@ def join(
     member, control_plane = client_of(connection), client_of(connection_from(kubeconfig, context))
     joining = Joining(name, connection, cluster_provider, cluster_region, zones)
     carry_out(join_cluster(control_plane, member, joining), member, control_plane)
-    click.echo(f"cluster {name} has joined")
+    say(f"cluster {name} has joined")

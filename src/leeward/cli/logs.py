@@ -5,6 +5,7 @@ import click
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import load_fleet
 from leeward.app.local.logs import follow, last_lines
+from leeward.cli.output import say
 from leeward.cli.settings import Settings
 
 
@@ -24,7 +25,7 @@ def logs(settings: Settings, component: str, following: bool, tail: int) -> None
         raise FleetError(f"there is no component {component!r} in this fleet: choose from {', '.join(components)}")
     path = layout.log(component)
     for line in last_lines(path, tail):
-        click.echo(line)
+        say(line)
     if following:
         for text in follow(path):
-            click.echo(text, nl=False)
+            say(text, nl=False)

@@ -9,6 +9,7 @@ from leeward.app.local.fleet import MemberRequest
 from leeward.app.local.layout import Layout
 from leeward.app.local.members import Part
 from leeward.cli.interrupts import interrupt_on_termination
+from leeward.cli.output import say
 from leeward.cli.parameters import Duration, NewMember
 from leeward.cli.settings import Settings
 from leeward.cli.verbs import VerbGroup
@@ -34,7 +35,7 @@ def add(settings: Settings, request: MemberRequest) -> None:
     """Start a member and join it, or let one of the fleet join again that has left."""
     interrupt_on_termination()
     ready = members.add_member(settings.layout, request, Randomness())
-    click.echo(f"{request.name} has joined" + ("" if ready else "; it is not ready yet, see `leeward status`"))
+    say(f"{request.name} has joined" + ("" if ready else "; it is not ready yet, see `leeward status`"))
 
 
 @member.command()
@@ -44,7 +45,7 @@ def add(settings: Settings, request: MemberRequest) -> None:
 def remove(settings: Settings, name: str, force: bool) -> None:
     """Take a member out of the fleet, and delete its data."""
     members.remove_member(settings.layout, name, force=force)
-    click.echo(f"{name} has left; its data is deleted")
+    say(f"{name} has left; its data is deleted")
 
 
 @member.command()
@@ -89,7 +90,7 @@ def resume(settings: Settings, name: str, only: Part | None) -> None:
 def unready(settings: Settings, name: str) -> None:
     """Let a member's readyz answer 500."""
     members.make_unready(settings.layout, name)
-    click.echo(f"{name} reports that it is not ready")
+    say(f"{name} reports that it is not ready")
 
 
 @member.command()
@@ -98,7 +99,7 @@ def unready(settings: Settings, name: str) -> None:
 def ready(settings: Settings, name: str) -> None:
     """Let a member's readyz answer ok again."""
     members.make_ready(settings.layout, name)
-    click.echo(f"{name} reports that it is ready")
+    say(f"{name} reports that it is ready")
 
 
 @member.command()
@@ -107,7 +108,7 @@ def ready(settings: Settings, name: str) -> None:
 def stall(settings: Settings, name: str) -> None:
     """Let reads and writes of a member hang, while its readyz answers ok."""
     members.stall(settings.layout, name)
-    click.echo(f"{name} says that it is ready, and serves nothing")
+    say(f"{name} says that it is ready, and serves nothing")
 
 
 @member.command()
@@ -116,7 +117,7 @@ def stall(settings: Settings, name: str) -> None:
 def serve(settings: Settings, name: str) -> None:
     """Let a member that was stalled serve again."""
     members.serve(settings.layout, name)
-    click.echo(f"{name} serves again")
+    say(f"{name} serves again")
 
 
 @member.command()
@@ -126,11 +127,11 @@ def serve(settings: Settings, name: str) -> None:
 def slow(settings: Settings, name: str, latency: float) -> None:
     """Let every answer of a member come later."""
     members.slow_down(settings.layout, name, latency)
-    click.echo(f"{name} answers {latency:g}s late" if latency else f"{name} answers at once")
+    say(f"{name} answers {latency:g}s late" if latency else f"{name} answers at once")
 
 
 def _change(
     change: Callable[[Layout, str, Part | None], None], layout: Layout, name: str, only: Part | None, state: str
 ) -> None:
     change(layout, name, only)
-    click.echo(f"{name}{f' ({only})' if only else ''}: {state}")
+    say(f"{name}{f' ({only})' if only else ''}: {state}")

@@ -9,6 +9,7 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
+from leeward.cli.output import complain, say, say_line
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable, render_table
 
@@ -36,7 +37,7 @@ def orphans(settings: Settings, delete: bool, yes: bool, kubeconfig: Path | None
     try:
         left = _look(target_of(settings, kubeconfig, context), delete=delete, yes=yes)
     except FleetError as error:
-        click.echo(f"leeward: {error}", err=True)
+        complain(str(error))
         left = UNKNOWN
     click.get_current_context().exit(left)
 
@@ -73,17 +74,17 @@ def _with_members(target: Target, work: "Callable[[Client, Reach], Awaitable[T]]
 
 def _show(found: "Findings") -> None:
     if found.orphans:
-        click.echo(_table(found.orphans))
+        say(_table(found.orphans))
     elif not found.unreadable:
-        click.echo("no orphans")
+        say("no orphans")
     if found.doubtful:
-        click.echo(
+        say(
             "\nThese name a Work that does not exist, too, but are not known to be this control plane's "
             "(no leeward.dev/hub, or another name): they are never deleted here\n"
         )
-        click.echo(_table(found.doubtful))
+        say(_table(found.doubtful))
     for cluster, problem in sorted(found.unreadable.items()):
-        click.echo(f"leeward: cluster {cluster} could not be read: {printable(problem)}", err=True)
+        complain(printable(f"cluster {cluster} could not be read: {problem}"))
 
 
 def _table(found: "Sequence[Orphan]") -> str:
@@ -105,10 +106,10 @@ def _delete(target: Target, found: "Sequence[Orphan]") -> int:
         for orphan in found:
             try:
                 deleted = await delete_orphan(client, reach, orphan)
-                click.echo(f"{orphan} deleted" if deleted else f"{orphan} is no orphan any more, or is gone")
+                say_line(f"{orphan} deleted" if deleted else f"{orphan} is no orphan any more, or is gone")
                 done += 1
             except WorldError as error:
-                click.echo(f"leeward: {orphan} was not deleted: {printable(str(error))}", err=True)
+                complain(printable(f"{orphan} was not deleted: {error}"))
         return done
 
     return _with_members(target, each)

@@ -8,6 +8,7 @@ from typing import NoReturn
 import click
 
 from leeward import __version__
+from leeward.cli.output import complain
 from leeward.cli.settings import Settings
 from leeward.cli.verbs import LazyGroup, LazyVerb
 
@@ -58,18 +59,14 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         code = program.main(arguments, prog_name="leeward", standalone_mode=False, obj=settings)
     except click.Abort:
-        _complain("interrupted")
+        complain("interrupted")
         sys.exit(130)
     except Exception as error:
         if settings.debug:
             traceback.print_exc()
-        _complain(_describe(error, hint="" if settings.debug else " (add --debug to see where)"))
+        complain(_describe(error, hint="" if settings.debug else " (add --debug to see where)"))
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _complain(problem: str) -> None:
-    click.echo(f"leeward: {problem}", err=True)
 
 
 def _describe(error: Exception, hint: str) -> str:

@@ -7,6 +7,7 @@ import click
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.connections import carry_out, client_of
+from leeward.cli.output import say
 
 
 @click.command()
@@ -48,7 +49,7 @@ def register(endpoint: str, token: str, ca_hash: str, cluster_name: str, karmada
         write_kubeconfig(karmada_kubeconfig, known, cluster_name)
 
     carry_out(get_identity())
-    click.echo(
+    say(
         f"{karmada_kubeconfig} is the identity of the agent of {cluster_name}: now run\n"
         f"leeward agent --cluster-name {cluster_name} --karmada-kubeconfig {karmada_kubeconfig} "
         "--kubeconfig KUBECONFIG_OF_THE_CLUSTER"

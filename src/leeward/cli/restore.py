@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from leeward.cli.output import say
 from leeward.cli.settings import Settings
 
 
@@ -24,4 +25,4 @@ def restore(settings: Settings, file: Path, member: str, yes: bool) -> None:
     if not yes:
         click.confirm(f"Replace all objects of {what}?", abort=True)
     summary = put_back(settings.layout, member, file)
-    click.echo(f"{what}: {summary.objects} objects as of revision {summary.revision}")
+    say(f"{what}: {summary.objects} objects as of revision {summary.revision}")

@@ -13,8 +13,12 @@ from typing import Any
 
 import click
 
+from leeward.api.text import shown_lines
+
 STOP_SECONDS = 3.0
 _CANNOT_LISTEN = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES)
+
+_BEGINNING, _DELETE = "time=", 0x7F
 
 log = logging.getLogger(__name__)
 
@@ -81,10 +85,23 @@ def log_to_stderr(level: int = logging.INFO) -> None:
 
 
 class KeyValueFormatter(logging.Formatter):
-    """`time=... level=info logger=... message="..."`; the trace of an error follows on lines of its own."""
+    """`time=... level=info logger=... message="..."`; the trace of an error follows on lines of its own.
+
+    Nothing that others have named begins a line like this, or acts on the terminal that shows it.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-        message = json.dumps(record.getMessage(), ensure_ascii=False)
-        line = f"time={time} level={record.levelname.lower()} logger={record.name} message={message}"
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        message = "".join(map(_seen, json.dumps(record.getMessage(), ensure_ascii=False)))
+        line = f"{_BEGINNING}{time} level={record.levelname.lower()} logger={record.name} message={message}"
+        if not record.exc_info:
+            return line
+        trace = shown_lines(self.formatException(record.exc_info)).split("\n")
+        return "\n".join([line, *(f"  {each}" if each.startswith(_BEGINNING) else each for each in trace)])
+
+
+def _seen(letter: str) -> str:
+    """A letter inside JSON, escaped as JSON does where it could not be seen."""
+    if letter.isprintable():
+        return letter
+    return json.dumps(letter)[1:-1] if ord(letter) > _DELETE else f"\\u{ord(letter):04x}"

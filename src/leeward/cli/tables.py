@@ -1,17 +1,18 @@
 """Tables as kubectl prints them: columns aligned by spaces, so that they can be read and cut; and texts of others."""
 
-import unicodedata
 from collections.abc import Collection, Sequence
 
-_ESCAPED = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Categories of characters that move the cursor, colour, reverse or hide text, or begin a line."""
+from leeward.api.text import shown
+
+MAX_CELL = 512
+"""Letters: one cell does not push the others out of sight."""
 
 
 def render_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, figures: Collection[int] = (), gap: int = 3
 ) -> str:
     """Lines without trailing spaces; an empty cell is shown as `-`. Columns of `figures` are aligned right."""
-    table = [list(header), *([printable(cell) or "-" for cell in row] for row in rows)]
+    table = [list(header), *([shown(cell, MAX_CELL) or "-" for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(header))]
     return "\n".join(
         (" " * gap)
@@ -26,12 +27,4 @@ def render_table(
 
 def printable(text: str) -> str:
     """`text` in one line, with everything escaped that a terminal would act on: nobody can forge a line of ours."""
-    if text.isprintable():
-        return text
-    return "".join(
-        _escape(character) if unicodedata.category(character) in _ESCAPED else character for character in text
-    )
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    return shown(text)

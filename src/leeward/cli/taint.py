@@ -6,6 +6,7 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import ask, operator_options, target_of
+from leeward.cli.output import say
 from leeward.cli.settings import Settings
 
 
@@ -36,4 +37,4 @@ def taint(
         )
     except TaintProblem as error:
         raise FleetError(f"cluster {cluster}: {error}") from error
-    click.echo(f"cluster/{cluster} {describe_edits(parsed)}")
+    say(f"cluster/{cluster} {describe_edits(parsed)}")

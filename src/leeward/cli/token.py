@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.output import say
 from leeward.cli.parameters import Duration
 from leeward.cli.tables import render_table
 from leeward.cli.verbs import VerbGroup
@@ -41,7 +42,7 @@ def create(ttl: float, description: str, cluster: str, single_use: bool, kubecon
         made = await create_token(client, expires_at, description, cluster, single_use=single_use)
         known_by = [f" --discovery-token-ca-cert-hash {ca}" for ca in hashes_of(connection.certificate_authority)[:1]]
         name = f"--cluster-name {cluster or 'NAME'}"
-        click.echo(f"leeward register {connection.server} --token {made}{''.join(known_by)} {name}")
+        say(f"leeward register {connection.server} --token {made}{''.join(known_by)} {name}")
 
     carry_out(create_and_tell(), client)
 
@@ -57,7 +58,7 @@ def list_all(kubeconfig: Path | None, context: str) -> None:
     async def tell() -> None:
         found = await list_tokens(client)
         rows = [(token.id, token.expires_at or "never", token.cluster or "any", token.description) for token in found]
-        click.echo(render_table(("TOKEN", "EXPIRES", "CLUSTER", "DESCRIPTION"), rows))
+        say(render_table(("TOKEN", "EXPIRES", "CLUSTER", "DESCRIPTION"), rows))
 
     carry_out(tell(), client)
 
@@ -71,4 +72,4 @@ def delete(token: str, kubeconfig: Path | None, context: str) -> None:
 
     client = client_of(connection_from(kubeconfig, context))
     carry_out(delete_token(client, token), client)
-    click.echo(f"token {token.partition('.')[0]} deleted")
+    say(f"token {token.partition('.')[0]} deleted")

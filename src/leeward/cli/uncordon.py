@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import ask, operator_options, target_of
+from leeward.cli.output import say
 from leeward.cli.settings import Settings
 
 
@@ -22,4 +23,4 @@ def uncordon(settings: Settings, cluster: str, kubeconfig: Path | None, context:
 
     target, change = target_of(settings, kubeconfig, context), without_taints(CORDON, DRAIN)
     changed = ask(target, lambda client: change_taints(client, cluster, change, {DRAIN_BUDGET_ANNOTATION: None}))
-    click.echo(f"{cluster} cluster uncordoned" if changed else f"{cluster} cluster already uncordoned")
+    say(f"{cluster} cluster uncordoned" if changed else f"{cluster} cluster already uncordoned")

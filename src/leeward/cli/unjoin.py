@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.output import say, say_line
 from leeward.cli.parameters import Duration
 
 
@@ -38,10 +39,10 @@ def unjoin(
 
     client = client_of(connection_from(kubeconfig, context))
     carry_out(
-        unjoin_cluster(client, name, SystemClock(), force=force, wait_seconds=wait, tell=click.echo, mode="Push"),
+        unjoin_cluster(client, name, SystemClock(), force=force, wait_seconds=wait, tell=say_line, mode="Push"),
         client,
     )
     if cluster_kubeconfig is not None:
         member = client_of(connection_from(cluster_kubeconfig, cluster_context))
         carry_out(forget_cluster(member, name), member)
-    click.echo(f"cluster {name} has left")
+    say(f"cluster {name} has left")

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.output import say, say_line
 from leeward.cli.parameters import Duration
 
 
@@ -19,7 +20,7 @@ def unregister(name: str, wait: float, kubeconfig: Path | None, context: str) ->
 
     client = client_of(connection_from(kubeconfig, context))
     carry_out(
-        unjoin_cluster(client, name, SystemClock(), force=False, wait_seconds=wait, tell=click.echo, mode="Pull"),
+        unjoin_cluster(client, name, SystemClock(), force=False, wait_seconds=wait, tell=say_line, mode="Pull"),
         client,
     )
-    click.echo(f"cluster {name} has left")
+    say(f"cluster {name} has left")

@@ -9,6 +9,7 @@ from leeward.app.local.planning import UpRequest
 from leeward.app.local.starting import start_fleet, stop_fleet, watch_fleet
 from leeward.cli.flags import component_flags, written_flags
 from leeward.cli.interrupts import interrupt_on_termination
+from leeward.cli.output import say
 from leeward.cli.parameters import NewMember
 from leeward.cli.settings import Settings
 from leeward.cli.tables import render_table
@@ -52,11 +53,11 @@ def up(
     _announce(layout, fleet, late)
     if detach:
         return
-    click.echo("\nrunning; Ctrl-C stops everything")
+    say("\nrunning; Ctrl-C stops everything")
     try:
         watch_fleet(layout)
     except KeyboardInterrupt:
-        click.echo("\nstopping")
+        say("\nstopping")
         stop_fleet(layout)
     except FleetError:
         stop_fleet(layout)
@@ -68,5 +69,5 @@ def _announce(layout: Layout, fleet: Fleet, late: dict[str, str]) -> None:
     for member in fleet.members:
         state = late.get(member.name, "ready")
         rows.append((member.name, member.mode, f"https://127.0.0.1:{member.port}", state))
-    click.echo(render_table(("NAME", "MODE", "ADDRESS", "STATE"), rows))
-    click.echo(f"\nkubeconfig: {layout.kubeconfig}")
+    say(render_table(("NAME", "MODE", "ADDRESS", "STATE"), rows))
+    say(f"\nkubeconfig: {layout.kubeconfig}")

@@ -3,9 +3,10 @@
 import click
 
 from leeward import __version__
+from leeward.cli.output import say
 
 
 @click.command()
 def version() -> None:
     """Print the version."""
-    click.echo(f"leeward {__version__}")
+    say(f"leeward {__version__}")

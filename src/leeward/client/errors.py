@@ -7,6 +7,7 @@ import msgspec
 
 from leeward.api import codec
 from leeward.api.status import Status
+from leeward.api.text import shown_lines
 from leeward.client.bounds import MAX_STATUS_MESSAGE
 
 
@@ -113,9 +114,12 @@ def _is_about_an_object(status: Status) -> bool:
 
 
 def error_of_status(status: Status) -> ApiError:
-    """The exception for a `Status`, whose message is cut where it is longer than anybody reads."""
+    """The exception for a `Status`. Its message is cut where it is longer than anybody reads, and what a terminal would
+    act on is escaped: it goes into conditions, events and logs."""
+    message = shown_lines(status.message[:MAX_STATUS_MESSAGE])
     if len(status.message) > MAX_STATUS_MESSAGE:
-        message = f"{status.message[:MAX_STATUS_MESSAGE]}... ({len(status.message)} letters)"
+        message = f"{message}... ({len(status.message)} letters)"
+    if message != status.message:
         status = msgspec.structs.replace(status, message=message)
     if status.reason == "AlreadyExists":
         return AlreadyExists(status)

@@ -1,0 +1,23 @@
+"""Where text goes out to the terminal: the one place, so that nothing that others have named acts on it.
+
+Line ends in `say` are ours: what others have named is made one line where it is put into a sentence or a table
+(`tables.printable`). In a complaint they are not, so its further lines are marked, and none passes for one of ours.
+"""
+
+import click
+
+from leeward.api.text import shown, shown_lines
+
+
+def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    click.echo(shown_lines(text), err=err, nl=nl)
+
+
+def say_line(text: str) -> None:
+    """Of one line, whatever is in it."""
+    click.echo(shown(text))
+
+
+def complain(problem: str) -> None:
+    first, *more = shown_lines(problem).split("\n")
+    click.echo("\n".join([f"leeward: {first}", *(f"  | {line.strip()}" for line in more)]), err=True)
