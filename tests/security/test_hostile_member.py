@@ -13,6 +13,7 @@ import gzip
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pytest
@@ -101,9 +102,15 @@ def test_an_answer_without_end_is_read_up_to_its_bound() -> None:
     assert server.sent < MEMBER_BOUNDS.body + 16 * MiB
 
 
+@cache
+def bomb() -> bytes:
+    """A few hundred KiB that open to twice the bound."""
+    return gzip.compress(bytes(2 * MEMBER_BOUNDS.body), 1)
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 def test_an_answer_is_inflated_up_to_its_bound(encoding: str) -> None:
-    body = gzip.compress(b" " * MiB * 440)
+    body = bomb()
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(body)}\r\n\r\n"
     server = Flood(head.encode(), body, most=1)
 
@@ -257,6 +264,34 @@ def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones() -> None:
         assert budget.used_objects == 200
 
     run_virtual(main())
+
+
+def test_others_have_their_turns_while_a_long_list_is_decoded() -> None:
+    """On a real loop, counted from the moment at which the list is there."""
+    nodes = [node(f"n{i}") for i in range(100_000)]
+    turns = [0]
+
+    def page(number: int, limit: int) -> tuple[list[Any], str]:
+        return nodes, ""
+
+    class Counted(Lists):
+        async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+            answer = await super().send(request, timeout_seconds=timeout_seconds)
+            turns[0] = 0
+            return answer
+
+    async def take_turns() -> None:
+        while True:
+            turns[0] += 1
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        async with Supervisor("turns") as supervisor:
+            supervisor.start(take_turns(), "turns")
+            assert len((await Client(Counted(page)).list(NODES, limit=500)).items) == 100_000
+        assert turns[0] > 20
+
+    asyncio.run(main())
 
 
 def endless_nodes(request: Request) -> Response | None:

@@ -9,6 +9,7 @@ Every request has a deadline. Every failure is a `WorldError`.
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
@@ -20,13 +21,11 @@ from leeward.api.status import Status, StatusDetails
 from leeward.client.bounds import MAX_OBJECT_BYTES, MiB
 from leeward.client.errors import NOT_FOUND, NotFound, TooLarge, Undecodable, error_of, error_of_status
 from leeward.client.transport import Request, Response, Transport
-from leeward.loop.offloading import run_beside
+from leeward.loop.offloading import read_beside
 
 T = TypeVar("T")
 
 REQUEST_TIMEOUT_SECONDS = 10.0
-DECODED_BESIDE_BYTES = 256 * 1024
-"""An answer that is decoded beside the loop."""
 WATCH_TIMEOUT_SECONDS = 300
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -101,9 +100,7 @@ class Client:
             **{"continue": continue_token},
         )
         body = await self._request("GET", _path_of(resource, namespace), query)
-        if len(body) < DECODED_BESIDE_BYTES:
-            return _page(resource, body)
-        return await run_beside(_page, resource, body)
+        return await read_beside(partial(_page, resource), body)
 
     async def watch(
         self,
@@ -130,7 +127,7 @@ class Client:
         request = Request("GET", _path_of(resource, namespace), query, self._headers)
         async with self._transport.stream(request) as lines, aclosing(lines):  # type: ignore[type-var]
             async for line in lines:
-                yield self._event(resource, line)
+                yield await read_beside(partial(_event, resource), line)
 
     async def create(self, resource: Resource[T], obj: T | Manifest, namespace: str = "") -> T:
         """Raises: AlreadyExists, Invalid."""
@@ -227,17 +224,19 @@ class Client:
             raise error_of(response.code, response.body)
         return response.body
 
-    def _event(self, resource: Resource[T], line: bytes) -> WatchEvent[T]:
-        try:
-            frame = codec.decode(line, _Frame)
-            if frame.type == "ERROR":
-                raise error_of_status(codec.decode(bytes(frame.object), Status))
-            version = codec.decode(bytes(frame.object), _VersionOnly).metadata.resource_version
-        except codec.DecodeError as error:
-            raise Undecodable(f"watch of {resource.plural}: {error}") from error
-        if frame.type == "BOOKMARK":
-            return WatchEvent(frame.type, None, version)
-        return WatchEvent(frame.type, _decode(resource, bytes(frame.object)), version)
+
+def _event(resource: Resource[T], line: bytes) -> WatchEvent[T]:
+    """Raises: Undecodable, TooLarge; ApiError for a watch that the server ends with one."""
+    try:
+        frame = codec.decode(line, _Frame)
+        if frame.type == "ERROR":
+            raise error_of_status(codec.decode(bytes(frame.object), Status))
+        version = codec.decode(bytes(frame.object), _VersionOnly).metadata.resource_version
+    except codec.DecodeError as error:
+        raise Undecodable(f"watch of {resource.plural}: {error}") from error
+    if frame.type == "BOOKMARK":
+        return WatchEvent(frame.type, None, version)
+    return WatchEvent(frame.type, _decode(resource, bytes(frame.object)), version)
 
 
 def _page(resource: Resource[T], body: bytes) -> Page[T]:

@@ -38,14 +38,14 @@ class JudgedResolver(AbstractResolver):
         await self._inner.close()
 
 
-async def judged_address(rules: AddressRules | None, host: str, port: int) -> str:
-    """The first address of a name, which may be an address. Raises: OSError, ForbiddenAddress."""
+async def judged_addresses(rules: AddressRules | None, host: str, port: int) -> list[str]:
+    """All addresses of a name, which may be an address itself. Raises: OSError, ForbiddenAddress."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = [str(address[0]) for *_, address in found]
     for address in addresses:
         if rules is not None:
             judge_address(rules, host, address, port)
-    return addresses[0]
+    return addresses
 
 
 def judge_address(rules: AddressRules, host: str, address: str, port: int) -> None:

@@ -17,7 +17,7 @@ from yarl import URL
 
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.errors import Unreachable
-from leeward.client.resolving import judged_address
+from leeward.client.resolving import judged_addresses
 
 MAX_HEAD_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
@@ -58,15 +58,7 @@ async def upgrade(
     lines += [f"{name}: {value}" for name, value in headers]
     if any(_ENDS.search(line) for line in lines):
         raise ValueError("a header holds the end of a line")
-    host, port = url.host or "", url.port or 0
-    is_tls = url.scheme == "https"
-    reader, writer = await asyncio.open_connection(
-        await judged_address(addresses, host, port),
-        port,
-        ssl=tls if is_tls else None,
-        server_hostname=host if is_tls else None,
-        limit=MAX_HEAD_BYTES,
-    )
+    reader, writer = await _connect(url, tls, addresses)
     try:
         writer.write("\r\n".join([*lines, "", ""]).encode())
         await writer.drain()
@@ -84,6 +76,26 @@ async def upgrade(
         writer.transport.abort()
         raise ConnectionResetError("the server has answered with what is no head of HTTP")
     return Upgraded(_parsed(head[1:]), _chunks(reader, writer), writer)
+
+
+async def _connect(
+    url: URL, tls: ssl.SSLContext | bool, rules: AddressRules | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """To the first address of the host that answers. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
+    host, port, is_tls = url.host or "", url.port or 0, url.scheme == "https"
+    failed = OSError(f"{host} has no address")
+    for address in await judged_addresses(rules, host, port):
+        try:
+            return await asyncio.open_connection(
+                address,
+                port,
+                ssl=tls if is_tls else None,
+                server_hostname=host if is_tls else None,
+                limit=MAX_HEAD_BYTES,
+            )
+        except ConnectionError as error:
+            failed = error
+    raise failed
 
 
 def _parsed(lines: list[str]) -> dict[str, str]:

@@ -9,6 +9,9 @@ from typing import ParamSpec, TypeVar
 
 from leeward.loop.virtual import VirtualLoop
 
+MUCH_BYTES = 256 * 1024
+"""Of an answer that is decoded beside the loop."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -18,3 +21,8 @@ async def run_beside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     if isinstance(asyncio.get_running_loop(), VirtualLoop):
         return function(*args, **kwargs)
     return await asyncio.to_thread(function, *args, **kwargs)
+
+
+async def read_beside(read: Callable[[bytes], T], body: bytes) -> T:
+    """What `read` makes of `body`; beside the loop where there is much of it."""
+    return read(body) if len(body) < MUCH_BYTES else await run_beside(read, body)

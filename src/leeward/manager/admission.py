@@ -60,9 +60,9 @@ class KarmadaAdmission:
         obj = apply_defaults(review.object, settings, old)
         _refuse([*validate_types(obj, old), *validate(obj, old), *reference_problems(obj, old, self._reach)])
         if review.kind.prefix == _CLUSTERS:
-            _refuse(list(address_problems(Node("", obj), Node("", old or {}), self._addresses)))
             if _id(obj) != _id(old or {}):
                 self._refuse_joined(obj)
+            _refuse(list(address_problems(Node("", obj), Node("", old or {}), self._addresses)))
         for warning in warnings_for(obj):
             warn(warning)
         return obj

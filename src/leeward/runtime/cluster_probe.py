@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from leeward.api.resource import NAMESPACES
 from leeward.client import Client, Unreachable
+from leeward.client.bounds import MiB
 from leeward.client.errors import NoCredential, TooLarge, Undecodable, Untrusted
 from leeward.client.transport import Response
 from leeward.core.failover.probe import Probe, judge_health, judge_read, unanswered_read
@@ -12,6 +13,8 @@ from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.loop.clock import Clock
 
 _WHAT = f"the Namespace {IDENTIFYING_NAMESPACE}"
+MAX_READ_BYTES = 4 * MiB
+"""Of a Namespace."""
 _READY, _HEALTHY = "/readyz", "/healthz"
 
 
@@ -72,7 +75,10 @@ class ClusterProbe:
         deadline = self._clock.monotonic() + self._timeout_seconds
         path = NAMESPACES.path(name=IDENTIFYING_NAMESPACE)
         try:
-            return await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds)
+            response = await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds)
+            if len(response.body) > MAX_READ_BYTES:
+                return Probe("too large", f"GET {path}: the answer is longer than {MAX_READ_BYTES // MiB} MiB")
+            return response
         except (Untrusted, NoCredential) as error:
             return Probe("refused", str(error))
         except TooLarge as error:

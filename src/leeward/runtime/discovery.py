@@ -13,6 +13,7 @@ from leeward.api.meta import Manifest
 from leeward.api.resource import Resource, is_api_version
 from leeward.client import Client, WorldError
 from leeward.client.errors import error_of
+from leeward.loop.offloading import read_beside
 from leeward.runtime.offers import ACCEPT, OfferedResource, Root, read_resources, read_root
 
 
@@ -65,16 +66,16 @@ class Discovery:
 
     async def _below(self, path: str) -> Mapping[str, Sequence[OfferedResource] | None]:
         """By group version; None for one that does not answer."""
-        root = self._root(path, await self._get(path, ACCEPT))
+        root = await self._root(path, await self._get(path, ACCEPT))
         if isinstance(root, Mapping):
             return root
         return dict(zip(root, await asyncio.gather(*map(self._group_version_or_none, root)), strict=True))
 
-    def _root(self, path: str, body: bytes) -> Root:
-        """What the document says; it seldom says anything new."""
+    async def _root(self, path: str, body: bytes) -> Root:
+        """What the document says; it seldom says anything new. A long one is read beside the loop."""
         known = self._documents.get(path)
         if known is None or known[0] != body:
-            known = self._documents[path] = body, read_root(body)
+            known = self._documents[path] = body, await read_beside(read_root, body)
         return known[1]
 
     async def _group_version_or_none(self, api_version: str) -> Sequence[OfferedResource] | None:
@@ -90,7 +91,7 @@ class Discovery:
             return []
         if response.code >= 400:
             raise error_of(response.code, response.body)
-        return read_resources(response.body)
+        return await read_beside(read_resources, response.body)
 
     async def _get(self, path: str, accept: str) -> bytes:
         response = await self._client.raw("GET", path, accept=accept)
