@@ -41,6 +41,7 @@ from leeward.loop.randomness import Randomness
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.timing import Timing
+from leeward.webhook.reviews import judge
 from tests.api_world import Answer, ApiWorld, api_world
 
 CLUSTER = "/apis/cluster.karmada.io/v1alpha1/clusters"
@@ -450,6 +451,15 @@ def test_what_is_wished_for_or_allowed_is_let_through() -> None:
         ).code
         == 422
     )
+
+
+@pytest.mark.parametrize("endpoint", ["https://169.254.169.254", "http://member.example", "https://127.0.0.1:7443"])
+def test_the_webhook_of_a_real_kube_apiserver_refuses_likewise(endpoint: str) -> None:
+    request = {"operation": "CREATE", "resource": {"resource": "clusters"}, "object": _cluster(endpoint)}
+    refused = judge(request, PLANE)
+    assert (refused["allowed"], "spec.apiEndpoint" in refused["status"]["message"]) == (False, True)
+    assert judge(request | {"oldObject": _cluster(endpoint)}, PLANE)["allowed"]
+    assert judge(request | {"object": _cluster("https://member.example")}, PLANE)["allowed"]
 
 
 def test_a_cluster_that_is_there_can_be_changed_in_all_else() -> None:
