@@ -376,6 +376,20 @@ def test_an_upgrade_brings_no_cookie_either() -> None:
     attack(story)
 
 
+def test_a_wish_that_is_taken_back_ends_the_way_in_the_clear() -> None:
+    async def story(plane: Plane) -> None:
+        assert (await plane.ask(f"{BEHIND}/api"))[0] == 200
+        wish = {"metadata": {"annotations": {ALLOW_HTTP_ANNOTATION: None}}}
+        assert (await plane.world.patch(f"{CLUSTER}/member1", wish)).code == 200
+        code, _, body = await plane.ask(f"{BEHIND}/api")
+        assert (code, "use https://" in body, len(plane.member.heads)) == (503, True, 1)
+        wish = {"metadata": {"annotations": {ALLOW_HTTP_ANNOTATION: "true"}}}
+        assert (await plane.world.patch(f"{CLUSTER}/member1", wish)).code == 200
+        assert (await plane.ask(f"{BEHIND}/api"))[0] == 200
+
+    attack(story)
+
+
 FORBIDDEN = (
     "https://169.254.169.254",
     "https://169.254.10.10:6443",

@@ -19,7 +19,7 @@ from msgspec import structs
 
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.core import Secret
-from leeward.api.names import CLUSTER_NAMESPACE, impersonator_of
+from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.apiserver import refusals
 from leeward.apiserver.handler import Handler, StreamResponse, WayBack
@@ -142,7 +142,8 @@ def _on_behalf(asked: ConnectRequest) -> Request:
 
 def _connection(cluster: Cluster) -> tuple[object, ...]:
     spec = cluster.spec
-    return cluster.metadata.uid, spec.api_endpoint, spec.insecure_skip_tls_verification, spec.proxy_url
+    allowed = cluster.metadata.annotations.get(ALLOW_HTTP_ANNOTATION)
+    return cluster.metadata.uid, spec.api_endpoint, spec.insecure_skip_tls_verification, spec.proxy_url, allowed
 
 
 def _data(secret: Secret | None) -> dict[str, bytes] | None:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
-from leeward.api.names import CLUSTER_NAMESPACE
+from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import Client, NotFound
 from leeward.loop.supervisor import Supervisor
@@ -117,4 +117,5 @@ def _connection(cluster: Cluster) -> tuple[object, ...]:
         spec.insecure_skip_tls_verification,
         spec.proxy_url,
         tuple(sorted(spec.proxy_header.items())),
+        cluster.metadata.annotations.get(ALLOW_HTTP_ANNOTATION),
     )
