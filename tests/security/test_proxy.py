@@ -439,7 +439,7 @@ def test_a_cluster_leads_to_no_forbidden_address(endpoint: str) -> None:
     secret = from_wire({"metadata": {"name": "b", "namespace": "a"}, "data": {"token": "eA=="}}, Secret)
 
     async def use() -> None:
-        client = connect(from_wire(_cluster(endpoint), Cluster), secret, PLANE)
+        client = connect(from_wire(_cluster(endpoint), Cluster), secret, addresses=PLANE)
         with pytest.raises(NoCredential, match=r"spec\.apiEndpoint"):
             await client.raw("GET", "/readyz")
 
@@ -470,19 +470,19 @@ def test_what_is_wished_for_or_allowed_is_let_through() -> None:
 @pytest.mark.parametrize("endpoint", ["https://169.254.169.254", "http://member.example", "https://127.0.0.1:7443"])
 def test_the_webhook_of_a_real_kube_apiserver_refuses_likewise(endpoint: str) -> None:
     request = {"operation": "CREATE", "resource": {"resource": "clusters"}, "object": _cluster(endpoint)}
-    refused = judge(request, PLANE)
+    refused = judge(request, addresses=PLANE)
     assert (refused["allowed"], "spec.apiEndpoint" in refused["status"]["message"]) == (False, True)
-    assert judge(request | {"oldObject": _cluster(endpoint)}, PLANE)["allowed"]
-    assert judge(request | {"object": _cluster("https://member.example")}, PLANE)["allowed"]
+    assert judge(request | {"oldObject": _cluster(endpoint)}, addresses=PLANE)["allowed"]
+    assert judge(request | {"object": _cluster("https://member.example")}, addresses=PLANE)["allowed"]
 
 
 def test_a_cluster_that_is_there_can_be_changed_in_all_else() -> None:
     old = Node("", _cluster("http://169.254.1.1"))
     tainted = _cluster("http://169.254.1.1")
     tainted["spec"]["taints"] = [{"key": "a", "effect": "NoExecute"}]
-    assert list(address_problems(Node("", tainted), old, PLANE)) == []
+    assert list(address_problems(Node("", tainted), old, addresses=PLANE)) == []
     moved = Node("", _cluster("http://169.254.1.2"))
-    assert len(list(address_problems(moved, old, PLANE))) == 2
+    assert len(list(address_problems(moved, old, addresses=PLANE))) == 2
 
 
 def test_where_the_control_plane_is_on_no_loopback_members_are_on_none() -> None:
