@@ -480,9 +480,9 @@ def test_a_cluster_that_is_there_can_be_changed_in_all_else() -> None:
     old = Node("", _cluster("http://169.254.1.1"))
     tainted = _cluster("http://169.254.1.1")
     tainted["spec"]["taints"] = [{"key": "a", "effect": "NoExecute"}]
-    assert list(address_problems(Node("", tainted), old, addresses=PLANE)) == []
+    assert list(address_problems(Node("", tainted), old, PLANE)) == []
     moved = Node("", _cluster("http://169.254.1.2"))
-    assert len(list(address_problems(moved, old, addresses=PLANE))) == 2
+    assert len(list(address_problems(moved, old, PLANE))) == 2
 
 
 def test_where_the_control_plane_is_on_no_loopback_members_are_on_none() -> None:

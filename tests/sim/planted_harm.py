@@ -19,8 +19,9 @@ from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover import graceful
 from leeward.core.failover.stalled import StalledTargets
 from leeward.core.failover.watched_time import UNKEPT
+from leeward.loop.lag import EventLoopLag
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.sim.histories.model import AnyStep, History, MemberStops, Mode, Replan
+from leeward.sim.histories.model import AnyStep, History, HubIsSuspended, MemberStops, Mode, Replan
 from leeward.sim.histories.steered import EVERY, STEERED, steer
 from leeward.sim.histories.steered.casting import Casting, evenly, web
 from leeward.sim.histories.steered.evictions import cut_off_while_stuck, in_vain, stuck
@@ -150,6 +151,23 @@ _MOVED_TO_AND_FRO = History(
 )
 """m1 cannot be asked while it is taken from the placement, and put back."""
 
+_STALLS_DURING_AN_OUTAGE = History(
+    seed=9,
+    members=PUSHED,
+    steps=(
+        web(evenly("m1", "m2", "m3", toleration_seconds=40)),
+        MemberStops(at=80, lasts=150, member="m1"),
+        *(HubIsSuspended(at=130 + 12 * number, lasts=8) for number in range(6)),
+    ),
+)
+"""m1 dies, and whoever watches stands still again and again while its copies are tolerated there."""
+
+
+def _judge_over_own_stalls() -> Any:
+    """What nobody answered while this process stood still counts as if it had listened."""
+    return mock.patch.object(EventLoopLag, "stalls_since", return_value=())
+
+
 HARM: Mapping[str, Harm] = {
     "end evictions by time": Harm(_end_evictions_by_time, "S1", steered(stuck)),
     "end evictions under the brake": Harm(_end_evictions_under_the_brake, "S4", steered(cut_off_while_stuck)),
@@ -159,6 +177,7 @@ HARM: Mapping[str, Harm] = {
     "evict what others live in": Harm(_evict_what_others_live_in, "S12", steered(shared_with_room)),
     "delete and create": Harm(_delete_and_create, "S12", _MOVED_TO_AND_FRO),
     "believe what was seen before": Harm(_believe_what_was_seen_before, "S13", steered(away)),
+    "judge over own stalls": Harm(_judge_over_own_stalls, "S13", _STALLS_DURING_AN_OUTAGE),
     "place what is suspended": Harm(_place_what_is_suspended, "S9", steered(suspended)),
     "delete any version": Harm(_delete_any_version, "S5", steered(failing)),
     "wait for what is refused": Harm(_wait_for_what_is_refused, "L2", steered(refusing)),

@@ -37,8 +37,8 @@ from leeward.core.failover.health import (
     watched_memory,
 )
 from leeward.core.failover.outage import with_last_seen
-from leeward.core.failover.probe import Probe
-from leeward.core.failover.watched_time import was_away
+from leeward.core.failover.probe import Probe, is_conclusive
+from leeward.core.failover.watched_time import has_stepped
 from leeward.core.summary import Summary, summarize
 from leeward.loop.offloading import run_beside
 from leeward.runtime.cluster_probe import ClusterProbe
@@ -100,7 +100,7 @@ class ClusterStatusController:
         self._member = member
         self._settings = settings
         timeout_seconds = settings.probe_timeout_seconds
-        self._probe = ClusterProbe(member.server.client, plane.clock, timeout_seconds, reads=settings.reads)
+        self._probe = ClusterProbe(member.server.client, plane.lag, timeout_seconds, reads=settings.reads)
         self._clusters = plane.informers.of(CLUSTERS)
         self._memory: HealthMemory | None = None
         self._looked: tuple[datetime, float] | None = None
@@ -131,7 +131,7 @@ class ClusterStatusController:
         await self._clusters.wait_synced()
         began = self._instant()
         probe = await self._probe.ask()
-        if was_away(began, self._instant(), self._settings.probe_timeout_seconds + 1):
+        if not self._is_conclusive(began, healthy=probe.sight == "healthy"):
             return
         self._too_large.clear()
         facts = await self._collect() if probe.sight == "healthy" else None
@@ -152,17 +152,28 @@ class ClusterStatusController:
             self._plane.looks.failed(cluster.name, self._plane.clock.monotonic())
         await self._write(cluster, ready, doubt, facts if ready.status == "True" else None)
 
+    def _is_conclusive(self, began: tuple[datetime, float], *, healthy: bool) -> bool:
+        """Whether the probe that began then counts: neither a stall of our own nor a step of the clock spoilt it."""
+        now, timeout_seconds = self._instant(), self._settings.probe_timeout_seconds
+        still = self._plane.lag.since(began[1])
+        return not has_stepped(began, now) and is_conclusive(
+            healthy=healthy, seconds=now[1] - began[1], stood_still_seconds=still, timeout_seconds=timeout_seconds
+        )
+
     def _instant(self) -> tuple[datetime, float]:
         return self._plane.clock.now(), self._plane.clock.monotonic()
 
     def _watched(self, memory: HealthMemory | None) -> HealthMemory | None:
-        """The memory, as far as it was watched since the last look: neither a pause nor a step of the clock counts."""
+        """The memory, as far as it was watched since the last look: no pause, stall, or step of the clock counts."""
         before, self._looked = self._looked, self._instant()
         settings = self._settings
         longest = settings.frequency_seconds + 2 * settings.probe_timeout_seconds
         if memory is None or before is None:
             return memory
-        return watched_memory(memory, before, self._looked, longest, settings.frequency_seconds, settings.thresholds)
+        still = self._plane.lag.since(before[1])
+        return watched_memory(
+            memory, before, self._looked, longest, settings.frequency_seconds, settings.thresholds, still
+        )
 
     async def _collect(self) -> Facts:
         """Version, kinds and capacity; what cannot be read is left out (an outage is not an absence).

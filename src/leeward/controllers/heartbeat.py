@@ -48,7 +48,7 @@ class HeartbeatController:
         lease = self._view.object
         begins, gap = self._missed(lease, now)
         renewal = self._renewal(lease, now[0], gap, begins=begins or lease is None)
-        self._view.renewed(await self._write(lease, renewal))
+        self._view.renewed(await self._write(lease, renewal), now[1])
         if gap is not None:
             log.warning("heartbeat: nobody watched the clusters from %s to %s", gap.start, gap.end)
         self._last = now
@@ -58,7 +58,8 @@ class HeartbeatController:
         settings = self._view.settings
         if self._last is not None:
             begins = was_away(self._last, now, settings.fresh_seconds)
-            return begins, gap_between(self._last, now, settings.longest_seconds)
+            still = self._plane.lag.since(self._last[1])
+            return begins, gap_between(self._last, now, settings.longest_seconds, still)
         renewed = lease.spec.renew_time if lease is not None else None
         is_long = renewed is not None and (now[0] - renewed).total_seconds() > settings.longest_seconds
         return True, Gap(renewed, now[0]) if renewed is not None and is_long else None

@@ -49,12 +49,14 @@ class ControllerManager:
         self._push: PushClusters | None = None
         self._brake = BrakeView(plane.informers, settings.brake)
         runs = settings.controllers.runs
-        self._heartbeat = HeartbeatView(plane.informers, plane.clock, _heartbeat_settings(settings))
+        self._heartbeat = HeartbeatView(plane.informers, plane.clock, _heartbeat_settings(settings), plane.lag)
         self._controllers = [controller for name, make in self._makers() if runs(name) for controller in make()]
         self._controllers.extend(self._composed())
 
     def start(self) -> None:
         self._plane.supervisor.start(self._plane.events.run(), "events")
+        if self._settings.safety.only_watched_time:
+            self._plane.lag.start(self._plane.supervisor, self._plane.metrics.stood_still.inc)
         for controller in self._controllers:
             controller.start()
 

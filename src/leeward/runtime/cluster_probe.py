@@ -1,4 +1,7 @@
-"""One probe of a member: its health endpoint and a small read, asked at the same time within one time-out."""
+"""One probe of a member: its health endpoint and a small read, asked at the same time within one time-out.
+
+The time-out runs over time in which this process ran: a late answer is not a failure when it is we who were late (S13).
+"""
 
 import asyncio
 from typing import NamedTuple
@@ -10,12 +13,14 @@ from leeward.client.errors import NoCredential, TooLarge, Undecodable, Untrusted
 from leeward.client.transport import Response
 from leeward.core.failover.probe import Probe, judge_health, judge_read, unanswered_read
 from leeward.core.registration import IDENTIFYING_NAMESPACE
-from leeward.loop.clock import Clock
+from leeward.loop.lag import EventLoopLag
 
 _WHAT = f"the Namespace {IDENTIFYING_NAMESPACE}"
 MAX_READ_BYTES = 4 * MiB
 """Of a Namespace."""
 _READY, _HEALTHY = "/readyz", "/healthz"
+LONGEST_SECONDS = 60.0
+"""Beside the time-out: a probe takes no longer, however long the process stands still meanwhile."""
 
 
 class _Health(NamedTuple):
@@ -26,9 +31,9 @@ class _Health(NamedTuple):
 class ClusterProbe:
     """`timeout_seconds` is for all that one probe asks. `reads`: whether it asks for more than the health endpoint."""
 
-    def __init__(self, client: Client, clock: Clock, timeout_seconds: float, *, reads: bool) -> None:
+    def __init__(self, client: Client, lag: EventLoopLag, timeout_seconds: float, *, reads: bool) -> None:
         self._client = client
-        self._clock = clock
+        self._lag = lag
         self._timeout_seconds = timeout_seconds
         self._reads = reads
 
@@ -49,21 +54,20 @@ class ClusterProbe:
 
     async def _ask_health(self) -> _Health:
         """Asks /readyz, and /healthz where there is no /readyz."""
-        deadline = self._clock.monotonic() + self._timeout_seconds
         endpoint = _READY
         try:
-            response = await self._client.raw("GET", endpoint, timeout_seconds=self._timeout_seconds)
-            if response.code == 404:
-                endpoint = _HEALTHY
-                left = max(deadline - self._clock.monotonic(), 0.0)
-                response = await self._client.raw("GET", endpoint, timeout_seconds=left)
+            async with self._lag.timeout(self._timeout_seconds):
+                response = await self._get(endpoint)
+                if response.code == 404:
+                    endpoint = _HEALTHY
+                    response = await self._get(endpoint)
         except (Untrusted, NoCredential) as error:
             return _Health(Probe("refused", str(error)), endpoint)
         except TooLarge as error:
             return _Health(Probe("too large", str(error)), endpoint)
         except Undecodable as error:
             return _Health(Probe("refused", str(error)), endpoint)
-        except Unreachable:
+        except (Unreachable, TimeoutError):
             return _Health(Probe("unreachable"), endpoint)
         return _Health(judge_health(response.code), endpoint)
 
@@ -72,10 +76,10 @@ class ClusterProbe:
 
         Without an answer: the seconds that were waited, or None when the connection broke before.
         """
-        deadline = self._clock.monotonic() + self._timeout_seconds
         path = NAMESPACES.path(name=IDENTIFYING_NAMESPACE)
         try:
-            response = await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds)
+            async with self._lag.timeout(self._timeout_seconds):
+                response = await self._get(path)
             if len(response.body) > MAX_READ_BYTES:
                 return Probe("too large", f"GET {path}: the answer is longer than {MAX_READ_BYTES // MiB} MiB")
             return response
@@ -85,5 +89,10 @@ class ClusterProbe:
             return Probe("too large", str(error))
         except Undecodable as error:
             return Probe("refused", str(error))
+        except TimeoutError:
+            return self._timeout_seconds
         except Unreachable:
-            return self._timeout_seconds if self._clock.monotonic() >= deadline else None
+            return None
+
+    async def _get(self, path: str) -> Response:
+        return await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds + LONGEST_SECONDS)

@@ -4,8 +4,8 @@
     Looks           when a probe of this process found a cluster failing
 
 Whose clock shows what does not matter: a renewal counts when it is received. Who was away ourselves (a machine that was
-suspended, a process that was stopped, a wall clock that has stepped) finds renewals of long ago in its sockets; so one
-counts again only when half an interval has passed. Holds: S13.
+suspended, a process that was stopped or busy, a wall clock that has stepped) finds renewals of long ago in its sockets;
+so one counts again only when half an interval has passed. Holds: S13.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,17 @@ from datetime import datetime, timedelta
 from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES
-from leeward.core.failover.watched_time import UNKEPT, Attention, Gap, parse_gaps, was_away
+from leeward.core.failover.watched_time import STEP, UNKEPT, Attention, Gap, parse_gaps, was_away
 from leeward.loop.clock import Clock
+from leeward.loop.lag import EventLoopLag
 from leeward.runtime.informers import Informers
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSettings:
-    """A renewal is believed for `fresh_seconds`, and who was away for longer has to look again. Time that was not
-    watched does not count when it is longer than `longest_seconds`. After `settle_seconds` all was looked at again.
+    """A renewal is believed for `fresh_seconds`, and who was away for longer, or stood still for an interval, has to
+    look again. Time that was not watched does not count when it is longer than `longest_seconds`, nor any in which the
+    process that watches stood still. After `settle_seconds` all was looked at again.
 
     `kept_here`: this process renews it. `enabled` False: no heartbeat counts, as in Karmada.
     """
@@ -37,15 +39,19 @@ class HeartbeatSettings:
 
 
 class HeartbeatView:
-    def __init__(self, informers: Informers, clock: Clock, settings: HeartbeatSettings) -> None:
+    def __init__(
+        self, informers: Informers, clock: Clock, settings: HeartbeatSettings, lag: EventLoopLag | None = None
+    ) -> None:
         self.settings = settings
+        self._lag = lag or EventLoopLag()
         self.awake_since = float("-inf")
         """By the monotonic clock: when this process was found to have been away, itself."""
         self._clock = clock
         self._leases = informers.of(LEASES, SYSTEM_NAMESPACE)
         self._lease: Lease | None = None
         self._looked: tuple[datetime, float] | None = None
-        self._received = float("-inf")
+        self._received = self._counted = float("-inf")
+        """When it was renewed last, and up to when our own stalls are in its gaps, by the monotonic clock."""
         self._began = float("-inf")
         self._handlers: list[Callable[[], None]] = []
         self._told: tuple[object, ...] = ()
@@ -78,12 +84,15 @@ class HeartbeatView:
         time, renewed = time.until(now), lease.spec.renew_time
         if not is_now and renewed is not None:
             time = time.missing(Gap(renewed, now))
+        elif (still := timedelta(seconds=self._lag.since(self._counted))) > STEP:
+            time = time.missing(Gap(now - still, now))
         return Attention(time, lease.spec.holder_identity, is_now, self._settled_at(lease))
 
-    def renewed(self, lease: Lease) -> None:
-        """This process has just renewed it."""
+    def renewed(self, lease: Lease, began: float) -> None:
+        """This process has just renewed it; the renewal `began` then, by the monotonic clock."""
         self._leases.remember(lease)
         self._take(lease)
+        self._counted = began
 
     def on_change(self, changed: Callable[[], None]) -> None:
         """Has this called when another heartbeat has begun, and when somebody watches again."""
@@ -100,11 +109,15 @@ class HeartbeatView:
         return self._lease is not None and counts and since <= self.settings.fresh_seconds
 
     def _look(self) -> None:
-        """Finds out whether this process was away since the last look."""
-        now = self._clock.now(), self._clock.monotonic()
-        if self._looked is not None and was_away(self._looked, now, self.settings.fresh_seconds):
-            self.awake_since = now[1]
+        """Finds out whether this process was away since the last look, or stood still."""
+        now, before = (self._clock.now(), self._clock.monotonic()), self._looked
         self._looked = now
+        if before is not None and (was_away(before, now, self.settings.fresh_seconds) or self._stood_still(before[1])):
+            self.awake_since = now[1]
+
+    def _stood_still(self, since: float) -> bool:
+        """Whether for so long that what is in our sockets may be old."""
+        return any(stall.seconds >= self.settings.interval_seconds for stall in self._lag.stalls_since(since))
 
     def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:
         """What is there already when we start was renewed by someone before us; one that is deleted is made again."""
@@ -121,7 +134,7 @@ class HeartbeatView:
         before, self._lease = self._lease, lease
         if before is None or before.spec.holder_identity != lease.spec.holder_identity:
             self._began = self._clock.monotonic()
-        self._received = self._clock.monotonic()
+        self._received = self._counted = self._clock.monotonic()
         news = (lease.spec.holder_identity, self._is_now())
         if news != self._told:
             self._told = news

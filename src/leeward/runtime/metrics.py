@@ -61,6 +61,11 @@ class Metrics:
             ("member_cluster",),
             registry=self.registry,
         )
+        self.stood_still = Counter(
+            "leeward_event_loop_stalled_seconds",
+            "Seconds in which this process stood still, which count against nobody",
+            registry=self.registry,
+        )
         self._amounts = {
             (resource, kind): Gauge(
                 f"cluster_{resource}_{kind}_{unit}", f"{resource} {kind}", ("member_cluster",), registry=self.registry

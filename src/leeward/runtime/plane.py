@@ -9,6 +9,7 @@ from leeward.api.core import ObjectReference
 from leeward.api.resource import Resource
 from leeward.client import Client
 from leeward.loop.clock import Clock
+from leeward.loop.lag import EventLoopLag
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
 from leeward.runtime.cache_budget import CacheBudget
@@ -56,6 +57,7 @@ class ControlPlane:
     events: EventRecorder
     supervisor: Supervisor
     looks: Looks = field(default_factory=Looks)
+    lag: EventLoopLag = field(default_factory=EventLoopLag)
 
     @property
     def client(self) -> Client:

@@ -163,6 +163,11 @@ class World(Ground):
         """Whether a set of controllers is alive, and not paused."""
         return any(not life.ended and not life.paused for life in self._lives if life.name in WATCHING)
 
+    @property
+    def is_stalled(self) -> bool:
+        """Whether those who would watch stand still, all of them."""
+        return not self.is_watched and any(life.paused for life in self._lives if life.name in WATCHING)
+
     def start_controllers(self) -> None:
         self.controllers_life = self.begin_life(CONTROLLERS)
         self._controlling = Supervisor(CONTROLLERS)

@@ -8,6 +8,7 @@ import pytest
 
 from leeward.controllers.cluster.confirming import OutageConfirmation
 from leeward.core.failover.watched_time import Attention
+from leeward.loop.lag import EventLoopLag
 from tests.builders import cluster
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -19,7 +20,7 @@ def test_l5_what_is_left_of_the_time_to_listen_is_never_over_now(left: float) ->
     clock = SimpleNamespace(now=lambda: NOW, monotonic=lambda: 0.0)
     heartbeat = SimpleNamespace(began=left, attention=lambda: Attention(heartbeat="it"))
     patience = SimpleNamespace(grace_seconds=0.0)
-    plane = SimpleNamespace(clock=clock)
+    plane = SimpleNamespace(clock=clock, lag=EventLoopLag())
     confirmation = OutageConfirmation(cast(Any, plane), cast(Any, heartbeat), cast(Any, patience), probes=False)
     look_at = confirmation.look_at(cluster("m1", ready="Unknown"))
     assert look_at is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from leeward.core.failover.health import Sight, ready_condition
-from leeward.core.failover.probe import judge_health, judge_read, unanswered_read
+from leeward.core.failover.probe import is_conclusive, judge_health, judge_read, unanswered_read
 
 NAMESPACE = b'{"kind":"Namespace","metadata":{"name":"kube-system"}}'
 
@@ -45,3 +45,22 @@ def test_the_message_tells_what_was_asked_and_how_long_it_took() -> None:
 
 def test_a_right_that_is_missing_is_named_with_the_way_out() -> None:
     assert "right to get Namespaces" in judge_read(403, b"", "it", "/readyz").detail
+
+
+@pytest.mark.parametrize(
+    ("healthy", "seconds", "still", "conclusive"),
+    [
+        (True, 5.9, 0, True),
+        (True, 6.1, 0, False),
+        (True, 6.1, 6.0, False),
+        (False, 5.0, 0, True),
+        (False, 0.001, 0, True),
+        (False, 5.5, 5.4, False),
+        (False, 12.0, 7.0, True),
+        (False, 1800.0, 1799.0, False),
+    ],
+)
+def test_s13_a_probe_counts_where_the_cluster_was_given_the_time(
+    healthy: bool, seconds: float, still: float, conclusive: bool
+) -> None:
+    assert is_conclusive(healthy=healthy, seconds=seconds, stood_still_seconds=still, timeout_seconds=5) is conclusive

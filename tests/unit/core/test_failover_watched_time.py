@@ -82,6 +82,20 @@ def test_a_pause_and_a_step_of_the_clock_are_gaps(elapsed: float, seconds: float
     assert gap_between(last, now, 40) == gap
 
 
+def test_s13_what_the_watching_process_stood_still_is_a_gap() -> None:
+    last, now = (at(0), 5.0), (at(20), 25.0)
+    assert gap_between(last, now, 40, 0.9) is None
+    assert gap_between(last, now, 40, 6.0) == Gap(at(14), at(20))
+    assert gap_between(last, now, 15, 6.0) == Gap(at(0), at(20)), "it was away for longer than is borne anyhow"
+
+
+def test_l2_many_short_gaps_never_make_up_a_long_one() -> None:
+    many = WatchedTime(tuple(Gap(at(n * 10), at(n * 10 + 2)) for n in range(10 * MOST_GAPS)))
+    kept = bounded(many, at(10_000))
+    assert kept.moved(at(0)) == many.moved(at(0))
+    assert all(kept.moved(at(n)) >= many.moved(at(n)) for n in range(0, 5_000, 7))
+
+
 def test_s13_a_toleration_runs_over_watched_time() -> None:
     stay = decide_stay([NOT_READY], DEFAULT_TOLERATIONS, at(400), TIME)
     assert stay.due == at(50 + 300 + 160)
@@ -146,10 +160,12 @@ def test_s13_a_break_completes_no_threshold_of_a_prober() -> None:
     thresholds = Thresholds(30, 30)
     memory = HealthMemory("False", at(0))
 
-    def after(elapsed: float, seconds: float) -> HealthMemory:
-        return watched_memory(memory, (at(20), 20.0), (at(20 + elapsed), 20.0 + seconds), 25, 10, thresholds)
+    def after(elapsed: float, seconds: float, still: float = 0.0) -> HealthMemory:
+        return watched_memory(memory, (at(20), 20.0), (at(20 + elapsed), 20.0 + seconds), 25, 10, thresholds, still)
 
     assert after(10, 10) == memory
+    assert after(18, 18, 8).since == at(8), "a stall of our own is no time"
+    assert after(3600, 3600, 3590).since == at(20 + 3600 - 20), "two more looks at least"
     assert after(3600, 3600).since == at(20 + 3600 - 20), "two more looks at least"
     assert after(3610, 10).since == at(3600 + 10), "the step is no time: ten seconds are left of the threshold"
     assert watched_memory(HealthMemory("True", BEFORE_ALL), (at(0), 0.0), (at(99), 99.0), 25, 10, thresholds).since == (

@@ -47,14 +47,19 @@ class OutageConfirmation:
         if self._is_probed(cluster) or not looks_dead(cluster) or is_marked(cluster, self._heartbeat.attention()):
             return None
         clock = self._plane.clock
-        left = self._heartbeat.began + self._patience.grace_seconds / 2 - clock.monotonic()
+        left = self._listened_at() - clock.monotonic()
         return clock.now() + timedelta(seconds=left) + _INSTANT if left > 0 else None
 
     def _is_seen(self, cluster: Cluster) -> bool:
         began = self._heartbeat.began
         if self._is_probed(cluster):
             return self._plane.looks.failed_since(cluster.name, began)
-        return self._plane.clock.monotonic() >= began + self._patience.grace_seconds / 2
+        return self._plane.clock.monotonic() >= self._listened_at()
+
+    def _listened_at(self) -> float:
+        """When we have listened for long enough: not while we stood still."""
+        began = self._heartbeat.began
+        return began + self._plane.lag.since(began) + self._patience.grace_seconds / 2
 
     def _is_probed(self, cluster: Cluster) -> bool:
         return self._probes and cluster.spec.sync_mode == "Push"

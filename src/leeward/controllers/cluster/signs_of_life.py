@@ -1,8 +1,8 @@
 """When each agent was heard of last: a renewal of its Lease, or a status that it wrote, as received here.
 
 What was received before this start is known from the Leases, by the clock of the API server; so a restart restarts no
-clock. From then on seconds are counted, so that silence is as long as it is, whatever becomes of the wall clock.
-Judges nothing.
+clock. From then on seconds are counted, so that silence is as long as it is, whatever becomes of the wall clock. Those
+in which this process stood still are no silence (S13). Judges nothing.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,8 @@ class SignsOfLife:
         """Now, for a cluster that has never been heard of."""
         if name not in self._last_seen:
             self._last_seen[name] = self._recalled(name)
-        return self._instant(max(self._last_seen[name], self._started - self._patience.grace_seconds / 2))
+        seconds = max(self._last_seen[name], self._started - self._patience.grace_seconds / 2)
+        return self._instant(seconds + self._plane.lag.since(seconds))
 
     def _recalled(self, name: str) -> float:
         received, clock = (self._received or {}).get(name), self._plane.clock

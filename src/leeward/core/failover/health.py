@@ -98,15 +98,21 @@ def watched_memory(
     longest_seconds: float,
     frequency_seconds: float,
     thresholds: Thresholds,
+    stood_still_seconds: float = 0.0,
 ) -> HealthMemory:
     """The memory without what nobody watched between two looks, each by wall clock and monotonic seconds.
 
-    A pause of more than `longest_seconds`, or a step of the wall clock, moves the beginning of what was observed; and
-    what was observed before must be seen twice more, since one look alone completes no threshold. Holds: S13.
+    The seconds in which this process stood still move the beginning of what was observed, as do a pause of more than
+    `longest_seconds` and a step of the wall clock; after those, what was observed before must also be seen twice more,
+    since one look alone completes no threshold. Holds: S13.
     """
-    if not was_away(before, now, longest_seconds) or memory.since == BEFORE_ALL:
+    if memory.since == BEFORE_ALL:
         return memory
-    watched = min(now[1] - before[1], longest_seconds)
+    still = timedelta(seconds=stood_still_seconds)
+    ran = now[0] - still, now[1] - stood_still_seconds
+    if stood_still_seconds <= longest_seconds and not was_away(before, ran, longest_seconds):
+        return HealthMemory(memory.status, memory.since + still)
+    watched = min(max(0.0, ran[1] - before[1]), longest_seconds)
     since = memory.since + (now[0] - before[0]) - timedelta(seconds=watched)
     shortest = min(thresholds.failure_seconds, thresholds.success_seconds) - frequency_seconds
     return HealthMemory(memory.status, max(since, now[0] - timedelta(seconds=max(0.0, shortest))))

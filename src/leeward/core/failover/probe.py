@@ -16,6 +16,8 @@ from leeward.core.failover.health import Sight
 
 _REFUSALS = (401, 403)
 _TOO_MANY_REQUESTS = 429
+_LATE_SECONDS = 1.0
+_ROUNDING_SECONDS = 1e-3
 _WAY_OUT = "give the credential the right to get Namespaces, or set --probe-serving=false"
 
 
@@ -28,6 +30,17 @@ class Probe(NamedTuple):
 
 class _Namespace(msgspec.Struct):
     metadata: dict[str, object]
+
+
+def is_conclusive(*, healthy: bool, seconds: float, stood_still_seconds: float, timeout_seconds: float) -> bool:
+    """Whether a probe that took so long says anything of the cluster, rather than of the one that asked.
+
+    A failure counts when the cluster was given the whole time-out while we ran, or when we never stood still. An
+    answer that has waited for long is old. `seconds` count from question to verdict. Holds: S13.
+    """
+    if stood_still_seconds > 0 and not healthy:
+        return seconds - stood_still_seconds >= timeout_seconds - _ROUNDING_SECONDS
+    return seconds <= timeout_seconds + _LATE_SECONDS
 
 
 def judge_health(code: int) -> Probe:

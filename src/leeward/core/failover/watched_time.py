@@ -92,26 +92,39 @@ def was_away(last: tuple[datetime, float], now: tuple[datetime, float], longest_
 
     Each is given by the wall clock and by monotonic seconds.
     """
-    seconds = now[1] - last[1]
-    return seconds > longest_seconds or abs(now[0] - last[0] - timedelta(seconds=seconds)) > STEP
+    return now[1] - last[1] > longest_seconds or has_stepped(last, now)
 
 
-def gap_between(last: tuple[datetime, float], now: tuple[datetime, float], longest_seconds: float) -> Gap | None:
+def has_stepped(last: tuple[datetime, float], now: tuple[datetime, float]) -> bool:
+    """Whether the wall clock has gone otherwise than the monotonic one between two looks, given as to `was_away`."""
+    return abs(now[0] - last[0] - timedelta(seconds=now[1] - last[1])) > STEP
+
+
+def gap_between(
+    last: tuple[datetime, float], now: tuple[datetime, float], longest_seconds: float, stood_still_seconds: float = 0.0
+) -> Gap | None:
     """What was not watched between two renewals, which are given as to `was_away`.
 
-    What takes longer than `longest_seconds` was not watched. A clock that is set back leaves no gap.
+    What takes longer than `longest_seconds` was not watched, nor the seconds in which the process that watches stood
+    still. A clock that is set back leaves no gap.
     """
     seconds, elapsed = now[1] - last[1], now[0] - last[0]
-    watched = timedelta(seconds=seconds if seconds <= longest_seconds else 0)
+    watched = timedelta(seconds=max(0.0, seconds - stood_still_seconds) if seconds <= longest_seconds else 0)
     return Gap(last[0] + watched, now[0]) if elapsed - watched > STEP else None
 
 
 def bounded(time: WatchedTime, now: datetime) -> WatchedTime:
-    """Without the gaps of long ago. Where there are too many, the first are joined: rather less time counts."""
+    """Without the gaps of long ago. Where there are too many, the first are joined."""
     gaps = [gap for gap in time.until(now).gaps if gap.end > now - REMEMBERED]
     while len(gaps) > MOST_GAPS:
-        gaps[:2] = [Gap(gaps[0].start, gaps[1].end)]
+        gaps[:2] = [_joined(gaps[0], gaps[1])]
     return WatchedTime(tuple(gaps))
+
+
+def _joined(first: Gap, second: Gap) -> Gap:
+    """One gap for two: as long as both, and as late. To no instant does more time count than before, and to those
+    outside it does as much: many short stalls never make up a long one."""
+    return Gap(second.end - (first.end - first.start) - (second.end - second.start), second.end)
 
 
 def render_gaps(gaps: Sequence[Gap]) -> str:

@@ -189,8 +189,11 @@ class Player:
 
     async def _keep_watch(self) -> None:
         while True:
-            self._scene.watch.note(self._world.seconds, self._world.is_watched)
+            self._note_watch(self._world.seconds)
             await asyncio.sleep(WATCH_SECONDS)
+
+    def _note_watch(self, seconds: float) -> None:
+        self._scene.watch.note(seconds, watched=self._world.is_watched, stalled=self._world.is_stalled)
 
     async def _strike(self, step: Fault, faults: Faults) -> None:
         await self._until(step.at)
@@ -250,7 +253,7 @@ class Player:
 
     def _check(self, change: Change) -> None:
         self._rare.look(change)
-        self._scene.watch.note(change.seconds, self._world.is_watched)
+        self._note_watch(change.seconds)
         if (member := forsakes(self._truth, change)) is not None:
             self._forsaken.add(member)
         for checker in self._checkers:

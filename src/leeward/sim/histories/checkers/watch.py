@@ -1,6 +1,17 @@
 """Watch: when somebody of the control plane watched its clusters, and since when those have who do now."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+UNSEEN_SECONDS = 3.0
+"""Of a short stall: how late a tick, and a look at the lives, may come at both ends of it."""
+
+
+class Unwatched(NamedTuple):
+    begin: float
+    end: float
+    stalled: bool
+    """They stood still, and were not gone."""
 
 
 @dataclass(slots=True)
@@ -8,18 +19,23 @@ class Watch:
     """`since` is the beginning of the present watch, `gaps` are the times without one."""
 
     since: float = 0.0
-    gaps: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
-    _away_since: float | None = None
+    gaps: list[Unwatched] = field(default_factory=list[Unwatched])
+    _away: tuple[float, bool] | None = None
 
-    def note(self, now: float, watched: bool) -> None:
+    def note(self, now: float, *, watched: bool, stalled: bool) -> None:
         """What is so now; to be called about once a second."""
-        if not watched and self._away_since is None:
-            self._away_since = now
-        elif watched and self._away_since is not None:
-            self.gaps.append((self._away_since, now))
-            self.since, self._away_since = now, None
+        if not watched and self._away is None:
+            self._away = now, stalled
+        elif watched and self._away is not None:
+            began, still = self._away
+            self.gaps.append(Unwatched(began, now, still))
+            self.since, self._away = now, None
 
     def seconds(self, begin: float, end: float, short: float) -> float:
-        """How much of this time was watched; gaps of up to `short` seconds count as if they were."""
-        long = ((a, b) for a, b in self.gaps if b - a > short)
-        return end - begin - sum(max(0.0, min(b, end) - max(a, begin)) for a, b in long)
+        """How much of this time was watched. Short gaps count as if they were; of stalls, what is `UNSEEN_SECONDS`."""
+        missed = (
+            max(0.0, min(gap.end, end) - max(gap.begin, begin) - (0 if gap.end - gap.begin > short else UNSEEN_SECONDS))
+            for gap in self.gaps
+            if gap.stalled or gap.end - gap.begin > short
+        )
+        return end - begin - sum(missed)

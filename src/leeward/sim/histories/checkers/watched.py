@@ -1,8 +1,9 @@
 """S13: who was away has seen nothing. No toleration and no time-out runs while nobody watches, and what begins for a
 cluster's condition begins only when this process has seen that condition.
 
-Watching is judged by the controllers' lives, looked at once a second; short pauses count as watched. The agent of a
-Pull cluster watches, too: where it says itself that the cluster is not ready, nothing is asked.
+Watching is judged by the controllers' lives, looked at once a second. Short absences count as watched, and of short
+stalls no more than what cannot be measured. The agent of a Pull cluster watches, too: where it says itself that the
+cluster is not ready, nothing is asked.
 """
 
 from collections.abc import Iterator, Mapping
