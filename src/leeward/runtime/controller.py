@@ -2,7 +2,8 @@
 
 `reconcile` answers with the instant at which it wants to look again, or None. A failure of the world (`WorldError`)
 is retried with growing pauses, and not before the time that an overloaded server asks for (429); so is a bug in a
-reconciliation, loudly: one bad object never stops the others.
+reconciliation, loudly: one bad object never stops the others. Each reconciliation waits for its turn (`loop.turns`):
+a queue that is never empty keeps nobody else from running.
 """
 
 import logging
@@ -16,6 +17,7 @@ from leeward.client import Conflict, TooManyRequests, WorldError
 from leeward.loop.clock import Clock
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
+from leeward.loop.turns import Turns
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.queue import WorkQueue
 
@@ -36,8 +38,10 @@ class Controller(Generic[K]):
         metrics: Metrics,
         workers: int = 8,
         rank: Callable[[K], int] = lambda key: 0,
+        turns: Turns | None = None,
     ) -> None:
         self.name = name
+        self._turns = turns or Turns()
         self.queue = WorkQueue[K](clock, randomness, rank)
         self._clock = clock
         self._reconcile = reconcile
@@ -58,6 +62,7 @@ class Controller(Generic[K]):
         while True:
             key = await self.queue.get()
             try:
+                await self._turns.take()
                 await self._reconcile_once(key)
             finally:
                 self.queue.done(key)

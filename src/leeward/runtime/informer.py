@@ -23,6 +23,7 @@ from leeward.client import Client, Expired, NotFound, Page, Unreachable, WatchEv
 from leeward.client.bounds import MAX_LIST_SECONDS
 from leeward.client.errors import TooLarge
 from leeward.loop.randomness import Randomness
+from leeward.loop.turns import Turns
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
 from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of
@@ -69,6 +70,7 @@ class Informer(Generic[T]):
         self._synced = asyncio.Event()
         self._hurry = asyncio.Event()
         self._retry_seconds = FIRST_RETRY_SECONDS
+        self._turns = Turns()
 
     @property
     def synced(self) -> bool:
@@ -206,6 +208,7 @@ class Informer(Generic[T]):
                 told = True
                 self._misses = 0
                 self._retry_seconds = FIRST_RETRY_SECONDS
+                await self._turns.take()
                 self._take(event)
                 await pace.wait()
         return told

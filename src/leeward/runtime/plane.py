@@ -12,6 +12,7 @@ from leeward.loop.clock import Clock
 from leeward.loop.lag import EventLoopLag
 from leeward.loop.randomness import Randomness
 from leeward.loop.supervisor import Supervisor
+from leeward.loop.turns import Turns
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.controller import Controller
 from leeward.runtime.discovery import Discovery
@@ -58,6 +59,7 @@ class ControlPlane:
     supervisor: Supervisor
     looks: Looks = field(default_factory=Looks)
     lag: EventLoopLag = field(default_factory=EventLoopLag)
+    turns: Turns = field(default_factory=Turns)
 
     @property
     def client(self) -> Client:
@@ -90,6 +92,7 @@ class ControlPlane:
             metrics=self.metrics,
             workers=workers,
             rank=rank,
+            turns=self.turns,
         )
 
 

@@ -1,0 +1,45 @@
+"""Turns of the event loop: work that is never done lets others run in between.
+
+Workers that find everything they need in a cache never wait, and would keep the loop until their queue is empty. So
+each asks for a turn before a piece of work. All of them together have `BUDGET_SECONDS` of each round of the loop;
+whoever asks later goes on in the next round, in the order of asking, after everybody else of the process: probes,
+heartbeats, requests. A single piece of work is not interrupted: what takes long asks again in between. Holds: L4, S13.
+"""
+
+import asyncio
+import heapq
+from itertools import count
+
+BUDGET_SECONDS = 0.01
+
+
+class Turns:
+    """Shared by those who share a loop."""
+
+    def __init__(self) -> None:
+        self._ends: float | None = None
+        self._asked = count()
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+
+    async def take(self) -> None:
+        """Returns at once while this round has time left, else in a later one."""
+        asked = next(self._asked)
+        while not self._has_time():
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            heapq.heappush(self._waiting, (asked, turn))
+            await turn
+
+    def _has_time(self) -> bool:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if self._ends is None:
+            self._ends = now + BUDGET_SECONDS
+            loop.call_soon(self._next_round)
+        return now < self._ends
+
+    def _next_round(self) -> None:
+        self._ends = None
+        waiting, self._waiting = sorted(self._waiting), []
+        for _, turn in waiting:
+            if not turn.done():
+                turn.set_result(None)

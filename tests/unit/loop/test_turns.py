@@ -1,0 +1,80 @@
+"""Turns: work that is never done lets others run, on a real loop whose clock the work itself moves."""
+
+import asyncio
+
+from leeward.loop.turns import BUDGET_SECONDS, Turns
+from leeward.loop.virtual import VirtualLoop
+
+
+class BusyLoop(VirtualLoop):
+    """A virtual loop on which computing takes time."""
+
+    def compute(self, seconds: float) -> None:
+        self._now += seconds
+
+
+def run(story: object) -> None:
+    with asyncio.Runner(loop_factory=BusyLoop) as runner:
+        runner.run(story)  # type: ignore[arg-type]
+
+
+def busy() -> BusyLoop:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, BusyLoop)
+    return loop
+
+
+def test_l4_a_heartbeat_beats_beside_workers_that_never_wait() -> None:
+    async def story() -> None:
+        turns, done, late = Turns(), [0], list[float]()
+
+        async def work() -> None:
+            for _ in range(500):
+                await turns.take()
+                busy().compute(0.004)
+                done[0] += 1
+
+        async def beat() -> None:
+            while done[0] < 4_000:
+                due = busy().time() + 0.5
+                await asyncio.sleep(0.5)
+                late.append(busy().time() - due)
+
+        await asyncio.gather(beat(), *(work() for _ in range(8)))
+        assert len(late) > 20
+        assert max(late) <= 2 * (BUDGET_SECONDS + 0.004), "a timer takes two rounds: to fire, and to wake who waits"
+
+    run(story())
+
+
+def test_turns_go_round_in_the_order_of_asking() -> None:
+    async def story() -> None:
+        turns, order = Turns(), list[int]()
+
+        async def work(number: int) -> None:
+            for _ in range(3):
+                await turns.take()
+                order.append(number)
+                busy().compute(BUDGET_SECONDS)
+
+        await asyncio.gather(*(work(number) for number in range(4)))
+        assert order == [0, 0, 1, 2, 3, 0, 1, 2, 3, 1, 2, 3]
+
+    run(story())
+
+
+def test_one_who_is_cancelled_while_it_waits_keeps_nobodys_turn() -> None:
+    async def story() -> None:
+        turns, loop = Turns(), asyncio.get_running_loop()
+
+        async def hog() -> None:
+            await turns.take()
+            busy().compute(BUDGET_SECONDS)
+
+        first, given_up, last = (loop.create_task(work) for work in (hog(), turns.take(), turns.take()))
+        await first
+        given_up.cancel()
+        await last
+        assert given_up.cancelled()
+
+    run(story())
