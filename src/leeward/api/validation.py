@@ -22,6 +22,7 @@ from leeward.api.resource import (
     WORKS,
 )
 from leeward.api.rules.bindings import binding_problems
+from leeward.api.rules.bounds import policy_bounds_problems
 from leeward.api.rules.clusters import cluster_problems, taint_policy_problems
 from leeward.api.rules.interpreters import webhook_configuration_problems
 from leeward.api.rules.node import Node
@@ -41,6 +42,8 @@ def validate(
     kind = str(manifest.get("kind", ""))
     if (group, kind) == ("policy.karmada.io", "ClusterTaintPolicy"):
         return list(taint_policy_problems(Node("", manifest), allow_no_execute_taint_policy))
+    if problems := validate_bounds(manifest, old):
+        return problems
     rules = _RULES.get((group, kind))
     return list(rules(Node("", manifest), None if old is None else Node("", old))) if rules else []
 
@@ -64,6 +67,14 @@ def _type_problem(manifest: Manifest) -> Problem | None:
         said, _, path = str(error).partition(" - at `$")
         return Problem(path.strip("`").lstrip("."), "FieldValueTypeInvalid", f"Invalid value: {said}")
     return None
+
+
+def validate_bounds(manifest: Manifest, old: Manifest | None = None) -> list[Problem]:
+    """The problems of a manifest that is too large to be looked at; to be asked before anything else."""
+    group = str(manifest.get("apiVersion", "")).partition("/")[0]
+    if (group, manifest.get("kind")) not in _BOUNDED:
+        return []
+    return list(policy_bounds_problems(Node("", manifest), None if old is None else Node("", old)))
 
 
 def validate_deletion(manifest: Manifest) -> list[Problem]:
@@ -90,6 +101,11 @@ _TYPES = {
 }
 """The kinds that controllers read."""
 _Rules = Callable[[Node, Node | None], Iterator[Problem]]
+
+_BOUNDED = {
+    ("policy.karmada.io", kind)
+    for kind in ("PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy")
+}
 
 _RULES: dict[tuple[str, str], _Rules] = {
     ("cluster.karmada.io", "Cluster"): lambda new, old: cluster_problems(new),

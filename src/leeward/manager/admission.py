@@ -9,7 +9,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.rules.node import Node
 from leeward.api.status import Problem
-from leeward.api.validation import validate, validate_deletion, validate_types
+from leeward.api.validation import validate, validate_bounds, validate_deletion, validate_types
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.remarks import warn
 from leeward.apiserver.store import Store
@@ -51,6 +51,7 @@ class KarmadaAdmission:
             _refuse(validate_deletion(review.object))
             return review.object
         old = dict(review.old_object) if review.old_object is not None else None
+        _refuse(validate_bounds(review.object, old))
         settings = DefaultingSettings(
             now=self._clock.now(),
             new_uid=self._randomness.uid,

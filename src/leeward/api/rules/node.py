@@ -69,6 +69,12 @@ class Node(msgspec.Struct, frozen=True):
     def forbidden(self, message: str) -> Problem:
         return Problem.forbidden(self.path, message)
 
+    def too_many(self, count: int, message: str) -> Problem:
+        return Problem(self.path, "FieldValueTooMany", f"Too many: {count}: {message}")
+
+    def too_long(self, message: str) -> Problem:
+        return Problem(self.path, "FieldValueTooLong", f"Too long: {message}")
+
     def duplicate(self, message: str) -> Problem:
         return Problem(self.path, "FieldValueDuplicate", f"Duplicate value: {message}")
 

@@ -1,0 +1,25 @@
+"""Bounds on what one policy may cost: everybody's templates are matched against it.
+
+Generous: users of Karmada tell of some seventy selectors in a policy (karmada-io/karmada#4647). Karmada has none but
+etcd's 1.5 MiB for an object, which is 25,000 selectors.
+"""
+
+from leeward.api.codec import encode
+from leeward.api.rules.node import Node, Problems
+
+MOST_SELECTORS = 1_000
+MOST_POLICY_BYTES = 512 * 1024
+_FEWER = "select by label or by kind instead of by name, or make several policies of it"
+
+
+def policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
+    """Of a new policy, and of an update that does not make what was stored before any smaller or leave it as it was."""
+    spec, old_spec = policy["spec"], Node("", None) if old is None else old["spec"]
+    selectors, old_selectors = spec["resourceSelectors"], old_spec["resourceSelectors"].list
+    count = len(selectors.list)
+    if count > MOST_SELECTORS and count >= len(old_selectors) and selectors.list != old_selectors:
+        yield selectors.too_many(count, f"must have at most {MOST_SELECTORS} items; {_FEWER}")
+        return
+    size = len(encode(spec.value))
+    if size > MOST_POLICY_BYTES and (not old_spec.is_set or size > len(encode(old_spec.value))):
+        yield spec.too_long(f"may not be more than {MOST_POLICY_BYTES} bytes, and is {size}; {_FEWER}")
