@@ -8,12 +8,19 @@ A stall is played by pausing the controllers: deadlines pass and answers wait in
 computation keeps the loop. Holds: S13, L4.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
+from unittest import mock
 
 import pytest
 
+from leeward.api.meta import Manifest
+from leeward.api.names import POLICY_NAME_ANNOTATION
+from leeward.api.rules import bounds
+from leeward.api.rules.bounds import MOST_SELECTORS
+from leeward.client import Invalid, NotFound
 from leeward.sim.world import World
-from tests.world.stories import play
+from tests.world.stories import CONFIG_MAPS, POLICIES, apply, play, policy
 from tests.world.test_unwatched_time import FLEETS, LOOK_SECONDS, PUSH, is_left, no_execute, web_runs
 
 SECONDS_TO_FAIL = {"Push": 30, "Pull": 40}
@@ -108,3 +115,109 @@ def test_s13_l2_a_toleration_runs_over_the_time_in_which_we_ran(mode: str, secon
         assert 300 - 12 <= ran <= 300 + LOOK_SECONDS, "each stall is seen but for the part before the next tick"
 
     play(story, FLEETS[mode])
+
+
+def detected(world: World) -> float:
+    """How many templates the detector has looked at."""
+    counted = world.metrics.registry.get_sample_value(
+        "controller_runtime_reconcile_total", {"controller": "resource-detector", "result": "success"}
+    )
+    return counted or 0.0
+
+
+def config_map(name: str, **labels: str) -> Manifest:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels}, "data": {"a": "b"}}
+
+
+def naming(name: str, names: Iterable[str]) -> Manifest:
+    """A policy that selects ConfigMaps by name."""
+    made = policy(name, {"clusterAffinity": {"clusterNames": ["member2"]}}, "ConfigMap", "v1")
+    made["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "ConfigMap", "name": each} for each in names]
+    return made
+
+
+def test_l4_a_policy_that_changes_concerns_only_what_it_selects() -> None:
+    """Of 100 templates that the policies of the namespace select, 3 are looked at again."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, *(config_map(f"c{n}", tier=f"t{n % 50}") for n in range(100)))
+        await apply(world.client, naming("wide", (f"c{n}" for n in range(100))), naming("narrow", ["c1"]))
+        await world.until(lambda: world.binding("c99-configmap") is not None, 60)
+        await world.sleep(60)
+        before = detected(world)
+        selectors = [{"apiVersion": "v1", "kind": "ConfigMap", "labelSelector": {"matchLabels": {"tier": "t2"}}}]
+        await world.client.patch(
+            POLICIES, "narrow", {"spec": {"priority": 9, "resourceSelectors": selectors}}, "default"
+        )
+        await world.sleep(60)
+        again = detected(world) - before
+        assert 3 <= again <= 12, "c1, c2 and c52, and what their own writes bring"
+        await world.client.patch(POLICIES, "narrow", {"metadata": {"annotations": {"touched": "1"}}}, "default")
+        await world.sleep(60)
+        assert detected(world) - before - again <= 6
+
+    play(story, PUSH)
+
+
+def test_l4_templates_change_hands_with_the_policies_that_select_them() -> None:
+    async def story(world: World) -> None:
+        async def claim(name: str) -> str:
+            found = await world.client.get(CONFIG_MAPS, name, "default")
+            return found["metadata"].get("annotations", {}).get(POLICY_NAME_ANNOTATION, "")
+
+        await apply(world.client, config_map("a"), config_map("b", app="x"), naming("one", ["a"]))
+        await world.sleep(5)
+        assert (await claim("a"), await claim("b")) == ("one", "")
+        await world.client.patch(POLICIES, "one", {"spec": naming("one", ["b"])["spec"]}, "default")
+        await world.sleep(5)
+        assert (await claim("a"), await claim("b")) == ("", "one")
+        await apply(world.client, naming("two", ["a", "b"]))
+        await world.sleep(5)
+        assert (await claim("a"), await claim("b")) == ("two", "one"), "what is claimed stays so"
+        await world.client.delete(POLICIES, "one", "default")
+        await world.sleep(5)
+        assert await claim("b") == "two"
+
+    play(story, PUSH)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        (naming("p", (f"c{n}" for n in range(20_000)))["spec"], "spec.resourceSelectors: Too many: 20000"),
+        (naming("p", (f"c{n}" + 900 * "x" for n in range(900)))["spec"], "spec: Too long"),
+    ],
+)
+def test_a_policy_that_is_too_much_is_refused_with_the_way_out(spec: Manifest, told: str) -> None:
+    async def story(world: World) -> None:
+        with pytest.raises(Invalid, match=told) as refused:
+            await apply(world.client, {**naming("p", ()), "spec": spec})
+        assert "several policies" in str(refused.value)
+        await apply(world.client, naming("p", (f"c{n}" for n in range(MOST_SELECTORS))))
+        with pytest.raises(Invalid, match=told):
+            await world.client.patch(POLICIES, "p", {"spec": spec}, "default")
+
+    play(story, PUSH)
+
+
+def test_what_was_stored_before_the_bound_works_and_can_be_made_smaller_and_deleted() -> None:
+    """The webhook was not asked, or there was none: 20,000 selectors beside 30 templates."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, *(config_map(f"c{n}") for n in range(30)))
+        with mock.patch.object(bounds, "MOST_SELECTORS", 30_000), mock.patch.object(bounds, "MOST_POLICY_BYTES", 10**8):
+            await apply(world.client, naming("huge", (f"c{n}" for n in range(20_000))))
+        await world.until(lambda: world.binding("c29-configmap") is not None, 60)
+        await world.sleep(10)
+        before = detected(world)
+        await world.client.patch(POLICIES, "huge", {"spec": {"priority": 1}}, "default")
+        await world.sleep(10)
+        assert detected(world) - before <= 70, "each template, and what its own write brings"
+        fewer = naming("huge", (f"c{n}" for n in range(19_999)))["spec"]
+        await world.client.patch(POLICIES, "huge", {"spec": fewer}, "default")
+        await world.client.delete(POLICIES, "huge", "default")
+        await world.sleep(30)
+        with pytest.raises(NotFound):
+            await world.client.get(POLICIES, "huge", "default")
+
+    play(story, {"member1": "Push", "member2": "Push"})

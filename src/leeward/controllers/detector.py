@@ -1,5 +1,8 @@
 """The detector: finds the policy that wins for each resource template, claims the template, and keeps its binding.
 
+Policies are found by an index, and a policy that changes has only those templates looked at again that it selected or
+selects (`runtime.policy_matching`).
+
 A template that no policy selects any more keeps its binding, so that deleting a policy never deletes an application;
 it is only released for another policy to claim. A binding that is on its way out, or was made for an earlier template
 of the same name, is let go first, and made anew when it is gone.
@@ -19,24 +22,19 @@ from leeward.api.names import (
     is_reserved_namespace,
 )
 from leeward.api.policy import AnyPropagationPolicy
-from leeward.api.resource import (
-    CLUSTER_PROPAGATION_POLICIES,
-    CLUSTER_RESOURCE_BINDINGS,
-    PRIORITY_CLASSES,
-    PROPAGATION_POLICIES,
-    RESOURCE_BINDINGS,
-    Resource,
-)
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS, Resource
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, WorldError
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
-from leeward.core.propagation.matching import BY_NAME, find_policy, keep_or_find_policy, selector_priority
+from leeward.core.propagation.matching import BY_NAME
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
+from leeward.core.propagation.selecting import precision_in
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey, Templates
 
 SKIPPED_TOLD = 4_096
@@ -59,37 +57,32 @@ class Detector:
         self._templates = templates
         self._recorder = plane.recorder("resource-detector")
         self._skipped_told: OrderedDict[TemplateKey, tuple[str, str]] = OrderedDict()
-        self._policies = plane.informers.of(PROPAGATION_POLICIES)
-        self._cluster_policies = plane.informers.of(CLUSTER_PROPAGATION_POLICIES)
         self._bindings: dict[bool, tuple[Resource[Any], Informer[Any]]] = {
             resource.namespaced: (resource, plane.informers.of(resource))
             for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
         }
         self._controller = plane.controller("resource-detector", self.reconcile)
+        self._matching = PolicyMatching(plane, templates, self._controller.queue.add)
 
     def start(self) -> None:
         self._templates.on_change(self._controller.queue.add)
-        self._policies.on_change(self._policy_changed)
-        self._cluster_policies.on_change(self._policy_changed)
+        self._matching.start()
         for _, bindings in self._bindings.values():
             bindings.on_change(self._binding_changed)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: TemplateKey) -> datetime | None:
-        await self._policies.wait_synced()
-        await self._cluster_policies.wait_synced()
+        await self._matching.wait_synced()
         resource, templates = await self._templates.follow(key.api_version, key.kind)
         template = templates.get(key.key.name, key.key.namespace)
         if template is None or "deletionTimestamp" in template["metadata"]:
             self._skipped_told.pop(key, None)
             return None
         if self._is_skipped(key):
-            self._tell_skipped(key, resource, template)
+            await self._tell_skipped(key, resource, template)
             return None
         started = self._plane.clock.monotonic()
-        policy = keep_or_find_policy(
-            template, claimed_by(template), self._policies.list(), self._cluster_policies.list()
-        )
+        policy = await self._matching.find(template, claimed_by(template))
         self._plane.metrics.propagation.matched_policy(self._plane.clock.monotonic() - started)
         await self._apply(policy, resource, templates, template)
         return None
@@ -129,17 +122,17 @@ class Detector:
             or is_skipped_namespace(key.api_version, key.kind, key.key.name, reach)
         )
 
-    def _tell_skipped(self, key: TemplateKey, resource: Resource[Manifest], template: Manifest) -> None:
+    async def _tell_skipped(self, key: TemplateKey, resource: Resource[Manifest], template: Manifest) -> None:
         """Says once that a template stays here although a policy selects it. Karmada says nothing.
 
         What lies in a reserved namespace is the control plane's own: it is told of only where a policy names it.
         """
         if key.kind == "Event" or self._settings.reach.skipped_apis.skips(key.api_version, key.kind):
             return
-        policy = find_policy(template, self._policies.list(), self._cluster_policies.list())
+        policy = await self._matching.find(template)
         namespace = key.key.namespace or key.key.name
         reserved = is_reserved_namespace(namespace)
-        if policy is None or (reserved and selector_priority(template, policy.spec, policy.namespace) < BY_NAME):
+        if policy is None or (reserved and precision_in(self._matching.selected_by(policy), template) < BY_NAME):
             self._skipped_told.pop(key, None)
             return
         told = template["metadata"].get("uid", ""), policy.metadata.uid
@@ -202,10 +195,6 @@ class Detector:
             bindings.remember(await self._plane.client.create(kind, desired, key_of(desired).namespace))
         except AlreadyExists as error:
             raise Conflict(error.status) from error
-
-    def _policy_changed(self, _: AnyPropagationPolicy | None, __: AnyPropagationPolicy | None) -> None:
-        for key in self._templates.all_keys():
-            self._controller.queue.add(key)
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         """A binding that was deleted is made again, and what someone else wrote into our fields is mended.

@@ -25,6 +25,9 @@ from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import Templates
 
+MOST_ASKED_SINGLY = 8
+"""Of more kinds that nobody has asked for yet, it is looked up first which of them there are, all at once."""
+
 
 class PolicyKey(NamedTuple):
     plural: str
@@ -59,14 +62,31 @@ class PolicyController:
         return None
 
     async def _follow_kinds(self, policy: AnyPropagationPolicy) -> None:
+        kinds, missing = await self._kinds_of(policy)
         failure: WorldError | None = None
-        for api_version, kind in dict.fromkeys((s.api_version, s.kind) for s in policy.spec.resource_selectors):
+        if missing:
+            failure = UnknownKind(f"the cluster does not offer {missing} kinds that policy {policy.name} selects")
+        for api_version, kind in kinds:
             try:
                 await self._templates.follow(api_version, kind)
             except WorldError as error:
                 failure = error
         if failure is not None:
             raise failure
+
+    async def _kinds_of(self, policy: AnyPropagationPolicy) -> tuple[list[tuple[str, str]], int]:
+        """The kinds that a policy selects, and how many others there are not. Few are left to be asked for one by one.
+
+        Raises: WorldError.
+        """
+        kinds = list(dict.fromkeys((s.api_version, s.kind) for s in policy.spec.resource_selectors))
+        strange = [kind for kind in kinds if self._templates.of(*kind) is None]
+        if len(strange) <= MOST_ASKED_SINGLY:
+            return kinds, 0
+        offer = await self._plane.server.discovery.offer()
+        offered = {(e.group_version, resource.kind) for e in offer.enablements for resource in e.resources}
+        missing = {kind for kind in strange if kind not in offered and kind[0] not in offer.failed}
+        return [kind for kind in kinds if kind not in missing], len(missing)
 
     async def _release(self, resource: Resource[Any], policy: AnyPropagationPolicy) -> None:
         """Takes the finalizer off once no template carries the policy's claim; the detector takes the claims off."""
@@ -90,7 +110,8 @@ class PolicyController:
 
         Raises: WorldError when one kind cannot be looked at: what could not be seen may be claimed.
         """
-        for api_version, kind in dict.fromkeys((s.api_version, s.kind) for s in policy.spec.resource_selectors):
+        kinds, _ = await self._kinds_of(policy)
+        for api_version, kind in kinds:
             try:
                 resource, templates = await self._templates.follow(api_version, kind)
             except UnknownKind:

@@ -40,6 +40,11 @@ class Templates:
         for key in self.all_keys():
             handler(key)
 
+    def of(self, api_version: str, kind: str) -> Informer[Manifest] | None:
+        """The templates of a kind, if it is followed."""
+        known = self._kinds.get((api_version, kind))
+        return known[1] if known is not None else None
+
     def all_keys(self) -> list[TemplateKey]:
         """All templates of the kinds that are followed, as far as they are known."""
         return [TemplateKey(*kind, key_of(template)) for kind, template in self._all()]

@@ -1,0 +1,79 @@
+"""Selectors of a policy, sorted by what they name, so that a template is asked for and not searched for.
+
+    SelectedIn          what a policy selects of one kind in one namespace: names, all, or by labels
+    Selected            the whole of a policy's selectors, by kind and namespace
+    select              makes it
+
+The answer is that of `core.propagation.matching.selector_priority`, which a property test compares.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from leeward.api.meta import ReadOnlyManifest, labels_of
+from leeward.api.policy import AnyPropagationPolicy
+from leeward.api.selectors import Selector, matches, selector_of
+from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME, NO_MATCH
+
+
+class Scope(NamedTuple):
+    """A kind in a namespace. An empty namespace is every one, and that of objects without a namespace."""
+
+    api_version: str
+    kind: str
+    namespace: str
+
+
+@dataclass(slots=True)
+class SelectedIn:
+    names: set[str] = field(default_factory=set[str])
+    labels: list[Selector] = field(default_factory=list[Selector])
+    all: bool = False
+
+    def precision(self, name: str, labels: Mapping[str, str]) -> int:
+        """As `selector_priority`, of a template in this scope."""
+        if name in self.names:
+            return BY_NAME
+        if any(matches(selector, labels) for selector in self.labels):
+            return BY_LABEL
+        return ALL if self.all else NO_MATCH
+
+
+Selected = Mapping[Scope, SelectedIn]
+
+
+def select(policy: AnyPropagationPolicy) -> Selected:
+    """What a policy selects; nothing once it is being deleted. One with a namespace selects in no other."""
+    found: dict[Scope, SelectedIn] = {}
+    if policy.metadata.deletion_timestamp is not None:
+        return found
+    for selector in policy.spec.resource_selectors:
+        namespace = selector.namespace or policy.namespace
+        if policy.namespace not in ("", namespace):
+            continue
+        part = found.setdefault(Scope(selector.api_version, selector.kind, namespace), SelectedIn())
+        if selector.name:
+            part.names.add(selector.name)
+        elif selector.label_selector is None:
+            part.all = True
+        else:
+            part.labels.append(selector_of(selector.label_selector))
+    return found
+
+
+def scopes_of(template: ReadOnlyManifest) -> Iterator[Scope]:
+    """Where selectors that match the template can be: in its namespace, and in all."""
+    api_version, kind = template.get("apiVersion", ""), template.get("kind", "")
+    namespace: str = template["metadata"].get("namespace", "")
+    if namespace:
+        yield Scope(api_version, kind, namespace)
+    yield Scope(api_version, kind, "")
+
+
+def precision_in(selected: Selected, template: ReadOnlyManifest) -> int:
+    """How precisely the best selector names the template; see `selector_priority`."""
+    name: str = template["metadata"].get("name", "")
+    labels = labels_of(template)
+    parts = (selected.get(scope) for scope in scopes_of(template))
+    return max((part.precision(name, labels) for part in parts if part is not None), default=NO_MATCH)

@@ -1,0 +1,201 @@
+"""Index of propagation policies: finds the one that wins a template without asking every selector of every policy.
+
+The model: for each kind and namespace (`Scope`) the policies that name a template, those that want a label of it, and
+those that take all; each list in the order in which policies win. So a search looks at as many lists as the template
+has labels, whatever the number of policies. What no list narrows (label selectors that only exclude) is asked one by
+one, and the search pauses in between: it is a generator, so that its caller can let others run.
+
+The answer is that of `core.propagation.matching.keep_or_find_policy`; a property test compares the two. Holds: L4.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from leeward.api.meta import ReadOnlyManifest, labels_of
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
+from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
+from leeward.api.selectors import Selector, matches
+from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME, NO_MATCH
+from leeward.core.propagation.selecting import Scope, Selected, precision_in, scopes_of, select
+from leeward.runtime.identity import Key, key_of
+
+P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
+Rank = tuple[int, str, Key]
+"""Policies win in this order: by priority, the greatest first, then by name."""
+Wanted = tuple[str, str | None]
+"""A label that a selector asks for: key and value, or a key of any value."""
+
+PAUSE_AFTER = 200
+"""So many label selectors are asked between two pauses of a search."""
+_UNNARROWED: Wanted = ("", None)
+Pauses = Generator[None, None, AnyPropagationPolicy | None]
+
+
+@dataclass(slots=True)
+class _Lists:
+    """The policies that select in one scope, each list in order of rank."""
+
+    by_name: dict[str, list[Rank]] = field(default_factory=dict[str, list[Rank]])
+    by_label: dict[Wanted, list[Rank]] = field(default_factory=dict[Wanted, list[Rank]])
+    all: list[Rank] = field(default_factory=list[Rank])
+
+
+@dataclass(frozen=True, slots=True)
+class _Known(Generic[P]):
+    policy: P
+    rank: Rank
+    selected: Selected
+    wanted: Mapping[tuple[Scope, Wanted], tuple[Selector, ...]]
+    """Its label selectors by the list in which they are."""
+
+
+class PolicyIndex(Generic[P]):
+    """Of one kind of policy."""
+
+    def __init__(self) -> None:
+        self._known: dict[Key, _Known[P]] = {}
+        self._scopes: dict[Scope, _Lists] = {}
+        self._by_id: dict[str, set[Key]] = {}
+
+    def put(self, policy: P) -> Selected:
+        """Takes in a policy, in place of an earlier state of it. Returns what that selected."""
+        before = self.drop(key_of(policy))
+        rank = -(policy.spec.priority or 0), policy.name, key_of(policy)
+        selected = select(policy)
+        known = self._known[rank[2]] = _Known(policy, rank, selected, _wanted(selected))
+        for scope, part in selected.items():
+            lists = self._scopes.setdefault(scope, _Lists())
+            for name in part.names:
+                insort(lists.by_name.setdefault(name, []), rank)
+            if part.all:
+                insort(lists.all, rank)
+        for scope, wanted in known.wanted:
+            insort(self._scopes[scope].by_label.setdefault(wanted, []), rank)
+        for identity in _ids(policy):
+            self._by_id.setdefault(identity, set()).add(rank[2])
+        return before
+
+    def drop(self, key: Key) -> Selected:
+        """Forgets a policy. Returns what it selected."""
+        known = self._known.pop(key, None)
+        if known is None:
+            return {}
+        for scope, part in known.selected.items():
+            lists = self._scopes[scope]
+            for name in part.names:
+                _take_out(lists.by_name, name, known.rank)
+            if part.all:
+                del lists.all[bisect_left(lists.all, known.rank)]
+        for scope, wanted in known.wanted:
+            _take_out(self._scopes[scope].by_label, wanted, known.rank)
+        for scope in known.selected:
+            lists = self._scopes[scope]
+            if not (lists.by_name or lists.by_label or lists.all):
+                del self._scopes[scope]
+        for identity in _ids(known.policy):
+            self._by_id[identity].discard(key)
+            if not self._by_id[identity]:
+                del self._by_id[identity]
+        return known.selected
+
+    def selected(self, key: Key) -> Selected:
+        """What the policy selects now."""
+        known = self._known.get(key)
+        return known.selected if known is not None else {}
+
+    def with_id(self, identity: str, template: ReadOnlyManifest) -> P | None:
+        """The policy of this permanent id, while it selects the template."""
+        for key in sorted(self._by_id.get(identity, ())):
+            if precision_in(self._known[key].selected, template) > NO_MATCH:
+                return self._known[key].policy
+        return None
+
+    def search(self, template: ReadOnlyManifest) -> Generator[None, None, P | None]:
+        """The policy that wins the template. Pauses now and then; policies may come and go meanwhile."""
+        best: tuple[tuple[int, int, str], P] | None = None
+        name: str = template["metadata"].get("name", "")
+        labels = labels_of(template)
+        for scope in scopes_of(template):
+            lists = self._scopes.get(scope)
+            if lists is None:
+                continue
+            found = [(BY_NAME, rank) for rank in lists.by_name.get(name, ())[:1]]
+            found += [(ALL, rank) for rank in lists.all[:1]]
+            found += yield from self._by_labels(scope, lists, labels)
+            for precision, rank in found:
+                known, order = self._known.get(rank[2]), (rank[0], -precision, rank[1])
+                if known is not None and (best is None or order < best[0]):
+                    best = order, known.policy
+        return best[1] if best is not None else None
+
+    def _by_labels(
+        self, scope: Scope, lists: _Lists, labels: Mapping[str, str]
+    ) -> Generator[None, None, list[tuple[int, Rank]]]:
+        """Of each list the first whose labels match."""
+        found: list[tuple[int, Rank]] = []
+        asked = 0
+        for wanted in (_UNNARROWED, *((key, None) for key in labels), *labels.items()):
+            for rank in tuple(lists.by_label.get(wanted, ())):
+                known = self._known.get(rank[2])
+                selectors = known.wanted.get((scope, wanted), ()) if known is not None else ()
+                asked += len(selectors)
+                if any(matches(selector, labels) for selector in selectors):
+                    found.append((BY_LABEL, rank))
+                    break
+                if asked >= PAUSE_AFTER:
+                    asked = 0
+                    yield
+        return found
+
+
+def search(
+    template: ReadOnlyManifest,
+    claimed_by: str,
+    local: PolicyIndex[PropagationPolicy],
+    everywhere: PolicyIndex[ClusterPropagationPolicy],
+) -> Pauses:
+    """The policy with the permanent id `claimed_by` while it matches; else the one that wins."""
+    kept = (local.with_id(claimed_by, template) or everywhere.with_id(claimed_by, template)) if claimed_by else None
+    if kept is not None:
+        return kept
+    own = (yield from local.search(template)) if template["metadata"].get("namespace") else None
+    return own or (yield from everywhere.search(template))
+
+
+def _wanted(selected: Selected) -> Mapping[tuple[Scope, Wanted], tuple[Selector, ...]]:
+    found: dict[tuple[Scope, Wanted], list[Selector]] = {}
+    for scope, part in selected.items():
+        for selector in part.labels:
+            for wanted in _narrowest(selector):
+                found.setdefault((scope, wanted), []).append(selector)
+    return {place: tuple(selectors) for place, selectors in found.items()}
+
+
+def _narrowest(selector: Selector) -> Iterable[Wanted]:
+    """The labels of which a template must have one for the selector to match: the fewest."""
+    choices: list[list[Wanted]] = [
+        [(requirement.key, value) for value in dict.fromkeys(requirement.values)]
+        for requirement in selector
+        if requirement.operator == "In"
+    ]
+    for requirement in selector:
+        if requirement.operator in ("Exists", "Gt", "Lt"):
+            choices.append([(requirement.key, None)])
+    return min(choices, key=len, default=[_UNNARROWED])
+
+
+def _ids(policy: AnyPropagationPolicy) -> set[str]:
+    labels = policy.metadata.labels
+    return {labels[label] for label in (POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL) if labels.get(label)}
+
+
+K = TypeVar("K", str, Wanted)
+
+
+def _take_out(lists: dict[K, list[Rank]], key: K, rank: Rank) -> None:
+    ranks = lists[key]
+    del ranks[bisect_left(ranks, rank)]
+    if not ranks:
+        del lists[key]

@@ -1,0 +1,118 @@
+"""Matching of policies and templates, for the detector: the policy that wins a template, the templates of a policy.
+
+It keeps an index of all policies. A change of a policy is taken in at once; the templates that it selected before, or
+selects now, are looked for in a queue of its own, a turn at a time, so that a policy of many selectors beside many
+templates holds nobody up. Holds: L4.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
+from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
+from leeward.core.propagation.matching import NO_MATCH
+from leeward.core.propagation.selecting import Scope, Selected, SelectedIn, precision_in
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.policy_index import PolicyIndex, search
+from leeward.runtime.templates import TemplateKey, Templates
+
+TURN_TEMPLATES = 200
+"""So many templates are looked at in one turn."""
+MOST_EARLIER = 4
+"""Of a policy that changes faster than it is looked at, so many earlier states are kept; then all templates of the
+kinds and namespaces that it selected from are looked at."""
+
+
+class PolicyKey(NamedTuple):
+    clustered: bool
+    key: Key
+
+
+class PolicyMatching:
+    """`concerns` is told of each template that may have another policy now."""
+
+    def __init__(self, plane: ControlPlane, templates: Templates, concerns: Callable[[TemplateKey], None]) -> None:
+        self._plane = plane
+        self._templates = templates
+        self._concerns = concerns
+        self._policies = plane.informers.of(PROPAGATION_POLICIES)
+        self._cluster_policies = plane.informers.of(CLUSTER_PROPAGATION_POLICIES)
+        self._local = PolicyIndex[PropagationPolicy]()
+        self._everywhere = PolicyIndex[ClusterPropagationPolicy]()
+        self._earlier: dict[PolicyKey, list[Selected]] = {}
+        self._controller = plane.controller("policy-matching", self.reconcile, workers=1)
+
+    def start(self) -> None:
+        self._policies.on_change(self._changed(self._local, clustered=False))
+        self._cluster_policies.on_change(self._changed(self._everywhere, clustered=True))
+        self._controller.start(self._plane.supervisor)
+
+    async def wait_synced(self) -> None:
+        """Raises: Unreachable."""
+        await self._policies.wait_synced()
+        await self._cluster_policies.wait_synced()
+
+    async def find(self, template: ReadOnlyManifest, claimed_by: str = "") -> AnyPropagationPolicy | None:
+        """The policy with the permanent id `claimed_by` while it selects the template; else the one that wins it."""
+        searching = search(template, claimed_by, self._local, self._everywhere)
+        while True:
+            try:
+                next(searching)
+            except StopIteration as ended:
+                found: AnyPropagationPolicy | None = ended.value
+                return found
+            await self._plane.turns.take()
+
+    def selected_by(self, policy: AnyPropagationPolicy) -> Selected:
+        index = self._local if policy.namespace else self._everywhere
+        return index.selected(key_of(policy))
+
+    async def reconcile(self, key: PolicyKey) -> datetime | None:
+        """Tells of the templates that a policy has selected, or selects."""
+        index = self._everywhere if key.clustered else self._local
+        selections = [*self._earlier.pop(key, ()), index.selected(key.key)]
+        for scope in dict.fromkeys(scope for selected in selections for scope in selected):
+            for number, template in enumerate(self._candidates(scope, selections), start=1):
+                if any(precision_in(selected, template) > NO_MATCH for selected in selections):
+                    self._concerns(TemplateKey(scope.api_version, scope.kind, key_of(template)))
+                if number % TURN_TEMPLATES == 0:
+                    await self._plane.turns.take()
+            await self._plane.turns.take()
+        return None
+
+    def _candidates(self, scope: Scope, selections: list[Selected]) -> Iterator[Manifest]:
+        """The templates of a scope, or only those that have the names where nothing else is asked for."""
+        templates = self._templates.of(scope.api_version, scope.kind)
+        if templates is None:
+            return
+        parts = [part for selected in selections if (part := selected.get(scope)) is not None]
+        if not scope.namespace or any(part.all or part.labels for part in parts):
+            yield from templates.list(scope.namespace or None)
+            return
+        for name in dict.fromkeys(name for part in parts for name in part.names):
+            if (template := templates.get(name, scope.namespace)) is not None:
+                yield template
+
+    def _changed(self, index: PolicyIndex[Any], *, clustered: bool) -> Callable[[Any, Any], None]:
+        def changed(old: AnyPropagationPolicy | None, new: AnyPropagationPolicy | None) -> None:
+            policy = new or old
+            if policy is None:
+                return
+            key = PolicyKey(clustered, key_of(policy))
+            before = index.put(new) if new is not None else index.drop(key.key)
+            earlier = self._earlier.setdefault(key, [])
+            if len(earlier) >= MOST_EARLIER:
+                earlier[:] = [_whole([*earlier, before])]
+            else:
+                earlier.append(before)
+            self._controller.queue.add(key)
+
+        return changed
+
+
+def _whole(selections: list[Selected]) -> Selected:
+    """All of the kinds and namespaces of these."""
+    return {scope: SelectedIn(all=True) for selected in selections for scope in selected}

@@ -1,0 +1,155 @@
+"""The index of policies answers as the plain search through all of them does, in drawn worlds of policies."""
+
+import random
+from collections import Counter
+from collections.abc import Generator
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from leeward.api.meta import LabelSelector, LabelSelectorRequirement, Manifest, ObjectMeta
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
+from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy, PropagationSpec, ResourceSelector
+from leeward.core.propagation.matching import keep_or_find_policy, selector_priority
+from leeward.core.propagation.selecting import precision_in, select
+from leeward.runtime.identity import key_of
+from leeward.runtime.policy_index import PAUSE_AFTER, PolicyIndex, search
+
+T = TypeVar("T")
+P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
+NAMES, NAMESPACES, KEYS = ("a", "b", "c"), ("", "one", "two"), ("x", "y")
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Drawn:
+    """A world of policies, and their index."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.local: dict[str, PropagationPolicy] = {}
+        self.everywhere: dict[str, ClusterPropagationPolicy] = {}
+        self.indexes = PolicyIndex[PropagationPolicy](), PolicyIndex[ClusterPropagationPolicy]()
+
+    def change(self) -> None:
+        """Makes a policy, changes one, or takes one away."""
+        number, namespace = self.draw.randrange(6), self.draw.choice(("", *NAMESPACES[1:]))
+        name = f"p{number}"
+        labels = {(POLICY_ID_LABEL if namespace else CLUSTER_POLICY_ID_LABEL): f"{namespace}-{number}"}
+        deleted = NOW if self.draw.random() < 0.1 else None
+        metadata = ObjectMeta(name=name, namespace=namespace, labels=labels, deletion_timestamp=deleted)
+        spec = PropagationSpec(
+            resource_selectors=tuple(self._selector() for _ in range(self.draw.randint(1, 4))),
+            priority=self.draw.choice((None, 0, 1, -1)),
+        )
+        if namespace:
+            policy = PropagationPolicy(metadata=metadata, spec=spec)
+            self._put(self.indexes[0], self.local, policy, f"{namespace}/{name}")
+        else:
+            self._put(self.indexes[1], self.everywhere, ClusterPropagationPolicy(metadata=metadata, spec=spec), name)
+
+    def _put(self, index: PolicyIndex[P], known: dict[str, P], policy: P, key: str) -> None:
+        if self.draw.random() < 0.2:
+            known.pop(key, None)
+            index.drop(key_of(policy))
+        else:
+            known[key] = policy
+            index.put(policy)
+
+    def _selector(self) -> ResourceSelector:
+        draw = self.draw
+        return ResourceSelector(
+            api_version="v1",
+            kind=draw.choice(("ConfigMap", "ConfigMap", "Namespace")),
+            namespace=draw.choice(("", "", *NAMESPACES[1:])),
+            name=draw.choice(("", "", *NAMES)),
+            label_selector=self._labels() if draw.random() < 0.6 else None,
+        )
+
+    def _labels(self) -> LabelSelector:
+        draw = self.draw
+        exact = {key: draw.choice("12") for key in KEYS if draw.random() < 0.3}
+        expressions = tuple(
+            LabelSelectorRequirement(
+                key=draw.choice(KEYS),
+                operator=draw.choice(("In", "NotIn", "Exists", "DoesNotExist", "Gt")),
+                values=draw.choice(((), ("1",), ("1", "2"))),
+            )
+            for _ in range(draw.randint(0, 2))
+        )
+        return LabelSelector(match_labels=exact, match_expressions=expressions)
+
+    def template(self) -> Manifest:
+        draw = self.draw
+        metadata: Manifest = {"name": draw.choice(NAMES)}
+        kind = draw.choice(("ConfigMap", "ConfigMap", "Namespace"))
+        if kind == "ConfigMap":
+            metadata["namespace"] = draw.choice(NAMESPACES[1:])
+        if draw.random() < 0.8:
+            metadata["labels"] = {key: draw.choice("12") for key in KEYS if draw.random() < 0.6}
+        return {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+
+    def claim(self) -> str:
+        return self.draw.choice(("", "", f"{self.draw.choice(NAMESPACES)}-{self.draw.randrange(6)}"))
+
+
+def ended(searching: Generator[None, None, T]) -> tuple[T, int]:
+    """What comes of a search, and how often it paused."""
+    pauses = 0
+    while True:
+        try:
+            next(searching)
+            pauses += 1
+        except StopIteration as end:
+            return end.value, pauses
+
+
+def test_the_index_answers_as_the_plain_search_does() -> None:
+    reached: Counter[str] = Counter()
+    for seed in range(150):
+        drawn = Drawn(seed)
+        for _ in range(25):
+            drawn.change()
+            template, claim = drawn.template(), drawn.claim()
+            plain = keep_or_find_policy(template, claim, drawn.local.values(), drawn.everywhere.values())
+            indexed, _ = ended(search(template, claim, *drawn.indexes))
+            assert indexed is plain
+            for policy in (*drawn.local.values(), *drawn.everywhere.values()):
+                if policy.metadata.deletion_timestamp is None and policy.namespace in (
+                    "",
+                    template["metadata"].get("namespace", ""),
+                ):
+                    precision = selector_priority(template, policy.spec, policy.namespace)
+                    assert precision_in(select(policy), template) == precision
+                    reached[f"precision {precision}"] += 1
+            kind = "none" if plain is None else type(plain).__name__
+            reached[
+                kind + (" kept" if claim and plain is not None and claim in plain.metadata.labels.values() else "")
+            ] += 1
+    assert min(reached[f"precision {n}"] for n in range(4)) > 500, reached
+    assert min(reached[k] for k in ("none", "PropagationPolicy", "ClusterPropagationPolicy")) > 200, reached
+    assert min(reached[k] for k in ("PropagationPolicy kept", "ClusterPropagationPolicy kept")) > 20, reached
+
+
+def test_l4_a_search_through_what_nothing_narrows_lets_others_run() -> None:
+    index = PolicyIndex[ClusterPropagationPolicy]()
+    other_than = LabelSelector(match_expressions=(LabelSelectorRequirement(key="x", operator="NotIn", values=("1",)),))
+    selectors = (ResourceSelector(api_version="v1", kind="ConfigMap", label_selector=other_than),)
+    for number in range(10 * PAUSE_AFTER):
+        policy = ClusterPropagationPolicy(
+            metadata=ObjectMeta(name=f"p{number}"), spec=PropagationSpec(resource_selectors=selectors)
+        )
+        index.put(policy)
+    template: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"x": "1"}}}
+    found, pauses = ended(index.search(template))
+    assert found is None
+    assert pauses == 10
+
+
+def test_d9_what_is_taken_out_leaves_nothing_behind() -> None:
+    for seed in range(20):
+        drawn = Drawn(seed)
+        for _ in range(30):
+            drawn.change()
+        for index in drawn.indexes:
+            for policy in (*drawn.local.values(), *drawn.everywhere.values()):
+                index.drop(key_of(policy))
+            assert not any(kept for name, kept in vars(index).items() if not name.startswith("__"))
