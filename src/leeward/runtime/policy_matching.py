@@ -19,8 +19,6 @@ from leeward.runtime.plane import ControlPlane
 from leeward.runtime.policy_index import PolicyIndex, search
 from leeward.runtime.templates import TemplateKey, Templates
 
-TURN_TEMPLATES = 200
-"""So many templates are looked at in one turn."""
 MOST_EARLIER = 4
 """Of a policy that changes faster than it is looked at, so many earlier states are kept; then all templates of the
 kinds and namespaces that it selected from are looked at."""
@@ -75,12 +73,11 @@ class PolicyMatching:
         index = self._everywhere if key.clustered else self._local
         selections = [*self._earlier.pop(key, ()), index.selected(key.key)]
         for scope in dict.fromkeys(scope for selected in selections for scope in selected):
-            for number, template in enumerate(self._candidates(scope, selections), start=1):
+            await self._plane.turns.take()
+            for template in self._candidates(scope, selections):
+                await self._plane.turns.take()
                 if any(precision_in(selected, template) > NO_MATCH for selected in selections):
                     self._concerns(TemplateKey(scope.api_version, scope.kind, key_of(template)))
-                if number % TURN_TEMPLATES == 0:
-                    await self._plane.turns.take()
-            await self._plane.turns.take()
         return None
 
     def _candidates(self, scope: Scope, selections: list[Selected]) -> Iterator[Manifest]:
