@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("walkthrough", "sim", "scheduling", "apiserver")
+BENCHMARKS = ("walkthrough", "sim", "scheduling", "matching", "apiserver")
 
 
 def main() -> None:
