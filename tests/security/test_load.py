@@ -19,7 +19,9 @@ from leeward.api.names import POLICY_NAME_ANNOTATION
 from leeward.api.rules import bounds
 from leeward.api.rules.bounds import MOST_SELECTORS
 from leeward.client import Invalid, NotFound
+from leeward.manager import admission
 from leeward.sim.world import World
+from leeward.webhook.reviews import judge
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, play, policy
 from tests.world.test_unwatched_time import FLEETS, LOOK_SECONDS, PUSH, is_left, no_execute, web_runs
 
@@ -198,6 +200,33 @@ def test_a_policy_that_is_too_much_is_refused_with_the_way_out(spec: Manifest, t
             await world.client.patch(POLICIES, "p", {"spec": spec}, "default")
 
     play(story, PUSH)
+
+
+def test_the_webhook_refuses_what_is_too_much_and_lets_what_was_stored_before_become_smaller() -> None:
+    def asked(new: Manifest, old: Manifest | None = None) -> Manifest:
+        change = {"operation": "UPDATE" if old else "CREATE", "object": new, "oldObject": old}
+        return judge({"resource": {"resource": "propagationpolicies"}, **change})
+
+    huge, other = (naming("huge", (f"{letter}{n}" for n in range(20_000))) for letter in "cd")
+    fewer = naming("huge", (f"c{n}" for n in range(19_999)))
+    assert "Too many: 20000" in asked(huge)["status"]["message"]
+    assert "Too many: 20000" in asked(other, huge)["status"]["message"]
+    released: Manifest = {**huge, "metadata": {"name": "huge", "finalizers": []}}
+    for passes in (fewer, released):
+        assert "Too" not in str(asked(passes, huge).get("status", ""))
+
+
+def test_a_namespace_has_a_bounded_number_of_policies() -> None:
+    async def story(world: World) -> None:
+        with mock.patch.object(admission, "MOST_POLICIES", 3):
+            await apply(world.client, *(naming(f"p{n}", ["a"]) for n in range(3)))
+            with pytest.raises(Invalid, match="has 3 propagationpolicies already; delete some"):
+                await apply(world.client, naming("p3", ["a"]))
+            await world.client.delete(POLICIES, "p0", "default")
+            await world.sleep(5)
+            await apply(world.client, naming("p3", ["a"]))
+
+    play(story, {"member1": "Push", "member2": "Push"})
 
 
 def test_what_was_stored_before_the_bound_works_and_can_be_made_smaller_and_deleted() -> None:

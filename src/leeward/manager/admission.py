@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from leeward.api import codec
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.resource import CLUSTERS
+from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES
+from leeward.api.rules.bounds import MOST_POLICIES
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.rules.node import Node
 from leeward.api.status import Problem
@@ -22,6 +23,8 @@ from leeward.loop.randomness import Randomness
 from leeward.manager.timing import Timing
 
 _CLUSTERS, _NAMESPACES = f"/{CLUSTERS.group}/{CLUSTERS.plural}/", "//namespaces/"
+
+_COUNTED = frozenset(f"/{policy.group}/{policy.plural}/" for policy in (PROPAGATION_POLICIES, OVERRIDE_POLICIES))
 
 
 class KarmadaAdmission:
@@ -52,6 +55,8 @@ class KarmadaAdmission:
             return review.object
         old = dict(review.old_object) if review.old_object is not None else None
         _refuse(validate_bounds(review.object, old))
+        if review.operation == "CREATE" and review.namespace and review.kind.prefix in _COUNTED:
+            self._refuse_one_more(review)
         settings = DefaultingSettings(
             now=self._clock.now(),
             new_uid=self._randomness.uid,
@@ -67,6 +72,14 @@ class KarmadaAdmission:
         for warning in warnings_for(obj):
             warn(warning)
         return obj
+
+    def _refuse_one_more(self, review: AdmissionReview) -> None:
+        """Raises: Rejected when the namespace has as many policies of the kind as it may have."""
+        there = self._store.list(f"{review.kind.prefix}{review.namespace}/", limit=1)
+        if len(there.records) + there.remaining >= MOST_POLICIES:
+            message = f"namespace {review.namespace} has {MOST_POLICIES} {review.resource.plural} already"
+            way_out = "delete some, or let one policy select more"
+            raise Rejected(problems=[Problem.forbidden("metadata.namespace", f"{message}; {way_out}")])
 
     def _refuse_joined(self, cluster: ReadOnlyManifest) -> None:
         """Raises: Rejected when the cluster has joined under another name, or is the control plane itself."""

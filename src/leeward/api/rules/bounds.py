@@ -9,6 +9,8 @@ from leeward.api.rules.node import Node, Problems
 
 MOST_SELECTORS = 1_000
 MOST_POLICY_BYTES = 512 * 1024
+MOST_POLICIES = 5_000
+"""Of one kind in one namespace; not asked by the webhook, which does not see the others."""
 _FEWER = "select by label or by kind instead of by name, or make several policies of it"
 
 
