@@ -18,7 +18,7 @@ from leeward.api.codec import decode, encode, from_wire
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBinding, ResourceBindingStatus
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Snapshot, decide
 from leeward.core.scheduling import Fleet, plan, schedule
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -72,16 +72,10 @@ def _mixed(count: int, clusters: int) -> None:
 
 
 def _stroke(title: str, clusters: Sequence[Cluster], bindings: Mapping[int, Binding], goal: float) -> None:
-    settings, fleet = PlacementSettings(), Fleet(clusters)
-    around = Surroundings(fleet)
-
-    def decide(_: int, each: Binding) -> Decision:
-        return decide_placement(each, around, NOW, settings)
-
-    ours = _seconds(lambda: plan(fleet, bindings, decide))
-    plain_around = Surroundings({each.name: each for each in clusters})
+    fleet, plain = Fleet(clusters), {each.name: each for each in clusters}
+    ours = _seconds(lambda: plan(fleet, bindings, lambda _, each: decide(Snapshot(each, fleet, now=NOW))))
     few = [bindings[number] for number in range(0, len(bindings), len(bindings) // SAMPLE)]
-    seconds = _seconds(lambda: [decide_placement(each, plain_around, NOW, settings) for each in few])
+    seconds = _seconds(lambda: [decide(Snapshot(each, plain, now=NOW)) for each in few])
     _print(title, ours, seconds / len(few) * len(bindings), "s", goal)
 
 

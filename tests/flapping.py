@@ -15,7 +15,7 @@ from leeward.api.work import ResourceBinding
 from leeward.core.failover.flapping import HoldDownSettings, decide_hold_down
 from leeward.core.failover.health import BEFORE_ALL, HealthMemory, Thresholds, decide_ready, ready_condition
 from leeward.core.failover.taints import decide_taints
-from leeward.core.placement import PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import PlacementSettings, Snapshot, decide
 from tests.builders import aggregated, at, cluster, works
 
 PROBE_SECONDS = 10
@@ -77,8 +77,11 @@ class FlappingFleet:
     def _place(self, up: set[str], now: datetime) -> None:
         reported = {t.name: t.replicas for t in self.binding.spec.clusters if t.name in up}
         seconds = (now - at(0)).total_seconds()
-        around = Surroundings(self._clusters, works(reported, reflected=seconds))
-        decision = decide_placement(self.binding, around, now, PlacementSettings())
+        decision = decide(
+            Snapshot(
+                self.binding, self._clusters, works(reported, reflected=seconds), settings=PlacementSettings(), now=now
+            )
+        )
         self.moves += len(decision.evicted)
         spec = msgspec.structs.replace(
             self.binding.spec, clusters=decision.clusters, graceful_eviction_tasks=decision.eviction_tasks

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, cast
 from unittest import mock
 
@@ -16,14 +15,14 @@ from leeward.api.cluster import Cluster
 from leeward.api.codec import to_wire
 from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTERS
-from leeward.api.work import Binding, Work
+from leeward.api.work import Work
 from leeward.client import Client, Conflict
 from leeward.controllers import binding as binding_controller
 from leeward.controllers.scheduler import deciding
 from leeward.core.execution.works import build_works
 from leeward.core.failover import graceful
 from leeward.core.failover.evidence import is_fresh, is_seen_healthy
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, Snapshot, decide
 from leeward.manager import member_side
 from leeward.runtime.informer import Informer
 
@@ -33,28 +32,28 @@ ATTEMPTS = 4
 def _evict_twice() -> Any:
     """Every cluster that is left opens a second task."""
 
-    def decide(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
-        decision = decide_placement(binding, around, now, settings)
-        known = {task.from_cluster for task in binding.spec.graceful_eviction_tasks}
+    def decide_twice(snapshot: Snapshot) -> Decision:
+        decision = decide(snapshot)
+        known = {task.from_cluster for task in snapshot.binding.spec.graceful_eviction_tasks}
         again = tuple(task for task in decision.eviction_tasks if task.from_cluster not in known)
         return replace(decision, eviction_tasks=(*decision.eviction_tasks, *again))
 
-    return mock.patch.object(deciding, "decide_placement", decide)
+    return mock.patch.object(deciding, "decide", decide_twice)
 
 
 def _forget_to_evict() -> Any:
     """What would have to leave a cluster stays, and nothing says so."""
 
-    def decide(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
-        decision = decide_placement(binding, around, now, settings)
+    def decide_to_stay(snapshot: Snapshot) -> Decision:
+        decision = decide(snapshot)
         if not decision.evicted:
             return decision
-        spec = binding.spec
+        spec = snapshot.binding.spec
         return replace(
             decision, clusters=spec.clusters, eviction_tasks=spec.graceful_eviction_tasks, evicted=(), held=None
         )
 
-    return mock.patch.object(deciding, "decide_placement", decide)
+    return mock.patch.object(deciding, "decide", decide_to_stay)
 
 
 def _drop_a_finalizer() -> Any:

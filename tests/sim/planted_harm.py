@@ -4,7 +4,7 @@ The histories are steered ones (`sim/histories/steered`), so that each bug meets
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from unittest import mock
@@ -13,12 +13,12 @@ from leeward.api.meta import Manifest
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
-from leeward.core import moves, placement
-from leeward.core.decision import PlacementSettings
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover import graceful
 from leeward.core.failover.stalled import StalledTargets
 from leeward.core.failover.watched_time import UNKEPT
+from leeward.core.placement import PlacementSettings, actions, situation
+from leeward.core.placement.authority import Authority, authority_over
 from leeward.loop.lag import EventLoopLag
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.sim.histories.model import AnyStep, History, HubIsSuspended, MemberStops, Mode, Replan
@@ -93,11 +93,11 @@ def _build_nothing_for_newcomers() -> Any:
 
 def _evict_for_nothing() -> Any:
     """What gets no new place is evicted, too."""
-    return mock.patch.object(moves, "_without_gain", return_value=())
+    return mock.patch.object(actions, "_without_gain", return_value=())
 
 
 def _evict_what_others_live_in() -> Any:
-    return mock.patch.object(placement, "stays_under_taints", return_value=False)
+    return mock.patch.object(situation, "stays_under_taints", return_value=False)
 
 
 def _delete_and_create() -> Any:
@@ -117,10 +117,10 @@ def _believe_what_was_seen_before() -> Any:
 def _place_what_is_suspended() -> Any:
     """The withdrawal of an eviction does not ask who may place."""
 
-    def may(_: Any, settings: PlacementSettings) -> bool:
-        return settings.place
+    def over(binding: Binding, settings: PlacementSettings) -> Authority:
+        return replace(authority_over(binding, settings), withdraws=settings.withdraw and settings.place)
 
-    return mock.patch.object(placement, "may_schedule", may)
+    return mock.patch.object(situation, "authority_over", over)
 
 
 def _delete_any_version() -> Any:
@@ -136,7 +136,7 @@ def _delete_any_version() -> Any:
 
 def _wait_for_what_is_refused() -> Any:
     """A replacement that never becomes healthy is waited for without end."""
-    return mock.patch.object(placement, "find_stalled", return_value=StalledTargets())
+    return mock.patch.object(situation, "find_stalled", return_value=StalledTargets())
 
 
 _MOVED_TO_AND_FRO = History(

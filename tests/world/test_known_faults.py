@@ -16,7 +16,7 @@ from leeward.api.meta import Manifest
 from leeward.api.policy import Placement, SpreadConstraint
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, PODS, Resource
 from leeward.client import Client, NotFound
-from leeward.core.placement import PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed
 from leeward.loop.clock import Clock
 from leeward.loop.supervisor import Supervisor
@@ -166,7 +166,7 @@ def test_fault_6_spread_by_zone_and_by_provider_is_scheduled(field: str) -> None
     by_cluster = SpreadConstraint(spread_by_field="cluster", min_groups=2, max_groups=2)
     placement: Placement = msgspec.structs.replace(duplicated("a", "b", "c"), spread_constraints=(by_field, by_cluster))
     members = fleet(of("a", "one"), of("b", "one"), of("c", "two"))
-    decision = decide_placement(binding(placement, 2), Surroundings(members), at(0))
+    decision = decide(Snapshot(binding(placement, 2), members, now=at(0)))
     assert isinstance(decision.result, Placed)
     assert len(decision.clusters) == 2
     assert {members[target.name].spec.provider for target in decision.clusters} == {"one", "two"}
@@ -175,8 +175,9 @@ def test_fault_6_spread_by_zone_and_by_provider_is_scheduled(field: str) -> None
 def test_fault_7_a_scale_up_with_failover_off_does_not_empty_the_unhealthy_cluster() -> None:
     before = targets(a=2, b=2)
     scaled_up = binding(divided({"a": 1, "b": 1}), 6, before)
-    around = Surroundings(fleet(dead("a"), cluster("b")))
-    decision = decide_placement(scaled_up, around, at(4_000), PlacementSettings(evict=False))
+    decision = decide(
+        Snapshot(scaled_up, fleet(dead("a"), cluster("b")), settings=PlacementSettings(evict=False), now=at(4_000))
+    )
     assert {target.name: target.replicas for target in decision.clusters} == {"a": 3, "b": 3}
 
 

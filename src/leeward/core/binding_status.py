@@ -10,8 +10,8 @@ import msgspec
 from leeward.api.meta import remove_condition, set_condition, wire_time
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
-from leeward.core.decision import Decision
 from leeward.core.failover.outage import with_report
+from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
 
 

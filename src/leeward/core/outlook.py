@@ -1,28 +1,27 @@
 """What will become of a binding's copies in clusters that are lost: the decision itself, asked beforehand.
 
     expected_taints   the cluster with the taints that its condition will have led to
-    foresee           for each lost target, what `decide_placement` would decide at the instant at which its stay ends
+    foresee           for each lost target, what would be decided at the instant at which its stay ends
 
 It is asked with the fleet as it is now, so that the answer is where a copy would go now. Nothing is promised to it, so
 that many bindings can be told of the same room. How many evictions a second are allowed is not foreseen.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, TargetCluster
-from leeward.core.decision import Decision, PlacementSettings, Surroundings
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.holding import MOST_LOOKS_DEAD
 from leeward.core.failover.outage import Outage, OutageReport, Outcome, Outlook, all_not_seen, find_outages, is_tainted
 from leeward.core.failover.taints import NO_EXECUTE, decide_taints
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime
-from leeward.core.placement import decide_placement
+from leeward.core.placement import Decision, Snapshot, decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,55 +57,43 @@ def expected_taints(
     return tainted if wake_at is None else taints_at(wake_at)[1]
 
 
-def foresee(
-    binding: Binding, decided: Decision, around: Surroundings, now: datetime, settings: PlacementSettings
-) -> OutageReport | None:
+def foresee(snapshot: Snapshot, decided: Decision) -> OutageReport | None:
     """What is to be said of the binding's outages; None where what is said already stands for the moment.
 
-    `around` holds the clusters with their expected taints; `decided` is what was decided of the binding now.
+    `snapshot` holds the clusters with their expected taints; `decided` is what was decided of the binding now.
     """
+    clusters = snapshot.clusters
     spec = msgspec.structs.replace(
-        binding.spec, clusters=decided.clusters, graceful_eviction_tasks=decided.eviction_tasks
+        snapshot.binding.spec, clusters=decided.clusters, graceful_eviction_tasks=decided.eviction_tasks
     )
-    outages, not_seen = find_outages(spec, around.fleet), all_not_seen(spec, around.fleet)
+    outages, not_seen = find_outages(spec, clusters), all_not_seen(spec, clusters)
     if not outages:
         return OutageReport(not_seen=not_seen)
-    is_moving = spec != binding.spec
-    if is_moving or any(
-        outage.since is not None and not is_tainted(around.fleet[outage.cluster]) for outage in outages
-    ):
+    is_moving = spec != snapshot.binding.spec
+    if is_moving or any(outage.since is not None and not is_tainted(clusters[outage.cluster]) for outage in outages):
         return None
-    return OutageReport(
-        tuple(_outlook(outage, binding, decided, around, now, settings) for outage in outages), not_seen
-    )
+    return OutageReport(tuple(_outlook(outage, snapshot, decided) for outage in outages), not_seen)
 
 
-def _outlook(
-    outage: Outage,
-    binding: Binding,
-    decided: Decision,
-    around: Surroundings,
-    now: datetime,
-    settings: PlacementSettings,
-) -> Outlook:
-    cluster = around.fleet[outage.cluster]
+def _outlook(outage: Outage, snapshot: Snapshot, decided: Decision) -> Outlook:
+    cluster, placement, now = snapshot.clusters[outage.cluster], snapshot.binding.spec.placement, snapshot.now
     if outage.since is None:
         return Outlook(outage, Outcome.NODES_NOT_READY)
     starts = [t.time_added or now for t in cluster.spec.taints if t.effect == NO_EXECUTE]
     if not starts and not looks_dead(cluster):
         return Outlook(outage, Outcome.NOT_COLLECTED)
-    if not starts or not settings.evict:
+    if not starts or not snapshot.settings.evict:
         return Outlook(outage, Outcome.NOT_EVICTED)
-    tolerations = binding.spec.placement.cluster_tolerations if binding.spec.placement else ()
-    due = decide_stay(cluster.spec.taints, tolerations, min(starts), around.attention.time).due
+    tolerations = placement.cluster_tolerations if placement else ()
+    due = decide_stay(cluster.spec.taints, tolerations, min(starts), snapshot.attention.time).due
     if due is None:
         return Outlook(outage, Outcome.TOLERATED)
-    if around.brake and looks_dead(cluster):
+    if snapshot.brake and looks_dead(cluster):
         return Outlook(outage, Outcome.HELD, why=MOST_LOOKS_DEAD)
     if due <= now:
         why = decided.held.message if decided.held is not None else ""
         return Outlook(outage, Outcome.HELD, due, why=why) if why else Outlook(outage, Outcome.UNDECIDED, due)
-    return _decided_then(outage, binding, decide_placement(binding, around, due, settings), due)
+    return _decided_then(outage, snapshot.binding, decide(replace(snapshot, now=due)), due)
 
 
 def _decided_then(outage: Outage, binding: Binding, decision: Decision, at: datetime) -> Outlook:

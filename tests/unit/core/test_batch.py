@@ -17,7 +17,7 @@ from leeward.api.work import (
     ResourceBindingStatus,
     TargetCluster,
 )
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Fleet, Placed, plan, schedule
 from tests.builders import NOW, binding, dead, divided
 from tests.placements import binding_spec, cluster, fleets, specs
@@ -39,8 +39,7 @@ def stored(name: str, spec: ResourceBindingSpec, priority: int = 0) -> ResourceB
 
 def planned(clusters: Sequence[Cluster], bindings: dict[str, ResourceBinding]) -> dict[str, Decision]:
     fleet = Fleet(clusters)
-    around = Surroundings(fleet)
-    return plan(fleet, bindings, lambda _, each: decide_placement(each, around, NOW, SETTINGS))
+    return plan(fleet, bindings, lambda _, each: decide(Snapshot(each, fleet, settings=SETTINGS, now=NOW)))
 
 
 def replicas(decision: Decision) -> dict[str, int]:
@@ -50,8 +49,9 @@ def replicas(decision: Decision) -> dict[str, int]:
 @given(specs, fleets)
 def test_one_binding_gets_in_a_batch_what_it_gets_alone(spec: ResourceBindingSpec, clusters: list[Cluster]) -> None:
     alone = stored("a", spec)
-    around = Surroundings({each.name: each for each in clusters})
-    assert planned(clusters, {"a": alone})["a"] == decide_placement(alone, around, NOW, SETTINGS)
+    assert planned(clusters, {"a": alone})["a"] == decide(
+        Snapshot(alone, {each.name: each for each in clusters}, settings=SETTINGS, now=NOW)
+    )
 
 
 many = st.lists(st.tuples(specs, st.integers(0, 3)), min_size=2, max_size=6)

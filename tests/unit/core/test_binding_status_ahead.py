@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from leeward.api.meta import ObjectMeta
 from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.binding_status import status_after
-from leeward.core.decision import Decision
+from leeward.core.placement import Decision
 
 BEFORE = datetime(2026, 1, 1, tzinfo=UTC)
 

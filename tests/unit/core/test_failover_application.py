@@ -25,8 +25,9 @@ from leeward.api.work import (
     ResourceBinding,
     Work,
 )
+from leeward.core import placement
 from leeward.core.failover.application import StateNotPreserved, parse_record, task_of
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
 
 CLUSTERS = ("member1", "member2", "member3")
@@ -71,7 +72,7 @@ def decide(
     around: Mapping[str, Any] = FLEET,
     using: PlacementSettings = SETTINGS,
 ) -> Decision:
-    return decide_placement(before, Surroundings(around, reports), at(seconds), using)
+    return placement.decide(Snapshot(before, around, reports, settings=using, now=at(seconds)))
 
 
 def fail(before: ResourceBinding, reports: dict[str, Work], start: float = 0, **how: Any) -> Decision:

@@ -15,7 +15,7 @@ from leeward.api.names import FLAPPING_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import Placement
 from leeward.core.failover.flapping import HoldDown, HoldDownSettings, decide_hold_down, is_held_down, parse_flapping
 from leeward.core.failover.taints import decide_taints
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from tests.builders import DEFAULT_TOLERATIONS, at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.flapping import HOLD_DOWN, FlappingFleet, IsUp
 
@@ -145,19 +145,29 @@ def replicas(decision: Decision) -> dict[str, int]:
 
 def test_nothing_new_is_placed_on_a_cluster_that_is_held_down() -> None:
     bound = binding(divided({"a": 1, "b": 1}), 4)
-    around = Surroundings(fleet(cluster("a", taints=(HELD_DOWN,)), cluster("b")))
-    assert replicas(decide_placement(bound, around, at(0), SETTINGS)) == {"b": 4}
+    assert replicas(
+        decide(Snapshot(bound, fleet(cluster("a", taints=(HELD_DOWN,)), cluster("b")), settings=SETTINGS, now=at(0)))
+    ) == {"b": 4}
 
 
 def test_what_runs_on_a_cluster_that_is_held_down_stays() -> None:
     bound = binding(divided({"a": 1, "b": 1}), 4, targets(a=2, b=2))
-    around = Surroundings(fleet(cluster("a", taints=(HELD_DOWN,)), cluster("b")))
-    assert replicas(decide_placement(bound, around, at(0), SETTINGS)) == {"a": 2, "b": 2}
+    assert replicas(
+        decide(Snapshot(bound, fleet(cluster("a", taints=(HELD_DOWN,)), cluster("b")), settings=SETTINGS, now=at(0)))
+    ) == {"a": 2, "b": 2}
 
 
 def test_l2_a_new_workload_is_better_placed_on_a_cluster_that_is_held_down_than_nowhere() -> None:
-    around = Surroundings(fleet(cluster("a", taints=(HELD_DOWN,)), dead("b")))
-    assert replicas(decide_placement(binding(duplicated("a", "b"), 2), around, at(0), SETTINGS)) == {"a": 2}
+    assert replicas(
+        decide(
+            Snapshot(
+                binding(duplicated("a", "b"), 2),
+                fleet(cluster("a", taints=(HELD_DOWN,)), dead("b")),
+                settings=SETTINGS,
+                now=at(0),
+            )
+        )
+    ) == {"a": 2}
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(300, {"b": 4}), (1_799, {"b": 4}), (1_800, {"a": 4})])
@@ -165,8 +175,9 @@ def test_l2_a_lost_workload_goes_there_as_a_last_resort_half_an_hour_after_the_t
     seconds: float, expected: dict[str, int]
 ) -> None:
     bound = binding(divided({"a": 1, "b": 1}), 4, targets(b=4))
-    around = Surroundings(fleet(cluster("a", taints=(HELD_DOWN,)), dead("b")))
-    decision = decide_placement(bound, around, at(seconds), SETTINGS)
+    decision = decide(
+        Snapshot(bound, fleet(cluster("a", taints=(HELD_DOWN,)), dead("b")), settings=SETTINGS, now=at(seconds))
+    )
     assert replicas(decision) == expected
     if expected == {"b": 4}:
         assert decision.wake_at == at(1_800)
@@ -177,8 +188,16 @@ def test_l2_a_lost_workload_goes_there_as_a_last_resort_half_an_hour_after_the_t
 def test_a_policy_may_tolerate_the_hold_down() -> None:
     tolerations = (*DEFAULT_TOLERATIONS, Toleration(key=FLAPPING_TAINT, operator="Exists"))
     placement = msgspec.structs.replace(divided({"a": 1, "b": 1}), cluster_tolerations=tolerations)
-    around = Surroundings(fleet(cluster("a", taints=(HELD_DOWN,)), cluster("b")))
-    assert replicas(decide_placement(binding(placement, 4), around, at(0), SETTINGS)) == {"a": 2, "b": 2}
+    assert replicas(
+        decide(
+            Snapshot(
+                binding(placement, 4),
+                fleet(cluster("a", taints=(HELD_DOWN,)), cluster("b")),
+                settings=SETTINGS,
+                now=at(0),
+            )
+        )
+    ) == {"a": 2, "b": 2}
 
 
 def periodic(up_seconds: float, down_seconds: float, offset_seconds: float = 0) -> IsUp:

@@ -19,7 +19,7 @@ from leeward.api.names import FAILBACK_ANNOTATION
 from leeward.api.policy import ApplicationFailover, DecisionConditions, FailoverBehavior
 from leeward.api.work import ResourceBinding, Work
 from leeward.core.execution.works import replicas_by_cluster
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
@@ -113,9 +113,10 @@ class History:
             self.wait(GRACE_SECONDS / 2)
 
     def _decide(self) -> None:
-        around = Surroundings(self._fleet(), self._works())
         healthy = self._seen_healthy()
-        decision = self.last = decide_placement(self.binding, around, at(self.seconds), SETTINGS)
+        decision = self.last = decide(
+            Snapshot(self.binding, self._fleet(), self._works(), settings=SETTINGS, now=at(self.seconds))
+        )
         annotations = {**self.binding.metadata.annotations, **decision.annotations}
         kept = {key: value for key, value in annotations.items() if value is not None}
         spec = msgspec.structs.replace(

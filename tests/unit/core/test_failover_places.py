@@ -15,8 +15,9 @@ from leeward.api.policy import (
     StatePreservationRule,
 )
 from leeward.api.work import AggregatedStatusItem, ResourceBinding, ResourceBindingStatus
+from leeward.core import placement
 from leeward.core.execution.works import replicas_by_cluster
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import aggregated, at, binding, cluster, dead, duplicated, fleet, targets, works
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
 
@@ -25,7 +26,7 @@ DRAIN = Taint(key="leeward.dev/drain", effect="NoExecute", time_added=at(0))
 
 
 def decide(bound: ResourceBinding, *clusters: Cluster, seconds: float = 300) -> Decision:
-    return decide_placement(bound, Surroundings(fleet(*clusters)), at(seconds), SETTINGS)
+    return placement.decide(Snapshot(bound, fleet(*clusters), settings=SETTINGS, now=at(seconds)))
 
 
 def replicas(decision: Decision) -> dict[str, int]:
@@ -88,10 +89,13 @@ def test_s1_a_copy_that_leaves_in_part_does_not_shrink_before_its_replacement_is
     drained, other = cluster("a", taints=(DRAIN,)), cluster("b")
     partly = after(bound, decide(bound, drained, roomy(other, 3)))
     assert replicas_by_cluster(partly.spec) == {"a": 5, "b": 5}
-    around = Surroundings(fleet(drained, roomy(other, 0)), works({"a": 5, "b": 4}))
-    assert decide_placement(partly, around, at(2_000), SETTINGS).finished == (), "nor by time"
-    around = Surroundings(fleet(drained, roomy(other, 0)), works({"a": 5, "b": 5}))
-    done = decide_placement(partly, around, at(2_000), SETTINGS)
+    fewer = placement.decide(
+        Snapshot(partly, fleet(drained, roomy(other, 0)), works({"a": 5, "b": 4}), settings=SETTINGS, now=at(2_000))
+    )
+    assert fewer.finished == (), "nor by time"
+    done = placement.decide(
+        Snapshot(partly, fleet(drained, roomy(other, 0)), works({"a": 5, "b": 5}), settings=SETTINGS, now=at(2_000))
+    )
     assert done.finished == ("a",)
     assert replicas_by_cluster(after(partly, done).spec) == {"a": 2, "b": 5}
 
@@ -99,8 +103,9 @@ def test_s1_a_copy_that_leaves_in_part_does_not_shrink_before_its_replacement_is
 def test_recovery_gives_a_part_back_to_the_copy_that_it_left() -> None:
     bound = spread(DYNAMIC, {"a": 5, "b": 2})
     partly = after(bound, decide(bound, dead("a"), roomy(cluster("b"), 3)))
-    around = Surroundings(fleet(cluster("a"), cluster("b")), works({"a": 5, "b": 2}))
-    decision = decide_placement(partly, around, at(400), SETTINGS)
+    decision = placement.decide(
+        Snapshot(partly, fleet(cluster("a"), cluster("b")), works({"a": 5, "b": 2}), settings=SETTINGS, now=at(400))
+    )
     assert (decision.withdrawn, replicas(decision), decision.eviction_tasks) == (("a",), {"a": 5, "b": 2}, ())
 
 
@@ -108,8 +113,11 @@ def test_a_cluster_that_is_back_takes_in_what_found_no_place_while_it_was_barred
     bound = spread(DYNAMIC, {"a": 2, "b": 1})
     leaving = after(bound, decide(bound, dead("a"), roomy(cluster("b"), 2)))
     more = aggregated(msgspec.structs.replace(leaving, spec=msgspec.structs.replace(leaving.spec, replicas=4)))
-    around = Surroundings(fleet(cluster("a"), roomy(cluster("b"), 0)), works({"a": 2, "b": 3}))
-    decision = decide_placement(more, around, at(400), SETTINGS)
+    decision = placement.decide(
+        Snapshot(
+            more, fleet(cluster("a"), roomy(cluster("b"), 0)), works({"a": 2, "b": 3}), settings=SETTINGS, now=at(400)
+        )
+    )
     assert (decision.withdrawn, replicas(decision)) == (("a",), {"a": 1, "b": 3})
     assert [task.replicas for task in decision.eviction_tasks] == [1], "the rest leaves as was decided"
 
@@ -123,8 +131,9 @@ def test_s3_a_part_that_stays_may_be_all_that_is_asked_for() -> None:
     fewer = msgspec.structs.replace(partly, spec=msgspec.structs.replace(partly.spec, replicas=2))
     decision = decide(fewer, back, roomy(other, 0))
     assert (replicas(decision), [task.replicas for task in decision.eviction_tasks]) == ({"a": 2}, [1])
-    around = Surroundings(fleet(back, roomy(other, 0)), works({"a": 3}))
-    done = decide_placement(after(fewer, decision), around, at(400), SETTINGS)
+    done = placement.decide(
+        Snapshot(after(fewer, decision), fleet(back, roomy(other, 0)), works({"a": 3}), settings=SETTINGS, now=at(400))
+    )
     assert (done.finished, replicas(done)) == (("a",), {"a": 2}), "what leaves is asked for no more"
 
 

@@ -5,7 +5,8 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBinding, TargetCluster, Work
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core import placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import aggregated, at, binding, cluster, dead, duplicated, fleet, works
 
 SETTINGS = PlacementSettings()
@@ -29,7 +30,7 @@ def decide(
     copies: dict[str, Work] | None = None,
     settings: PlacementSettings = SETTINGS,
 ) -> Decision:
-    return decide_placement(bound, Surroundings(fleet(*clusters), copies or {}), at(seconds), settings)
+    return placement.decide(Snapshot(bound, fleet(*clusters), copies or {}, settings=settings, now=at(seconds)))
 
 
 def after(bound: ResourceBinding, decision: Decision, term: str) -> ResourceBinding:

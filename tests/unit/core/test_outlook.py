@@ -8,10 +8,9 @@ from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition, find_condition, format_time
 from leeward.api.names import LAST_SEEN_CONDITION, NOT_SEEN_SINCE, OUTAGE_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
-from leeward.core.decision import PlacementSettings, Surroundings
 from leeward.core.failover.outage import OutageReport, Outcome, marked, marks_in, not_seen_since, with_last_seen
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
-from leeward.core.placement import decide_placement
+from leeward.core.placement import PlacementSettings, Snapshot, decide
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 
 SETTINGS = PlacementSettings()
@@ -40,9 +39,9 @@ def report(
     expectation: TaintExpectation = EXPECTATION,
 ) -> OutageReport | None:
     now = at(seconds)
-    decided = decide_placement(bound, Surroundings(fleet(*clusters), brake=brake), now, settings)
+    decided = decide(Snapshot(bound, fleet(*clusters), brake=brake, settings=settings, now=now))
     as_it_will_be = fleet(*(expected_taints(c, now, expectation) for c in clusters))
-    return foresee(bound, decided, Surroundings(as_it_will_be, brake=brake), now, settings)
+    return foresee(Snapshot(bound, as_it_will_be, brake=brake, settings=settings, now=now), decided)
 
 
 def outcome(told: OutageReport | None) -> Outcome:
@@ -58,7 +57,7 @@ def test_the_instant_and_the_place_of_an_eviction_are_those_that_the_decision_wi
     assert told.not_seen == {"member1": at(0)}
     tainted = fleet(expected_taints(lost("member1"), at(10), EXPECTATION), cluster("member2"))
     for seconds, evicted in ((599, 0), (600, 1)):
-        assert len(decide_placement(PLACED, Surroundings(tainted), at(seconds)).evicted) == evicted
+        assert len(decide(Snapshot(PLACED, tainted, now=at(seconds))).evicted) == evicted
 
 
 def test_the_sentence_stays_the_same_from_the_first_moment_to_the_last() -> None:

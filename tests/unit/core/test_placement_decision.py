@@ -1,4 +1,4 @@
-"""`decide_placement`: evict, place and finish as one decision."""
+"""The decision about a binding: evict, place and finish as one."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, FLAPPING_TAINT
 from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed, Unplaceable
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
@@ -35,22 +35,22 @@ def replicas(decision: Decision) -> dict[str, int]:
 
 
 def test_a_new_binding_is_divided_by_weight() -> None:
-    decision = decide_placement(
-        binding(ONE_TO_TWO, 3), Surroundings(fleet(cluster("member1"), cluster("member2"))), at(0), SETTINGS
+    decision = decide(
+        Snapshot(binding(ONE_TO_TWO, 3), fleet(cluster("member1"), cluster("member2")), settings=SETTINGS, now=at(0))
     )
     assert replicas(decision) == {"member1": 1, "member2": 2}
 
 
 def test_nothing_moves_before_the_toleration_ends() -> None:
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
-    decision = decide_placement(placed, Surroundings(fleet(dead("member1"), cluster("member2"))), at(299), SETTINGS)
+    decision = decide(Snapshot(placed, fleet(dead("member1"), cluster("member2")), settings=SETTINGS, now=at(299)))
     assert (replicas(decision), decision.eviction_tasks) == ({"member1": 1, "member2": 2}, ())
     assert decision.wake_at == at(300)
 
 
 def test_when_the_toleration_ends_evicting_and_placing_are_one_decision() -> None:
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
-    decision = decide_placement(placed, Surroundings(fleet(dead("member1"), cluster("member2"))), at(300), SETTINGS)
+    decision = decide(Snapshot(placed, fleet(dead("member1"), cluster("member2")), settings=SETTINGS, now=at(300)))
     assert replicas(decision) == {"member2": 3}
     (opened,) = decision.eviction_tasks
     assert (opened.from_cluster, opened.replicas, opened.reason) == ("member1", 1, "TaintUntolerated")
@@ -59,7 +59,7 @@ def test_when_the_toleration_ends_evicting_and_placing_are_one_decision() -> Non
 
 def test_s11_nothing_is_evicted_when_there_is_no_place_to_go() -> None:
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
-    decision = decide_placement(placed, Surroundings(fleet(dead("member1"), dead("member2"))), at(300), SETTINGS)
+    decision = decide(Snapshot(placed, fleet(dead("member1"), dead("member2")), settings=SETTINGS, now=at(300)))
     assert (replicas(decision), decision.eviction_tasks) == ({"member1": 1, "member2": 2}, ())
     assert decision.held is not None
     assert decision.held.type == EVICTION_HELD_CONDITION
@@ -68,7 +68,7 @@ def test_s11_nothing_is_evicted_when_there_is_no_place_to_go() -> None:
 
 def test_s11_a_duplicated_template_stays_when_fewer_clusters_than_min_groups_fit() -> None:
     placed = binding(duplicated("member1", "member2", groups=2), 2, targets(member1=2, member2=2))
-    decision = decide_placement(placed, Surroundings(fleet(dead("member1"), cluster("member2"))), at(300), SETTINGS)
+    decision = decide(Snapshot(placed, fleet(dead("member1"), cluster("member2")), settings=SETTINGS, now=at(300)))
     assert (replicas(decision), decision.eviction_tasks) == ({"member1": 2, "member2": 2}, ())
     assert decision.held is not None
 
@@ -77,14 +77,14 @@ def test_a_duplicated_template_keeps_its_healthy_copy_and_gains_another() -> Non
     placement = duplicated("member1", "member2", "member3", "member5", groups=2)
     placed = binding(placement, 2, targets(member1=2, member2=2))
     others = [cluster(name) for name in ("member2", "member3", "member4", "member5")]
-    decision = decide_placement(placed, Surroundings(fleet(dead("member1"), *others)), at(300), SETTINGS)
+    decision = decide(Snapshot(placed, fleet(dead("member1"), *others), settings=SETTINGS, now=at(300)))
     assert replicas(decision) == {"member2": 2, "member3": 2}
 
 
 def test_with_directly_a_copy_leaves_even_without_a_place_to_go() -> None:
     failover = FailoverBehavior(cluster=ClusterFailover(purge_mode="Directly"))
     placed = binding(ONE_TO_TWO, 3, targets(member1=3), failover=failover)
-    decision = decide_placement(placed, Surroundings(fleet(dead("member1"), dead("member2"))), at(300), SETTINGS)
+    decision = decide(Snapshot(placed, fleet(dead("member1"), dead("member2")), settings=SETTINGS, now=at(300)))
     assert replicas(decision) == {}
     assert [t.purge_mode for t in decision.eviction_tasks] == ["Directly"]
     assert isinstance(decision.result, Unplaceable)
@@ -92,7 +92,7 @@ def test_with_directly_a_copy_leaves_even_without_a_place_to_go() -> None:
 
 def test_a_suspended_binding_is_not_evicted_because_it_could_not_be_placed() -> None:
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2), suspension=BindingSuspension(scheduling=True))
-    decision = decide_placement(placed, Surroundings(fleet(dead("member1"), cluster("member2"))), at(300), SETTINGS)
+    decision = decide(Snapshot(placed, fleet(dead("member1"), cluster("member2")), settings=SETTINGS, now=at(300)))
     assert replicas(decision) == {"member1": 1, "member2": 2}
     assert decision.held is not None
     assert "suspended" in decision.held.message
@@ -100,8 +100,10 @@ def test_a_suspended_binding_is_not_evicted_because_it_could_not_be_placed() -> 
 
 def test_without_the_gate_nothing_is_evicted() -> None:
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
-    decision = decide_placement(
-        placed, Surroundings(fleet(dead("member1"), cluster("member2"))), at(9_999), PlacementSettings(evict=False)
+    decision = decide(
+        Snapshot(
+            placed, fleet(dead("member1"), cluster("member2")), settings=PlacementSettings(evict=False), now=at(9_999)
+        )
     )
     assert replicas(decision) == {"member1": 1, "member2": 2}
 
@@ -133,7 +135,7 @@ def test_s1_health_that_was_aggregated_for_an_earlier_generation_is_no_health() 
 
 def test_s1_an_empty_result_is_never_all_healthy() -> None:
     emptied = binding(ONE_TO_TWO, 3, (), (task("member1"),))
-    decision = decide_placement(emptied, Surroundings(fleet(dead("member1"), dead("member2"))), at(10_000), SETTINGS)
+    decision = decide(Snapshot(emptied, fleet(dead("member1"), dead("member2")), settings=SETTINGS, now=at(10_000)))
     assert len(decision.eviction_tasks) == 1
 
 
@@ -149,13 +151,13 @@ def test_suppress_deletion_overrules_everything(suppress: bool, open_tasks: int)
 
 def test_after_recovery_nothing_moves_back() -> None:
     moved = binding(ONE_TO_TWO, 3, targets(member2=3))
-    decision = decide_placement(moved, Surroundings(fleet(cluster("member1"), cluster("member2"))), at(2_000), SETTINGS)
+    decision = decide(Snapshot(moved, fleet(cluster("member1"), cluster("member2")), settings=SETTINGS, now=at(2_000)))
     assert (replicas(decision), decision.result) == ({"member2": 3}, None)
 
 
 def test_a_duplicated_template_is_filled_up_again_after_recovery() -> None:
     moved = binding(duplicated("member1", "member2"), 2, targets(member2=2))
-    decision = decide_placement(moved, Surroundings(fleet(cluster("member1"), cluster("member2"))), at(2_000), SETTINGS)
+    decision = decide(Snapshot(moved, fleet(cluster("member1"), cluster("member2")), settings=SETTINGS, now=at(2_000)))
     assert replicas(decision) == {"member1": 2, "member2": 2}
 
 
@@ -165,18 +167,26 @@ def test_a_deleted_cluster_is_left_whatever_its_taints() -> None:
         leaving, metadata=msgspec.structs.replace(leaving.metadata, deletion_timestamp=at(0))
     )
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
-    decision = decide_placement(placed, Surroundings(fleet(leaving, cluster("member2"))), at(1), SETTINGS)
+    decision = decide(Snapshot(placed, fleet(leaving, cluster("member2")), settings=SETTINGS, now=at(1)))
     assert replicas(decision) == {"member2": 3}
 
 
 def _decide(moved: ResourceBinding, reports: dict[str, Work], seconds: float = 1) -> Decision:
-    around = Surroundings(fleet(dead("member1"), cluster("member2")), reports)
-    return decide_placement(moved, around, at(seconds), SETTINGS)
+    return decide(
+        Snapshot(moved, fleet(dead("member1"), cluster("member2")), reports, settings=SETTINGS, now=at(seconds))
+    )
 
 
 def test_recovery_withdraws_an_eviction_whose_replacement_is_not_healthy_yet() -> None:
-    around = Surroundings(fleet(cluster("member1"), cluster("member2")), works({"member1": 1, "member2": 2}))
-    decision = decide_placement(MOVED, around, at(400), SETTINGS)
+    decision = decide(
+        Snapshot(
+            MOVED,
+            fleet(cluster("member1"), cluster("member2")),
+            works({"member1": 1, "member2": 2}),
+            settings=SETTINGS,
+            now=at(400),
+        )
+    )
     assert (replicas(decision), decision.eviction_tasks) == ({"member1": 1, "member2": 2}, ())
     assert decision.withdrawn == ("member1",)
 
@@ -190,8 +200,9 @@ def test_recovery_withdraws_an_eviction_whose_replacement_is_not_healthy_yet() -
     ],
 )
 def test_recovery_withdraws_nothing_when(story: str, report: dict[str, Work]) -> None:
-    around = Surroundings(fleet(cluster("member1"), cluster("member2")), report)
-    decision = decide_placement(MOVED, around, at(400), SETTINGS)
+    decision = decide(
+        Snapshot(MOVED, fleet(cluster("member1"), cluster("member2")), report, settings=SETTINGS, now=at(400))
+    )
     assert (replicas(decision), decision.withdrawn) == ({"member2": 3}, ()), story
 
 
@@ -200,14 +211,15 @@ def test_recovery_of_a_duplicated_template_gives_the_unhealthy_newcomer_up() -> 
     moved = aggregated(binding(placement, 2, targets(member2=2, member3=2), (task("member1", replicas=2),)))
     everyone = fleet(cluster("member1"), cluster("member2"), cluster("member3"))
     reports = works({"member1": 2, "member2": 2, "member3": None})
-    decision = decide_placement(moved, Surroundings(everyone, reports), at(400), SETTINGS)
+    decision = decide(Snapshot(moved, everyone, reports, settings=SETTINGS, now=at(400)))
     assert replicas(decision) == {"member1": 2, "member2": 2}
 
 
 def test_s4_the_brake_holds_evictions_from_clusters_that_look_dead() -> None:
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
-    around = Surroundings(fleet(dead("member1"), cluster("member2")), brake=True)
-    decision = decide_placement(placed, around, at(300), SETTINGS)
+    decision = decide(
+        Snapshot(placed, fleet(dead("member1"), cluster("member2")), brake=True, settings=SETTINGS, now=at(300))
+    )
     assert replicas(decision) == {"member1": 1, "member2": 2}
     assert decision.held is not None
     assert decision.held.reason == "BrakeEngaged"
@@ -216,8 +228,17 @@ def test_s4_the_brake_holds_evictions_from_clusters_that_look_dead() -> None:
 def test_s4_the_brake_does_not_hold_what_someone_wants() -> None:
     wanted = Taint(key="example.com/maintenance", effect="NoExecute", time_added=at(0))
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
-    around = Surroundings(fleet(cluster("member1", taints=(wanted,)), cluster("member2")), brake=True)
-    assert replicas(decide_placement(placed, around, at(0), SETTINGS)) == {"member2": 3}
+    assert replicas(
+        decide(
+            Snapshot(
+                placed,
+                fleet(cluster("member1", taints=(wanted,)), cluster("member2")),
+                brake=True,
+                settings=SETTINGS,
+                now=at(0),
+            )
+        )
+    ) == {"member2": 3}
 
 
 @given(
@@ -235,7 +256,7 @@ def test_s3_c2_a_failover_moves_all_replicas_and_shrinks_no_survivor(
     held[lost] = held.get(lost, 0) or 1
     placed = binding(divided(dict(zip(names, weights, strict=True))), sum(held.values()), targets(**held))
     world = fleet(dead(lost), *(cluster(name) for name in names if name != lost))
-    decision = decide_placement(placed, Surroundings(world), at(300), SETTINGS)
+    decision = decide(Snapshot(placed, world, settings=SETTINGS, now=at(300)))
     assert isinstance(decision.result, Placed)
     after = replicas(decision)
     assert sum(after.values()) == placed.spec.replicas
@@ -247,11 +268,18 @@ def test_s3_c2_a_failover_moves_all_replicas_and_shrinks_no_survivor(
 def test_l3_a_cluster_that_is_held_down_takes_its_eviction_back_when_the_replacement_is_late() -> None:
     """What runs there stays; but not before the replacement has had its time (C1)."""
     held_down = cluster("member1", taints=(Taint(key=FLAPPING_TAINT, effect="NoSchedule", time_added=at(0)),))
-    around = Surroundings(fleet(held_down, cluster("member2")), works({"member1": 1, "member2": 2}))
     opened = MOVED.spec.graceful_eviction_tasks[0].creation_timestamp
     assert opened is not None
     for seconds, withdrawn in ((500, ()), (601, ("member1",))):
-        decision = decide_placement(MOVED, around, opened + timedelta(seconds=seconds), SETTINGS)
+        decision = decide(
+            Snapshot(
+                MOVED,
+                fleet(held_down, cluster("member2")),
+                works({"member1": 1, "member2": 2}),
+                settings=SETTINGS,
+                now=opened + timedelta(seconds=seconds),
+            )
+        )
         assert decision.withdrawn == withdrawn
 
 
@@ -265,11 +293,11 @@ WITHDRAWABLE = works({"member1": 1, "member2": 0})
 )
 def test_who_must_not_place_does_not_withdraw_an_eviction_either(authority: dict[str, object]) -> None:
     back = fleet(cluster("member1"), cluster("member2"))
-    ours = decide_placement(MOVED, Surroundings(back, WITHDRAWABLE), at(60), SETTINGS)
+    ours = decide(Snapshot(MOVED, back, WITHDRAWABLE, settings=SETTINGS, now=at(60)))
     assert (ours.withdrawn, replicas(ours)) == (("member1",), {"member1": 1, "member2": 2})
     spec = msgspec.structs.replace(MOVED.spec, **authority)
     theirs = msgspec.structs.replace(MOVED, spec=spec)
-    decision = decide_placement(theirs, Surroundings(back, WITHDRAWABLE), at(60), SETTINGS)
+    decision = decide(Snapshot(theirs, back, WITHDRAWABLE, settings=SETTINGS, now=at(60)))
     assert (decision.withdrawn, decision.clusters) == ((), MOVED.spec.clusters)
     assert decision.eviction_tasks == MOVED.spec.graceful_eviction_tasks
     assert decision.foreign, "nothing is said of its scheduling"
@@ -278,5 +306,5 @@ def test_who_must_not_place_does_not_withdraw_an_eviction_either(authority: dict
 def test_s4_nothing_is_withdrawn_and_no_task_ends_while_the_brake_is_engaged() -> None:
     back = fleet(cluster("member1"), cluster("member2"))
     for copies in (WITHDRAWABLE, works({"member2": 3})):
-        decision = decide_placement(MOVED, Surroundings(back, copies, brake=True), at(10_000), SETTINGS)
+        decision = decide(Snapshot(MOVED, back, copies, brake=True, settings=SETTINGS, now=at(10_000)))
         assert (decision.clusters, decision.eviction_tasks) == (MOVED.spec.clusters, MOVED.spec.graceful_eviction_tasks)

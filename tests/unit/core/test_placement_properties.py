@@ -15,7 +15,7 @@ from leeward.api.meta import Condition, ObjectMeta
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import FailoverBehavior
 from leeward.api.work import ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.scheduling import Fleet, Placed, schedule
 from leeward.core.scheduling.affinity import cluster_matches
 from leeward.core.scheduling.groups import groupings
@@ -93,8 +93,8 @@ def outages(draw: st.DrawFn) -> Outage:
 
 def decided(outage: Outage, seconds: float = LATER) -> list[Decision]:
     """On plain clusters and on arrays."""
-    surroundings = (Surroundings(outage.fleet), Surroundings(Fleet(outage.fleet.values())))
-    return [decide_placement(outage.binding, each, at(seconds), PlacementSettings()) for each in surroundings]
+    fleets = (outage.fleet, Fleet(outage.fleet.values()))
+    return [decide(Snapshot(outage.binding, each, now=at(seconds))) for each in fleets]
 
 
 @given(outages())

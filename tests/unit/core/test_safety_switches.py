@@ -1,13 +1,16 @@
 """Each safety switch by itself: what Leeward does by default, and what Karmada does, which is one setting away."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
-from leeward.api.work import GracefulEvictionTask, ResourceBinding
+from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
+from leeward.core import placement
 from leeward.core.failover.brake import BrakeSettings, is_alarming
 from leeward.core.failover.taints import decide_taints
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import aggregated, at, binding, cluster, dead, divided, fleet, targets, works
 
 ONE_TO_TWO = divided({"member1": 1, "member2": 2})
@@ -22,8 +25,14 @@ def moved() -> ResourceBinding:
     return aggregated(binding(ONE_TO_TWO, 3, targets(member2=3), (task,)))
 
 
-def decide(bound: ResourceBinding, around: Surroundings, seconds: float, settings: PlacementSettings) -> Decision:
-    return decide_placement(bound, around, at(seconds), settings)
+def decide(
+    bound: ResourceBinding,
+    clusters: Mapping[str, Cluster],
+    seconds: float,
+    settings: PlacementSettings,
+    reports: Mapping[str, Work] | None = None,
+) -> Decision:
+    return placement.decide(Snapshot(bound, clusters, reports or {}, settings=settings, now=at(seconds)))
 
 
 def replicas(decision: Decision) -> dict[str, int]:
@@ -32,7 +41,7 @@ def replicas(decision: Decision) -> dict[str, int]:
 
 def test_s11_without_a_place_to_go_a_copy_stays_and_in_karmada_it_goes() -> None:
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
-    around = Surroundings(fleet(dead("member1"), dead("member2")))
+    around = fleet(dead("member1"), dead("member2"))
     ours = decide(placed, around, 400, PlacementSettings())
     assert replicas(ours) == {"member1": 1, "member2": 2}
     assert ours.held is not None
@@ -44,7 +53,7 @@ def test_s11_without_a_place_to_go_a_copy_stays_and_in_karmada_it_goes() -> None
 def test_s1_time_ends_no_eviction_without_a_replacement_and_in_karmada_it_does() -> None:
     nowhere = msgspec.structs.replace(moved().spec, clusters=())
     emptied = msgspec.structs.replace(moved(), spec=nowhere)
-    around = Surroundings(fleet(dead("member1"), dead("member2")))
+    around = fleet(dead("member1"), dead("member2"))
     ours = decide(emptied, around, 10_000, PlacementSettings())
     assert len(ours.eviction_tasks) == 1
     karmada = decide(emptied, around, 10_000, PlacementSettings(exact_health=True))
@@ -52,10 +61,10 @@ def test_s1_time_ends_no_eviction_without_a_replacement_and_in_karmada_it_does()
 
 
 def test_a_cluster_that_is_back_takes_its_eviction_back_and_in_karmada_it_stays_barred() -> None:
-    around = Surroundings(fleet(cluster("member1"), cluster("member2")), works({"member1": 1, "member2": 2}))
-    ours = decide(moved(), around, 400, PlacementSettings())
+    around, reports = fleet(cluster("member1"), cluster("member2")), works({"member1": 1, "member2": 2})
+    ours = decide(moved(), around, 400, PlacementSettings(), reports)
     assert (ours.withdrawn, ours.eviction_tasks) == (("member1",), ())
-    karmada = decide(moved(), around, 400, PlacementSettings(withdraw=False))
+    karmada = decide(moved(), around, 400, PlacementSettings(withdraw=False), reports)
     assert (karmada.withdrawn, len(karmada.eviction_tasks)) == ((), 1)
 
 

@@ -1,4 +1,4 @@
-"""The scheduler: runs `decide_placement` for every binding, and is the only writer of where it goes.
+"""The scheduler: decides where every binding goes, and is the only writer of where it goes.
 
     controller   one binding at a time: decided, written, told
     bindings     the bindings of both kinds, under one kind of key, and their Works

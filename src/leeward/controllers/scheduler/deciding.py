@@ -20,8 +20,7 @@ from leeward.core.failover.leaving import TAINT_UNTOLERATED
 from leeward.core.failover.outage import NO_OUTAGE, clusters_of, is_lost
 from leeward.core.failover.watched_time import Attention
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
-from leeward.core.pace import Pace
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.core.scheduling import Fleet, plan
 from leeward.core.scheduling.batch import owner_of, priority_of
@@ -29,6 +28,7 @@ from leeward.core.scheduling.estimates import Estimates, asks_for_room, estimato
 from leeward.core.scheduling.model import Profile, Request
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.scheduling.workload_affinity import WorkloadGroups, workload_affinity_filters
+from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.heartbeat import HeartbeatView
@@ -80,7 +80,7 @@ class Deciding:
         self._estimates = Estimates()
         self._estimators = Estimators.of(plane, settings.estimators, settings.estimator_timeout_seconds)
         self._fleet = Fleet(profile=self._profile(settings))
-        self._pace = Pace[BindingKey](settings.evictions_per_second)
+        self._limiter = EvictionLimiter[BindingKey](settings.evictions_per_second)
         self._decided: Callable[[], None] = lambda: None
         self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
 
@@ -112,21 +112,21 @@ class Deciding:
     def see_binding(self, key: BindingKey, old: Binding | None, new: Binding | None) -> Iterable[BindingKey]:
         """Takes in a change. Returns the others of its group that it may concern."""
         if new is not None:
-            self._pace.observe(key, _left_by(new))
-            self._pace.see_evictions(_evicted_at(new), self._plane.clock.now())
+            self._limiter.observe(key, _left_by(new))
+            self._limiter.see_evictions(_evicted_at(new), self._plane.clock.now())
         elif old is not None:
             self._fleet.release(owner_of(old))
-            self._pace.forget(key)
+            self._limiter.forget(key)
         return self._see_in_group(key, old, new)
 
     @property
     def waiting(self) -> int:
         """How many bindings wait for their turn to leave a cluster."""
-        return self._pace.waiting
+        return self._limiter.waiting
 
     def next_in_line(self) -> Iterator[BindingKey]:
         """Those that waited for a budget and have room now."""
-        return self._pace.next_in_line(self._fleet)
+        return self._limiter.next_in_line(self._fleet)
 
     def _profile(self, settings: SchedulerSettings) -> Profile:
         filters = () if self._groups is None else workload_affinity_filters(self._groups, self._is_left)
@@ -199,23 +199,18 @@ class Deciding:
         now, brake = self._plane.clock.now(), self._brake.holds(self._fleet.values())
         attention = self._heartbeat.attention()
 
-        def decide(key: BindingKey, binding: Binding) -> Decision:
+        def decide_one(key: BindingKey, binding: Binding) -> Decision:
+            budget = self._limiter.budget(key, self._fleet, now)
             works = self._bindings.works_by_cluster(key)
-            decision = self._pace.decide(
-                key,
-                self._fleet,
-                now,
-                lambda waits: decide_placement(
-                    binding, Surroundings(self._fleet, works, brake, waits, attention), now, self._settings
-                ),
-            )
+            decision = decide(Snapshot(binding, self._fleet, works, brake, budget, attention, self._settings, now=now))
+            self._limiter.settle(key, decision, now)
             if self._groups is not None and key.key.namespace:
                 self._groups.put(binding, decision.clusters)
             return decision
 
         for key, binding in bindings.items():
-            self._pace.observe(key, _left_by(binding))
-        plans = plan(self._fleet, bindings, decide)
+            self._limiter.observe(key, _left_by(binding))
+        plans = plan(self._fleet, bindings, decide_one)
         if sum(bool(decision.evicted) for decision in plans.values()) >= CROWD:
             self._plane.statuses.expect_crowd()
         self._decided()
@@ -240,9 +235,11 @@ class Deciding:
                 self._fleet.put(tainted)
             for key in concerned:
                 works = self._bindings.works_by_cluster(key)
-                around = Surroundings(self._fleet, works, brake, attention=Attention(watched))
-                outage = foresee(bindings[key], plans[key], around, now, self._settings)
-                told[key] = replace(plans[key], outage=outage)
+                attention = Attention(watched)
+                then = Snapshot(
+                    bindings[key], self._fleet, works, brake, attention=attention, settings=self._settings, now=now
+                )
+                told[key] = replace(plans[key], outage=foresee(then, plans[key]))
         finally:
             for cluster, _ in changed:
                 self._fleet.put(cluster)

@@ -15,7 +15,7 @@ from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.departures import EVICTED, Departures
 from leeward.controllers.scheduler.outage_events import OutageEvents
 from leeward.controllers.scheduler.sums import CROWD, CROWD_SECONDS
-from leeward.core.decision import Decision
+from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.runtime.crowd import Crowd
 from leeward.runtime.events import NORMAL, WARNING

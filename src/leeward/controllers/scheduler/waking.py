@@ -20,7 +20,7 @@ from leeward.controllers.scheduler.deciding import Deciding
 from leeward.core.failover.application import application_failover
 from leeward.core.failover.doubt import is_failing, is_recovering
 from leeward.core.failover.outage import nodes_down
-from leeward.core.pace import drain_budget
+from leeward.planning.eviction_limiter import drain_budget
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.metrics import EVICTION_QUEUE

@@ -15,7 +15,7 @@ from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.client import WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.binding_status import status_after
-from leeward.core.decision import Decision
+from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, Said

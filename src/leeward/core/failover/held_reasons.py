@@ -1,4 +1,4 @@
-"""Reasons of the condition EvictionHeld, all of them: why an eviction that is due does not happen."""
+"""Reasons why an eviction that is due does not happen: those of the condition EvictionHeld, and of a deferral."""
 
 from enum import StrEnum
 
@@ -15,3 +15,10 @@ class HeldReason(StrEnum):
     UNHEALTHY_EVERYWHERE = "UnhealthyEverywhere"
     WAITING_FOR_PURGE = "WaitingForPurge"
     WAITING_FOR_TURN = "WaitingForTurn"
+
+
+class Deferral(StrEnum):
+    """Why an eviction waits for the evictions of other bindings, for people."""
+
+    RATE = "evictions are spaced out by --resource-eviction-rate"
+    DRAIN_BUDGET = "it is drained with a budget"

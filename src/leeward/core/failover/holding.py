@@ -16,7 +16,7 @@ from leeward.api.work import ResourceBindingSpec, Work
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import Eviction, replicas_in
 from leeward.core.failover.graceful import Assessment
-from leeward.core.failover.held_reasons import HeldReason
+from leeward.core.failover.held_reasons import Deferral, HeldReason
 from leeward.core.failover.state import StateNotPreserved
 from leeward.core.failover.taints import key_of, policy_taints
 
@@ -69,11 +69,19 @@ def held_for_others(spec: ResourceBindingSpec, kept: Sequence[Eviction]) -> Cond
     )
 
 
-def held_turn(waiting: Sequence[Eviction], reasons: Mapping[str, str]) -> Condition | None:
-    """It is not this binding's turn yet."""
+def held_deferred(
+    waiting: Sequence[Eviction], deferred: Mapping[str, Deferral], budgets: Mapping[str, int]
+) -> Condition | None:
+    """It is not this binding's turn yet. `budgets` are those of drained clusters that are used up."""
     if not waiting:
         return None
-    why = "; ".join(dict.fromkeys(reasons[eviction.cluster] for eviction in waiting))
+    reasons = (
+        f"{deferred[each.cluster]}, {budgets[each.cluster]} at a time"
+        if deferred[each.cluster] is Deferral.DRAIN_BUDGET
+        else str(deferred[each.cluster])
+        for each in waiting
+    )
+    why = "; ".join(dict.fromkeys(reasons))
     return _held(HeldReason.WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet: {why}")
 
 

@@ -2,7 +2,7 @@
 
 A cluster whose disk is full, or whose admission or quota refuses what comes, answers every probe and would swallow an
 application for ever beside a third cluster that is well. During a failover a target has as long as the grace period of
-its eviction to become healthy; then the part of it that does not serve goes to the next cluster (`core.moves.move_on`).
+its eviction to become healthy; then the part of it that does not serve goes to the next cluster (`core.placement`).
 Where it went in vain is remembered in the binding's failure record (`core.failover.application`), so that each
 cluster is tried once for a release, and nothing goes round in circles (C1). Without a next place it stays.
 

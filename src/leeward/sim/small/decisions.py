@@ -13,7 +13,7 @@ from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.failover.brake import Brake, BrakeSettings, decide_brake, holds
 from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready, ready_condition
 from leeward.core.failover.taints import decide_taints
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Unplaceable
 from leeward.sim.small.checks import Writing, check_decision
 from leeward.sim.small.model import BrakeState, ClusterObject, ClusterState, Plan, Problem, WorkObject
@@ -49,7 +49,7 @@ Room = tuple[int, ...]
 class Rules:
     """The decision functions that a world is searched with."""
 
-    placement: Callable[..., Decision] = decide_placement
+    placement: Callable[[Snapshot], Decision] = decide
     brake: Callable[..., bool] = holds
 
 
@@ -103,8 +103,16 @@ class Decisions:
         """What the scheduler writes into a binding now."""
         workload = self._world.workloads[index]
         real_works = {NAMES[i]: work_of(i, work) for i, work in enumerate(works) if work is not None}
-        around = Surroundings(_clusters(fleet, room), real_works, braked)
-        decision = self._rules.placement(binding_of(workload, plan), around, NOW, PLACEMENT)
+        decision = self._rules.placement(
+            Snapshot(
+                binding_of(workload, plan),
+                _clusters(fleet, room),
+                real_works,
+                braked,
+                settings=PLACEMENT,
+                now=NOW,
+            )
+        )
         after = decided(plan, decision)
         ordered, orders = self.needed(index, plan), self.needed(index, after)
         problems = check_decision(Writing(workload, plan, after, ordered, orders, works, fleet, decision))

@@ -2,50 +2,41 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 
 import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding
-from leeward.core.placement import Decision, PlacementSettings, Surroundings, decide_placement
+from leeward.core.placement import Decision, Snapshot, decide
 
-Placement = Callable[[Binding, Surroundings, datetime, PlacementSettings], Decision]
+Placement = Callable[[Snapshot], Decision]
 
 
 def altered(change: Callable[[Decision, Binding], Decision]) -> Placement:
     """The real decision, and then `change`."""
-
-    def decide(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
-        return change(decide_placement(binding, around, now, settings), binding)
-
-    return decide
+    return lambda snapshot: change(decide(snapshot), snapshot.binding)
 
 
 def configured(**changes: bool) -> Placement:
     """The real decision with a guard switched off."""
-
-    def decide(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
-        return decide_placement(binding, around, now, replace(settings, **changes))
-
-    return decide
+    return lambda snapshot: decide(replace(snapshot, settings=replace(snapshot.settings, **changes)))
 
 
-def without_brake(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
-    return decide_placement(binding, replace(around, brake=False), now, settings)
+def without_brake(snapshot: Snapshot) -> Decision:
+    return decide(replace(snapshot, brake=False))
 
 
-def without_taints(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
+def without_taints(snapshot: Snapshot) -> Decision:
     """Taints make a copy leave, and keep none away."""
-    targets = {target.name for target in binding.spec.clusters}
-    fleet = {name: c if name in targets else _untainted(c) for name, c in around.fleet.items()}
-    return decide_placement(binding, replace(around, fleet=fleet), now, settings)
+    targets = {target.name for target in snapshot.binding.spec.clusters}
+    clusters = {name: c if name in targets else _untainted(c) for name, c in snapshot.clusters.items()}
+    return decide(replace(snapshot, clusters=clusters))
 
 
-def without_gain(binding: Binding, around: Surroundings, now: datetime, settings: PlacementSettings) -> Decision:
+def without_gain(snapshot: Snapshot) -> Decision:
     """The control plane's own taints count as set by hand."""
-    fleet = {name: _tainted_by_hand(cluster) for name, cluster in around.fleet.items()}
-    return decide_placement(binding, replace(around, fleet=fleet), now, settings)
+    clusters = {name: _tainted_by_hand(cluster) for name, cluster in snapshot.clusters.items()}
+    return decide(replace(snapshot, clusters=clusters))
 
 
 def evicting_twice(decision: Decision, _: Binding) -> Decision:

@@ -1,25 +1,25 @@
-"""How fast copies may leave clusters because of taints: --resource-eviction-rate, and the budget of a drain.
+"""Eviction limiter: the rate of evictions for taints (--resource-eviction-rate), and the budget of a drained cluster.
 
 The rate spaces evictions out: whoever is due takes the next free instant, and leaves then. The budget of a drained
 cluster bounds how many bindings leave it at the same time, each until its eviction is finished; the next in line
 follows. A drained cluster that dies is left as others are: its budget holds nobody back then.
 
-Application failover is not paced. Holds: C4.
+A decision is given an `EvictionBudget`; what it then evicts, or defers, is settled here. Application failover is not
+limited. Holds: C4.
 
 Karmada: the eviction queue of the taint manager; same for the rate (0 is one in half an hour), except that a restart
 forgets it there. There is no budget.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from leeward.api.cluster import Cluster
-from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT
+from leeward.api.names import DRAIN_BUDGET_ANNOTATION
 from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.holding import Eviction
-from leeward.core.placement import Decision
+from leeward.core.failover.held_reasons import Deferral
+from leeward.core.placement import Decision, EvictionBudget
 
 K = TypeVar("K", bound=Hashable)
 
@@ -36,7 +36,7 @@ def drain_budget(cluster: Cluster | None) -> int | None:
     return max(int(text), 1) if text.isdecimal() else None
 
 
-class Pace(Generic[K]):
+class EvictionLimiter(Generic[K]):
     """Who may leave when, for one scheduler. Its keys are those of bindings; it is bounded by their number."""
 
     def __init__(self, per_second: float | None) -> None:
@@ -46,26 +46,23 @@ class Pace(Generic[K]):
         self._count: dict[str, int] = {}
         self._waiting: dict[K, frozenset[str]] = {}
 
-    def decide(
-        self, key: K, fleet: Mapping[str, Cluster], now: datetime, decide: Callable[[Mapping[str, str]], Decision]
-    ) -> Decision:
-        """The decision at this pace; `decide` is given the clusters that may not be left yet, with the reasons."""
-        self._waiting.pop(key, None)
-        decision = decide({})
-        by_taint = [eviction for eviction in decision.evicted if eviction.taints]
-        crowded = self._crowded(key, by_taint, fleet)
-        free = [eviction for eviction in by_taint if eviction.cluster not in crowded]
-        wait_until = self._rate.wait_until(key, len(free), now)
-        waits = dict(crowded)
-        if wait_until is not None:
-            waits |= {eviction.cluster: "evictions are spaced out by --resource-eviction-rate" for eviction in free}
-        if waits:
-            decision = decide(waits)
-            if crowded:
-                self._waiting[key] = frozenset(crowded)
+    def budget(self, key: K, clusters: Mapping[str, Cluster], now: datetime) -> EvictionBudget:
+        """What is left to the binding now."""
+        already = self._leaving.get(key, frozenset[str]())
+        budgets = {name: drain_budget(clusters.get(name)) for name in self._count if name not in already}
+        exhausted = {n: budget for n, budget in budgets.items() if budget is not None and self._count[n] >= budget}
+        return EvictionBudget(self._rate.turn_at(key, now), exhausted)
+
+    def settle(self, key: K, decision: Decision, now: datetime) -> None:
+        """Takes the turn of what the decision evicts, or reserves one for what it has deferred."""
         left = frozenset(eviction.cluster for eviction in decision.evicted if eviction.taints)
+        deferred = [name for name, why in decision.deferred.items() if why is Deferral.RATE]
+        self._rate.settle(key, len(deferred) or len(left), now)
+        self._waiting.pop(key, None)
+        drained = frozenset(name for name, why in decision.deferred.items() if why is Deferral.DRAIN_BUDGET)
+        if drained:
+            self._waiting[key] = drained
         self._set_leaving(key, self._leaving.get(key, frozenset()) | left)
-        return decision if wait_until is None else replace(decision, wake_at=_earlier(decision.wake_at, wait_until))
 
     def observe(self, key: K, leaving: Iterable[str]) -> None:
         """What a binding says of itself: the clusters that it has open eviction tasks for."""
@@ -99,19 +96,6 @@ class Pace(Generic[K]):
                     yield key
                     break
 
-    def _crowded(self, key: K, evictions: Sequence[Eviction], fleet: Mapping[str, Cluster]) -> dict[str, str]:
-        """The clusters whose budget is used up by others."""
-        already = self._leaving.get(key, frozenset[str]())
-        crowded: dict[str, str] = {}
-        for eviction in evictions:
-            budget = drain_budget(fleet.get(eviction.cluster))
-            is_drain = all(taint.key == DRAIN_TAINT for taint in eviction.taints)
-            if budget is None or not is_drain or eviction.cluster in already:
-                continue
-            if self._count.get(eviction.cluster, 0) >= budget:
-                crowded[eviction.cluster] = f"it is drained with a budget, {budget} at a time"
-        return crowded
-
     def _set_leaving(self, key: K, clusters: frozenset[str]) -> None:
         before = self._leaving.pop(key, frozenset[str]())
         if clusters:
@@ -136,24 +120,30 @@ class _Rate:
         self._next: datetime | None = None
         self._last: datetime | None = None
 
-    def wait_until(self, key: Hashable, evictions: int, now: datetime) -> datetime | None:
-        """When `key` may go on with so many evictions; None is now, and that takes the turn."""
+    def turn_at(self, key: Hashable, now: datetime) -> datetime | None:
+        """When `key` may go on; None is now."""
         if self._interval is None:
             return None
+        turn = self._reserved.get(key) or self._next
+        return turn if turn is not None and turn > now else None
+
+    def settle(self, key: Hashable, evictions: int, now: datetime) -> None:
+        """Takes the turn for so many evictions, or reserves it where it is yet to come; none gives it back."""
+        if self._interval is None:
+            return
         if not evictions:
             self.give_back(key)
-            return None
+            return
         turn = self._reserved.get(key) or max(now, self._next or now)
         if key not in self._reserved:
             self._next = turn + self._interval * evictions
         if turn > now:
             self._reserved[key] = turn
-            return turn
+            return
         self._reserved.pop(key, None)
         self._last = now
         self._free_from = max(now + self._interval * evictions, self._free_from or now)
         self._forget_unused()
-        return None
 
     def see(self, at: Sequence[datetime]) -> None:
         """What is later than our last one was not ours."""
@@ -177,7 +167,3 @@ class _Rate:
         """When nobody waits any more, turns that were reserved and not taken hold up no one."""
         if not self._reserved:
             self._next = self._free_from
-
-
-def _earlier(one: datetime | None, other: datetime) -> datetime:
-    return other if one is None else min(one, other)

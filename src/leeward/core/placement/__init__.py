@@ -1,0 +1,31 @@
+"""Placement of one binding: what must go, where it goes instead, and what is finished, as one decision.
+
+    snapshot    what it is made on: everything, frozen
+    authority   what of it is ours to decide
+    situation   what the snapshot means for the binding
+    phases      the decision, from top to bottom
+    actions     how a binding moves
+    decision    the result
+
+Start reading at `phases`.
+"""
+
+from leeward.core.placement.decision import Decision
+from leeward.core.placement.phases import decide
+from leeward.core.placement.snapshot import (
+    DEFAULT_SCHEDULER,
+    DEFAULT_SETTINGS,
+    EvictionBudget,
+    PlacementSettings,
+    Snapshot,
+)
+
+__all__ = [
+    "DEFAULT_SCHEDULER",
+    "DEFAULT_SETTINGS",
+    "Decision",
+    "EvictionBudget",
+    "PlacementSettings",
+    "Snapshot",
+    "decide",
+]

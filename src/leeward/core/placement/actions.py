@@ -1,0 +1,222 @@
+"""Ways in which a binding moves, each as one outcome: it is placed, leaves lost clusters, leaves failed copies, or goes
+on from clusters that do not take it.
+
+Whether one of them is due is asked in `phases`. Holds: S1, S2, S3, S11, S12, C2.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.core.failover.application import held_failure, held_for_state, task_of
+from leeward.core.failover.eviction import Eviction, last_resort_at, purge_mode, replicas_in
+from leeward.core.failover.holding import held_for_lost_state, held_for_place, held_without_gain, is_automatic
+from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task
+from leeward.core.failover.places import (
+    find_part,
+    find_place,
+    is_leaving,
+    is_spread,
+    place_anew,
+)
+from leeward.core.failover.state import StateNotPreserved
+from leeward.core.placement.decision import Outcome
+from leeward.core.placement.situation import Situation
+from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
+from leeward.core.scheduling.affinity import common_term
+
+
+def place(at: Situation, shunned: Collection[str] | None = None) -> Outcome:
+    """Scheduling where it is due; the earlier result stays unless no cluster fits at all.
+
+    Nothing new goes to the `shunned` clusters as long as it can go elsewhere; by default those where the release was
+    tried in vain.
+    """
+    spec = at.spec
+    if not at.authority.places or not needs_scheduling(_with_spec(at.binding, spec), at.clusters):
+        return Outcome.of(spec)
+    avoided = at.watched.record.left if shunned is None else shunned
+    result = place_anew(at.binding, spec, at.clusters, at.now, avoided)
+    match result:
+        case Placed():
+            clusters = result.clusters
+        case Unplaceable(kind="FitError"):
+            clusters = ()
+        case Unplaceable():
+            clusters = tuple(target for target in spec.clusters if not is_leaving(at.clusters.get(target.name)))
+    return Outcome(clusters, spec.graceful_eviction_tasks, result)
+
+
+def evict(at: Situation) -> Outcome:
+    """Takes the copies away that are due together with giving them another place; without one they stay (S11), and so
+    do those of an automatic eviction that gets no new place for them (S12).
+
+    Clusters that were tried in vain are asked only where no other takes them.
+    """
+    spec, due = at.spec, at.due
+    mode = purge_mode(spec.failover, at.settings.purge_mode)
+    try:
+        tasks = [eviction_task(at.binding, eviction, mode, at.now) for eviction in due]
+    except StateNotPreserved as error:
+        return replace(place(at, ()), held=held_for_lost_state(due, error))
+    left = _left(at, tasks)
+    resort_at = at.now if mode == "Directly" else last_resort_at(due, at.now)
+    last_resort = resort_at <= at.now
+    result = _find(at, left, last_resort)
+    is_asked_for = mode == "Directly" or not at.settings.keep_without_place
+    if isinstance(result, Placed):
+        kept = () if is_asked_for else _without_gain(at, result)
+        return _evict_with_gain(at, kept, tasks, result) if kept else _moved(at, left, result, tasks, due)
+    if is_asked_for:
+        return replace(Outcome.of(left, result), evicted=due)
+    outcome = _evict_in_part(at, tasks, result, last_resort)
+    return replace(outcome, wake_at=None if last_resort else resort_at)
+
+
+def _evict_in_part(
+    at: Situation, tasks: Sequence[GracefulEvictionTask], refused: Unplaceable, last_resort: bool
+) -> Outcome:
+    """Where not all that leaves finds a place: as many replicas as find one move, and the others stay (S11)."""
+    spec, due = at.spec, at.due
+    leaving = {eviction.cluster for eviction in due}
+    part = find_part(at.binding, spec, leaving, at.clusters, at.now, last_resort) if at.authority.places else None
+    if part is None:
+        return replace(place(at, ()), held=held_for_place(spec, due, refused.message))
+    moved = [e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster)]
+    moving = {eviction.cluster for eviction in moved}
+    tasks = [task for task in tasks if task.from_cluster in moving]
+    outcome = _moved(at, _left(at, tasks, part.staying), part.result, tasks, moved)
+    return replace(outcome, held=held_for_place(spec, due, refused.message, part.staying))
+
+
+def _find(at: Situation, left: ResourceBindingSpec, last_resort: bool) -> Placed | Unplaceable:
+    """A place for what is missing in `left`; on clusters that were tried in vain only where no other takes it."""
+    if at.authority.refusal is not None:
+        return at.authority.refusal
+    tried = at.watched.record.left
+    if tried:
+        result = find_place(at.binding, left, at.clusters, at.now, tried, last_resort=last_resort)
+        if isinstance(result, Placed):
+            return result
+    return find_place(at.binding, left, at.clusters, at.now, last_resort=last_resort)
+
+
+def _without_gain(at: Situation, result: Placed) -> tuple[Eviction, ...]:
+    """The automatic evictions for which `result` has no new place: as many as are more than its new clusters.
+
+    None of them where what stays and what is new would be no placement together (S2).
+    """
+    spec = at.spec
+    if spec.is_divided:
+        return ()
+    automatic = [eviction for eviction in at.due if is_automatic(eviction, at.clusters[eviction.cluster])]
+    present = {target.name for target in spec.clusters}
+    gained = sum(target.name not in present for target in result.clusters)
+    kept = tuple(automatic[gained:])
+    if not gained or not kept:
+        return kept
+    together = _together(spec, result, kept)
+    is_one_term = common_term(at.binding, (target.name for target in together), at.clusters) is not None
+    is_legal = is_one_term and is_spread(msgspec.structs.replace(spec, clusters=together), at.clusters)
+    return kept if is_legal else ()
+
+
+def _together(spec: ResourceBindingSpec, result: Placed, kept: Sequence[Eviction]) -> tuple[TargetCluster, ...]:
+    """The result, and what stays in the clusters of `kept`."""
+    names = {eviction.cluster for eviction in kept}
+    staying = (target for target in spec.clusters if target.name in names)
+    return tuple(sorted((*result.clusters, *staying), key=lambda target: target.name))
+
+
+def _evict_with_gain(
+    at: Situation, kept: Sequence[Eviction], tasks: Sequence[GracefulEvictionTask], result: Placed
+) -> Outcome:
+    """Evicts what gets a new place, or what a person wants to go; the others of what is due are `kept` (S12)."""
+    held = held_without_gain(kept)
+    gaining = [eviction for eviction in at.due if eviction not in kept]
+    if not gaining:
+        return replace(place(at, ()), held=held)
+    leaving = {eviction.cluster for eviction in gaining}
+    tasks = [task for task in tasks if task.from_cluster in leaving]
+    both = replace(result, clusters=_together(at.spec, result, kept))
+    return replace(_moved(at, _left(at, tasks), both, tasks, gaining), held=held)
+
+
+def _moved(
+    at: Situation,
+    left: ResourceBindingSpec,
+    result: Placed,
+    tasks: Sequence[GracefulEvictionTask],
+    evicted: Sequence[Eviction],
+) -> Outcome:
+    """Where `result` lies in another affinity term, the copies that are well do not leave at once either (S1)."""
+    behind: tuple[str, ...] = ()
+    if tasks and at.settings.graceful and not at.settings.exact_health:
+        left, behind = leave_term(left, result.clusters, tasks[-1])
+    return Outcome(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(evicted), followed=behind)
+
+
+def _left(
+    at: Situation, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
+) -> ResourceBindingSpec:
+    """The spec once the copies have left these clusters, but for what stays; without GracefulEviction, no tasks."""
+    left = leave_further(at.spec, tasks, staying)
+    return left if at.settings.graceful else _without_tasks(at.spec, left, tasks)
+
+
+def fail_over(at: Situation) -> Outcome:
+    """Takes failed copies away from clusters that are well. Without a place that is no suspect they stay (S11)."""
+    spec, watched = at.spec, at.watched
+    try:
+        tasks = [task_of(at.binding, item, at.now) for item in watched.failed]
+    except StateNotPreserved as error:
+        return replace(place(at), held=held_for_state(watched, error))
+    left = leave(spec, tasks)
+    if not at.settings.graceful:
+        left = _without_tasks(spec, left, tasks)
+    suspects = () if at.settings.exact_health else watched.suspects
+    result = at.authority.refusal or find_place(at.binding, left, at.clusters, at.now, suspects)
+    evicted = tuple(Eviction(task.from_cluster) for task in tasks)
+    if isinstance(result, Placed):
+        return _moved(at, left, result, tasks, evicted)
+    if at.settings.keep_without_place:
+        return replace(place(at), held=held_failure(watched, result.message))
+    return replace(Outcome.of(left, result), evicted=evicted)
+
+
+def move_on(at: Situation) -> Outcome | None:
+    """Takes what does not become healthy in stalled targets to clusters that were not tried; what serves there stays
+    until it is healthy elsewhere. None where no other cluster takes it.
+
+    What left `Directly` goes on so, since at most one copy runs (S7); not where any of it serves: that would go first.
+    """
+    spec, stalled = at.spec, at.stalled.targets
+    directly = any(task.purge_mode == "Directly" for task in spec.graceful_eviction_tasks)
+    if not at.authority.places or (directly and any(target.serving for target in stalled)):
+        return None
+    tasks = [stalled_task(target.cluster, "Directly" if directly else "Gracefully", at.now) for target in stalled]
+    left = _left(at, tasks, {target.cluster: target.staying for target in stalled if target.staying})
+    avoided = {*at.watched.record.left, *(target.cluster for target in stalled)}
+    result = find_place(at.binding, left, at.clusters, at.now, avoided)
+    present = {target.name for target in spec.clusters}
+    if isinstance(result, Unplaceable):
+        return None
+    if not spec.is_divided and all(target.name in present for target in result.clusters):
+        return None
+    evicted = [Eviction(target.cluster, why=target.why) for target in stalled]
+    return _moved(at, left, result, tasks, evicted)
+
+
+def _with_spec(binding: Binding, spec: ResourceBindingSpec) -> Binding:
+    return msgspec.structs.replace(binding, spec=spec)
+
+
+def _without_tasks(
+    spec: ResourceBindingSpec, left: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask]
+) -> ResourceBindingSpec:
+    """`left` with the tasks that `spec` had, but for those of these clusters: they are left without grace."""
+    clusters = {task.from_cluster for task in tasks}
+    kept = tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in clusters)
+    return msgspec.structs.replace(left, graceful_eviction_tasks=kept)

@@ -1,0 +1,71 @@
+"""Decision: what a binding is to be, and what is said of it. Outcome: what one phase of the decision says of that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from leeward.api.meta import Condition
+from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.core.failover.eviction import Eviction
+from leeward.core.failover.failback import Failback
+from leeward.core.failover.held_reasons import Deferral
+from leeward.core.failover.outage import OutageReport
+from leeward.core.failover.recovery import Withdrawal
+from leeward.core.scheduling import Placed, Unplaceable
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Where the binding goes, and which eviction tasks it then has, by one phase.
+
+    `result` is what scheduling said, None where it was not asked. `held` is the condition EvictionHeld, where something
+    that is due does not happen. `followed` are clusters that are well and that are left with the others, for another
+    affinity term. `withdrawal` and `failback` are what took an eviction back, or looked for the way home.
+    """
+
+    clusters: tuple[TargetCluster, ...]
+    eviction_tasks: tuple[GracefulEvictionTask, ...]
+    result: Placed | Unplaceable | None = None
+    held: Condition | None = None
+    evicted: tuple[Eviction, ...] = ()
+    followed: tuple[str, ...] = ()
+    withdrawal: Withdrawal | None = None
+    failback: Failback | None = None
+    wake_at: datetime | None = None
+
+    @staticmethod
+    def of(spec: ResourceBindingSpec, result: Placed | Unplaceable | None = None) -> "Outcome":
+        """It stays as it is."""
+        return Outcome(spec.clusters, spec.graceful_eviction_tasks, result)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a binding is to be. `result` is what scheduling said, None where it had nothing to do.
+
+    `held` is the condition EvictionHeld where an eviction is held back or cannot be finished, None where there is none.
+    `followed` are clusters that are well and that are left with the others, for another affinity term.
+    `deferred` are clusters that the binding is to leave when it is its turn.
+    `returning` are the replicas that a failback brings back, by cluster.
+    `foreign`: another scheduler places this binding, or scheduling is suspended; what it says of that is not ours.
+    `foreign_held`: another process evicts, and keeps the condition EvictionHeld.
+    `outage` is what is to be said of clusters that are lost (`core.outlook`); None: what is said already stands.
+    `annotations` are the changes of the binding's annotations, None for one that goes.
+    `wake_at`: when to decide again, if nothing changes until then.
+    """
+
+    clusters: tuple[TargetCluster, ...]
+    eviction_tasks: tuple[GracefulEvictionTask, ...]
+    result: Placed | Unplaceable | None = None
+    held: Condition | None = None
+    evicted: tuple[Eviction, ...] = ()
+    deferred: Mapping[str, Deferral] = field(default_factory=dict[str, Deferral])
+    followed: tuple[str, ...] = ()
+    finished: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    returning: Mapping[str, int] = field(default_factory=dict[str, int])
+    foreign: bool = False
+    foreign_held: bool = False
+    annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    wake_at: datetime | None = None
+    outage: OutageReport | None = None

@@ -1,0 +1,146 @@
+"""The decision about a binding: what must go, where it goes instead, and what is finished, as one result.
+
+Karmada has three writers for this (taint manager, scheduler, graceful-eviction controller) and two moments in which an
+application has lost its place and gained none. Here the phases are asked one after the other, and the first that has
+something to do is all that happens; what is finished, held and remembered is said with it, and written at once.
+
+    withdraw      a cluster is back before the eviction from it was finished     failover.recovery
+    evict         taints drive copies out                                        failover.eviction
+    fail_over     copies have failed in clusters that are well                   failover.application
+    move_on       what was moved never became healthy there                      failover.stalled
+    return_home   what an outage drove away returns                              failover.failback
+    place         the user's change is scheduled, or everything stays            scheduling
+
+Holds: S1, S2, S3, S4, S11, S12, C2, C4.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from leeward.api.meta import Condition
+from leeward.core.failover.application import after_leaving, record_patch
+from leeward.core.failover.failback import decide_failback
+from leeward.core.failover.held_reasons import Deferral, HeldReason
+from leeward.core.failover.holding import held_deferred, held_for_others, held_tasks, held_unconfirmed
+from leeward.core.failover.home import Home, home_patch, remembered_home
+from leeward.core.failover.recovery import find_withdrawal
+from leeward.core.placement import actions
+from leeward.core.placement.decision import Decision, Outcome
+from leeward.core.placement.situation import Situation
+from leeward.core.placement.snapshot import Snapshot
+from leeward.core.scheduling import Placed
+
+
+def decide(snapshot: Snapshot) -> Decision:
+    """What the binding is to be. Where evictions have to wait for others, it is decided without them."""
+    decision = _decide(Situation(snapshot))
+    deferred = snapshot.budget.defers(decision.evicted, snapshot.now)
+    if not deferred:
+        return decision
+    decision = _decide(Situation(snapshot, deferred))
+    turn_at = snapshot.budget.turn_at if Deferral.RATE in deferred.values() else None
+    return replace(decision, deferred=deferred, wake_at=_earliest(decision.wake_at, turn_at))
+
+
+def withdraw(at: Situation) -> Outcome | None:
+    """Recovery cancels what it made needless; not while the brake is engaged."""
+    snapshot = at.snapshot
+    if not at.authority.withdraws or snapshot.brake:
+        return None
+    found = find_withdrawal(at.binding, at.clusters, snapshot.works, at.now, at.settings.graceful_seconds)
+    if found is None:
+        return None
+    is_same_term = found.affinity_name == at.binding.status.scheduler_observing_affinity_name
+    result = None if is_same_term else Placed(found.clusters, found.affinity_name)
+    return Outcome(found.clusters, found.tasks, result, withdrawal=found)
+
+
+def evict(at: Situation) -> Outcome | None:
+    return actions.evict(at) if at.due else None
+
+
+def fail_over(at: Situation) -> Outcome | None:
+    return actions.fail_over(at) if at.watched.failed else None
+
+
+def move_on(at: Situation) -> Outcome | None:
+    return actions.move_on(at) if at.stalled.targets else None
+
+
+def return_home(at: Situation) -> Outcome | None:
+    """One step home, where nothing else happens to the binding."""
+    spec, snapshot = at.binding.spec, at.snapshot
+    if at.home is None or at.braked or snapshot.brake or not at.authority.returns:
+        return None
+    placed = actions.place(at)
+    if spec.graceful_eviction_tasks or not spec.clusters or placed.clusters != spec.clusters:
+        return None
+    found = decide_failback(at.binding, at.home, at.clusters, snapshot.works, at.now, at.failback_options)
+    if found.spec is None:
+        return replace(placed, failback=found, wake_at=found.wake_at)
+    return Outcome(found.spec.clusters, found.spec.graceful_eviction_tasks, failback=found)
+
+
+def place(at: Situation) -> Outcome:
+    return actions.place(at)
+
+
+PHASES: tuple[Callable[[Situation], Outcome | None], ...] = (withdraw, evict, fail_over, move_on, return_home)
+
+
+def _decide(at: Situation) -> Decision:
+    outcome = next((found for phase in PHASES if (found := phase(at)) is not None), None) or place(at)
+    failed = tuple(eviction.cluster for eviction in outcome.evicted if not eviction.taints)
+    record = after_leaving(at.watched.record, failed, remember=not at.settings.exact_health)
+    annotations = dict(home_patch(at.binding, _home_after(at, outcome)))
+    if at.authority.watches:
+        annotations |= record_patch(at.binding, record)
+    instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.watched.wake_at, at.stalled.wake_at)
+    return Decision(
+        outcome.clusters,
+        outcome.eviction_tasks,
+        outcome.result,
+        held=_held(at, outcome),
+        evicted=outcome.evicted,
+        followed=outcome.followed,
+        finished=() if outcome.withdrawal is not None else at.assessment.finished,
+        withdrawn=outcome.withdrawal.returned if outcome.withdrawal is not None else (),
+        returning=outcome.failback.moved if outcome.failback is not None else {},
+        foreign=not at.authority.places,
+        foreign_held=not at.settings.tells_held,
+        annotations=annotations,
+        wake_at=_earliest(outcome.wake_at, *instants),
+    )
+
+
+def _held(at: Situation, outcome: Outcome) -> Condition | None:
+    """The one condition EvictionHeld: what needs somebody comes before what is kept because that is better."""
+    if outcome.withdrawal is not None:
+        return None
+    held, evictions = outcome.held, at.taint_evictions
+    is_kept = held is not None and held.reason == HeldReason.NOTHING_TO_GAIN
+    urgent = None if is_kept else held
+    return (
+        urgent
+        or held_deferred(at.waiting, at.deferred, at.snapshot.budget.exhausted)
+        or held_tasks(at.assessment, at.braked, at.snapshot.works)
+        or (None if at.stays_for_others else held_unconfirmed(evictions.unconfirmed))
+        or held
+        or (held_for_others(at.spec, evictions.due) if at.stays_for_others and evictions.due else None)
+    )
+
+
+def _home_after(at: Situation, outcome: Outcome) -> Home | None:
+    """What is to be remembered of where the binding was."""
+    if outcome.withdrawal is not None:
+        return None if outcome.withdrawal.given_up else at.home
+    if outcome.failback is not None:
+        return outcome.failback.home
+    if not at.failback_options.automatic:
+        return None
+    return remembered_home(at.home, at.spec, outcome.evicted, at.clusters, at.now)
+
+
+def _earliest(*instants: datetime | None) -> datetime | None:
+    return min((instant for instant in instants if instant is not None), default=None)

@@ -1,0 +1,152 @@
+"""Situation: what a snapshot means for its binding, before anything is done about it.
+
+Each part is a question to one module of `core.failover`, asked when it is first needed:
+
+    authority    what is ours to decide                        authority
+    assessment   which evictions are finished                  failover.graceful
+    due          what must leave because of taints, and may    failover.eviction
+    watched      which copies have failed                      failover.application
+    stalled      which targets take nothing                    failover.stalled
+    home         where copies were before an outage            failover.home
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.failback import FailbackOptions
+from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.core.failover.application import (
+    FailureRecord,
+    Watch,
+    application_failover,
+    parse_record,
+    remember,
+    seen_items,
+    watch,
+)
+from leeward.core.failover.eviction import DueEvictions, Eviction, due_evictions
+from leeward.core.failover.graceful import Assessment, assess_tasks
+from leeward.core.failover.held_reasons import Deferral
+from leeward.core.failover.holding import is_braked
+from leeward.core.failover.home import Home, failback_options, parse_home
+from leeward.core.failover.shared_resources import stays_under_taints
+from leeward.core.failover.stalled import StalledTargets, find_stalled
+from leeward.core.placement.authority import Authority, authority_over
+from leeward.core.placement.snapshot import PlacementSettings, Snapshot
+
+
+@dataclass(frozen=True)
+class Situation:
+    """`deferred`: clusters that may not be left yet because other bindings come first."""
+
+    snapshot: Snapshot
+    deferred: Mapping[str, Deferral] = field(default_factory=dict[str, Deferral])
+
+    @property
+    def binding(self) -> Binding:
+        return self.snapshot.binding
+
+    @property
+    def clusters(self) -> Mapping[str, Cluster]:
+        return self.snapshot.clusters
+
+    @property
+    def settings(self) -> PlacementSettings:
+        return self.snapshot.settings
+
+    @property
+    def now(self) -> datetime:
+        return self.snapshot.now
+
+    @cached_property
+    def authority(self) -> Authority:
+        return authority_over(self.binding, self.settings)
+
+    @cached_property
+    def assessment(self) -> Assessment:
+        at = self.snapshot
+        if not self.authority.finishes:
+            return Assessment(at.binding.spec.graceful_eviction_tasks, (), (), None)
+        return assess_tasks(
+            at.binding,
+            at.clusters,
+            at.works,
+            at.now,
+            at.settings.graceful_seconds,
+            exact=at.settings.exact_health,
+            brake=at.brake,
+            attention=at.attention,
+        )
+
+    @cached_property
+    def spec(self) -> ResourceBindingSpec:
+        """The binding's spec without the eviction tasks that are finished."""
+        return msgspec.structs.replace(self.binding.spec, graceful_eviction_tasks=self.assessment.kept)
+
+    @cached_property
+    def taint_evictions(self) -> DueEvictions:
+        """What must leave because of taints, whatever holds it."""
+        if not self.authority.evicts:
+            return DueEvictions()
+        return due_evictions(self.spec, self.clusters, self.now, self.snapshot.attention)
+
+    @cached_property
+    def stays_for_others(self) -> bool:
+        """Whether no taint evicts it, since others live in it."""
+        return self.settings.keep_without_place and stays_under_taints(self.binding)
+
+    @cached_property
+    def braked(self) -> tuple[Eviction, ...]:
+        """What the engaged brake holds."""
+        if not self.snapshot.brake or self.stays_for_others:
+            return ()
+        return tuple(each for each in self.taint_evictions.due if is_braked(each, self.clusters[each.cluster]))
+
+    @cached_property
+    def waiting(self) -> tuple[Eviction, ...]:
+        """What has to wait for its turn."""
+        if not self.deferred or self.stays_for_others:
+            return ()
+        return tuple(e for e in self.taint_evictions.due if e not in self.braked and e.cluster in self.deferred)
+
+    @cached_property
+    def due(self) -> tuple[Eviction, ...]:
+        """What leaves now because of taints, if there is a place for it."""
+        if self.stays_for_others:
+            return ()
+        return tuple(each for each in self.taint_evictions.due if each not in (*self.braked, *self.waiting))
+
+    @cached_property
+    def watched(self) -> Watch:
+        """Copies that stay unhealthy in clusters that are well."""
+        spec, record, at = self.spec, parse_record(self.binding), self.snapshot
+        if not self.authority.watches or (application_failover(spec) is None and not record.left):
+            return Watch(FailureRecord())
+        as_reported = self.settings.exact_health
+        items = self.binding.status.aggregated_status if as_reported else seen_items(spec, at.clusters, at.works)
+        if application_failover(spec) is None:
+            return remember(spec, items, record, self.now)
+        return watch(spec, items, record, self.now, at.attention)
+
+    @cached_property
+    def stalled(self) -> StalledTargets:
+        """Targets of a failover that take nothing; none while the brake holds, nor by Karmada's rules."""
+        at = self.snapshot
+        if not self.authority.watches or self.settings.exact_health or at.brake:
+            return StalledTargets()
+        kept = msgspec.structs.replace(self.binding, spec=self.spec)
+        return find_stalled(kept, at.clusters, at.works, at.now, at.settings.graceful_seconds, at.attention)
+
+    @cached_property
+    def failback_options(self) -> FailbackOptions:
+        return failback_options(self.binding)
+
+    @cached_property
+    def home(self) -> Home | None:
+        """None where nothing is remembered, or the policy asks for no way back."""
+        return parse_home(self.binding) if self.failback_options.automatic else None

@@ -1,0 +1,94 @@
+"""Snapshot: all that one decision about a binding is made on. Frozen: two equal snapshots give equal decisions.
+
+`leeward.core.placement.recording` writes one as JSON and reads it back.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from leeward.api.cluster import Cluster
+from leeward.api.names import DRAIN_TAINT
+from leeward.api.work import Binding, Work
+from leeward.core.failover.eviction import Eviction
+from leeward.core.failover.held_reasons import Deferral
+from leeward.core.failover.watched_time import UNKEPT, Attention
+
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementSettings:
+    """What flags and gates say: `evict` is the taint manager with gate Failover, `graceful` gate GracefulEviction.
+
+    The parts of the decision can be left to other processes (`ManagerSettings`): `watch` is application failover,
+    `finish` the end of eviction tasks, `place` scheduling.
+    `keep_without_place` is S11, `withdraw` that recovery cancels; with `exact_health` what is reported counts as it
+    does in Karmada, for the end of tasks and for application failover, which then forgets where it has been.
+    """
+
+    evict: bool = True
+    watch: bool = True
+    finish: bool = True
+    place: bool = True
+    graceful: bool = True
+    purge_mode: str = "Gracefully"
+    graceful_seconds: float = 600
+    scheduler_name: str = DEFAULT_SCHEDULER
+    keep_without_place: bool = True
+    withdraw: bool = True
+    exact_health: bool = False
+
+    @property
+    def tells_held(self) -> bool:
+        """Whether the condition EvictionHeld is kept here: of the parts that run apart, the taint manager does."""
+        return self.finish if self.place else self.evict
+
+
+DEFAULT_SETTINGS = PlacementSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionBudget:
+    """What is left to this binding of the evictions that taints may cause now. The default is without a limit.
+
+    `turn_at`: --resource-eviction-rate lets it begin one from then on; None is now. `exhausted`: drained clusters that
+    as many bindings are leaving already as their budget allows, with that budget.
+    """
+
+    turn_at: datetime | None = None
+    exhausted: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def defers(self, evictions: Sequence[Eviction], now: datetime) -> Mapping[str, Deferral]:
+        """Which of these have to wait, by cluster. Only what a drain alone evicts is bound by its budget. Holds: C4."""
+        by_taint = [eviction for eviction in evictions if eviction.taints]
+        drained = {
+            each.cluster: Deferral.DRAIN_BUDGET
+            for each in by_taint
+            if each.cluster in self.exhausted and all(taint.key == DRAIN_TAINT for taint in each.taints)
+        }
+        if self.turn_at is None or self.turn_at <= now:
+            return drained
+        return {**{each.cluster: Deferral.RATE for each in by_taint}, **drained}
+
+
+UNLIMITED = EvictionBudget()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`clusters` and the binding's `works` are by cluster name.
+
+    `clusters` is a plain mapping, or a `Fleet`, which also knows what is reserved for other bindings, what estimators
+    answered, and where the others of a workload affinity group are. `brake`: it is engaged. `attention`: who watches
+    the clusters, and since when (S13).
+    """
+
+    binding: Binding
+    clusters: Mapping[str, Cluster]
+    works: Mapping[str, Work] = field(default_factory=dict[str, Work])
+    brake: bool = False
+    budget: EvictionBudget = UNLIMITED
+    attention: Attention = UNKEPT
+    settings: PlacementSettings = DEFAULT_SETTINGS
+    now: datetime = field(kw_only=True)

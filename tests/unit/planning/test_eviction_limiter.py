@@ -1,0 +1,142 @@
+"""Evictions are limited: so many a second, and so many at a time out of a cluster that is drained."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT
+from leeward.core.failover.eviction import Eviction
+from leeward.core.failover.held_reasons import Deferral
+from leeward.core.placement import Decision, EvictionBudget
+from leeward.planning.eviction_limiter import EvictionLimiter, drain_budget
+from tests.builders import cluster
+
+START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+
+
+def after(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def drained(name: str, budget: str = "2", ready: str = "True") -> Cluster:
+    drained = cluster(name, ready=ready)
+    metadata = msgspec.structs.replace(drained.metadata, annotations={DRAIN_BUDGET_ANNOTATION: budget})
+    return msgspec.structs.replace(drained, metadata=metadata)
+
+
+class Binding:
+    """A binding that leaves its clusters as soon as it may."""
+
+    def __init__(self, *clusters: str, taint: str = DRAIN_TAINT) -> None:
+        self._clusters = clusters
+        self._taints = (Taint(taint, "NoExecute"),) if taint else ()
+
+    def decide(self, budget: EvictionBudget, now: datetime) -> Decision:
+        evictions = [Eviction(name, self._taints) for name in self._clusters]
+        deferred = budget.defers(evictions, now)
+        evicted = tuple(each for each in evictions if each.cluster not in deferred)
+        wake_at = budget.turn_at if Deferral.RATE in deferred.values() else None
+        return Decision((), (), evicted=evicted, deferred=deferred, wake_at=wake_at)
+
+
+def leave(
+    limiter: EvictionLimiter[str], key: str, binding: Binding, seconds: float, *fleet: Cluster
+) -> tuple[set[str], float]:
+    """The clusters that it leaves, and in how many seconds it is to ask again."""
+    now = after(seconds)
+    decision = binding.decide(limiter.budget(key, {c.name: c for c in fleet}, now), now)
+    limiter.settle(key, decision, now)
+    wait = decision.wake_at - after(seconds) if decision.wake_at else timedelta()
+    return {eviction.cluster for eviction in decision.evicted}, wait.total_seconds()
+
+
+def test_c4_at_a_rate_of_one_in_two_seconds_the_third_leaves_after_four() -> None:
+    limiter, web = EvictionLimiter[str](0.5), Binding("member1")
+    asked = [leave(limiter, key, web, 0) for key in "abc"]
+    assert asked == [({"member1"}, 0), (set(), 2), (set(), 4)]
+    assert leave(limiter, "c", web, 3) == (set(), 1)
+    assert leave(limiter, "b", web, 2) == ({"member1"}, 0)
+    assert leave(limiter, "c", web, 4) == ({"member1"}, 0)
+    assert leave(limiter, "d", web, 5) == (set(), 1)
+
+
+def test_c4_what_an_earlier_process_has_evicted_counts_to_the_second_that_is_known() -> None:
+    limiter, web = EvictionLimiter[str](0.1), Binding("member1")
+    limiter.see_evictions([after(100), after(90)], after(103.5))
+    assert leave(limiter, "a", web, 103.5) == (set(), 7.5)
+    assert leave(limiter, "b", web, 103.5) == (set(), 17.5)
+    assert leave(limiter, "a", web, 111) == ({"member1"}, 0)
+
+
+def test_c4_what_was_evicted_long_ago_or_by_a_wrong_clock_holds_up_nobody() -> None:
+    limiter, web = EvictionLimiter[str](0.1), Binding("member1")
+    limiter.see_evictions([after(50), after(3600)], after(103))
+    assert leave(limiter, "a", web, 103) == ({"member1"}, 0)
+
+
+def test_c4_what_it_has_evicted_itself_is_not_counted_twice() -> None:
+    limiter, web = EvictionLimiter[str](1), Binding("member1")
+    assert leave(limiter, "a", web, 7.3) == ({"member1"}, 0)
+    limiter.see_evictions([after(7)], after(7.4))
+    assert leave(limiter, "b", web, 8.3) == ({"member1"}, 0)
+
+
+def test_c4_a_binding_that_leaves_two_clusters_takes_two_turns() -> None:
+    limiter = EvictionLimiter[str](1)
+    assert leave(limiter, "a", Binding("member1", "member2"), 0) == ({"member1", "member2"}, 0)
+    assert leave(limiter, "b", Binding("member1"), 0) == (set(), 2)
+
+
+def test_a_rate_of_zero_is_one_in_half_an_hour() -> None:
+    limiter, web = EvictionLimiter[str](0), Binding("member1")
+    assert leave(limiter, "a", web, 0) == ({"member1"}, 0)
+    assert leave(limiter, "b", web, 0) == (set(), 1_800)
+
+
+def test_turns_that_nobody_waits_for_any_more_hold_up_no_one() -> None:
+    limiter, web = EvictionLimiter[str](0.1), Binding("member1")
+    for key in "abcdef":
+        leave(limiter, key, web, 0)
+    for key in "bcdef":
+        leave(limiter, key, Binding(), 5)
+    assert leave(limiter, "g", web, 60) == ({"member1"}, 0)
+
+
+def test_a_failed_application_waits_for_no_turn() -> None:
+    limiter = EvictionLimiter[str](0)
+    leave(limiter, "a", Binding("member1"), 0)
+    assert leave(limiter, "b", Binding("member1", taint=""), 0) == ({"member1"}, 0)
+
+
+def test_out_of_a_drained_cluster_go_no_more_than_its_budget_at_a_time() -> None:
+    limiter, web, member1 = EvictionLimiter[str](None), Binding("member1"), drained("member1")
+    assert [leave(limiter, key, web, 0, member1)[0] for key in "abcd"] == [{"member1"}, {"member1"}, set(), set()]
+    assert list(limiter.next_in_line({"member1": member1})) == []
+    limiter.observe("a", ())
+    assert list(limiter.next_in_line({"member1": member1})) == ["c"]
+    assert leave(limiter, "c", web, 1, member1)[0] == {"member1"}
+    limiter.forget("b")
+    assert list(limiter.next_in_line({"member1": member1})) == ["d"]
+
+
+def test_one_in_line_that_stays_after_all_gives_its_place_to_the_next() -> None:
+    limiter, web, member1 = EvictionLimiter[str](None), Binding("member1"), drained("member1", budget="1")
+    for key in "abc":
+        leave(limiter, key, web, 0, member1)
+    limiter.observe("a", ())
+    leave(limiter, "b", Binding(), 1, member1)
+    assert list(limiter.next_in_line({"member1": member1})) == ["c"]
+
+
+def test_a_budget_holds_nobody_in_a_cluster_that_has_died() -> None:
+    limiter, web = EvictionLimiter[str](None), Binding("member1")
+    dead = drained("member1", budget="1", ready="False")
+    assert [leave(limiter, key, web, 0, dead)[0] for key in "ab"] == [{"member1"}, {"member1"}]
+
+
+@pytest.mark.parametrize(("text", "budget"), [("3", 3), ("0", 1), ("", None), ("many", None), ("-1", None)])
+def test_a_budget_is_at_least_one_and_what_is_none_is_no_limit(text: str, budget: int | None) -> None:
+    assert drain_budget(drained("member1", budget=text)) == budget
