@@ -10,7 +10,7 @@ from leeward.api.codec import from_wire
 from leeward.api.work import ResourceBindingSpec
 from leeward.core.scheduling import Placed, Unplaceable
 
-NAMES = ("m1", "m2", "m3", "m4", "m5")
+NAMES: tuple[str, ...] = ("m1", "m2", "m3", "m4", "m5")
 TAINT = {"key": "k", "effect": "NoSchedule"}
 DEPLOYMENTS = {"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment"}]}
 

@@ -46,6 +46,12 @@ class Metrics:
         self.evictions_held = Counter(
             "leeward_evictions_held", "Evictions that were due and held back", ("reason",), registry=self.registry
         )
+        self.decisions_refused = Counter(
+            "leeward_decisions_refused",
+            "Decisions that would have broken an invariant and were not written",
+            ("invariant",),
+            registry=self.registry,
+        )
         self.evictions_withdrawn = Counter(
             "leeward_evictions_withdrawn", "Evictions given up because the cluster came back", registry=self.registry
         )

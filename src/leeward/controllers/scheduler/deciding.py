@@ -4,6 +4,7 @@ Each takes from the room that the others can be given, at the pace that eviction
 estimators are asked first (`runtime/estimators.py`). Writes nothing.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -21,13 +22,15 @@ from leeward.core.failover.outage import NO_OUTAGE, clusters_of, is_lost
 from leeward.core.failover.watched_time import Attention
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
+from leeward.core.placement.check import check, refused
+from leeward.core.placement.fleet import has_no_execute, placement_fleet
+from leeward.core.placement.recording import encode_snapshot
 from leeward.core.propagation.reach import Reach, binding_problems
-from leeward.core.scheduling import Fleet, plan
+from leeward.core.scheduling import plan
 from leeward.core.scheduling.batch import owner_of, priority_of
-from leeward.core.scheduling.estimates import Estimates, asks_for_room, estimator_of, question_of
-from leeward.core.scheduling.model import Profile, Request
-from leeward.core.scheduling.steps import DEFAULT_PROFILE
-from leeward.core.scheduling.workload_affinity import WorkloadGroups, workload_affinity_filters
+from leeward.core.scheduling.estimates import Estimates, asks_for_room, question_of
+from leeward.core.scheduling.model import Request
+from leeward.core.scheduling.workload_affinity import WorkloadGroups
 from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.estimators import Estimator, Estimators
@@ -39,6 +42,7 @@ from leeward.runtime.strokes import Strokes
 
 _REACH = Reach(skipped_namespaces=())
 """Of namespaces that are skipped by a flag only the binding controller knows, which carries nothing of them out."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,9 @@ class Deciding:
         self._groups = WorkloadGroups() if settings.workload_affinity else None
         self._estimates = Estimates()
         self._estimators = Estimators.of(plane, settings.estimators, settings.estimator_timeout_seconds)
-        self._fleet = Fleet(profile=self._profile(settings))
+        self._fleet = placement_fleet(
+            estimates=self._estimates, groups=self._groups, multiple_pod_templates=settings.multiple_pod_templates
+        )
         self._limiter = EvictionLimiter[BindingKey](settings.evictions_per_second)
         self._decided: Callable[[], None] = lambda: None
         self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
@@ -128,20 +134,6 @@ class Deciding:
         """Those that waited for a budget and have room now."""
         return self._limiter.next_in_line(self._fleet)
 
-    def _profile(self, settings: SchedulerSettings) -> Profile:
-        filters = () if self._groups is None else workload_affinity_filters(self._groups, self._is_left)
-        return Profile(
-            filters=(*DEFAULT_PROFILE.filters, *filters),
-            scores=DEFAULT_PROFILE.scores,
-            estimators=(*DEFAULT_PROFILE.estimators, estimator_of(self._estimates)),
-            multiple_pod_templates=settings.multiple_pod_templates,
-        )
-
-    def _is_left(self, name: str) -> bool:
-        """Whether what is in the cluster has to leave it."""
-        cluster = self._fleet.get(name)
-        return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or _has_no_execute(cluster)
-
     async def _confirm_gone(self, key: BindingKey) -> None:
         """A cluster is gone when it was unjoined; the API server itself has to say so: a list can be stale, or wrong.
 
@@ -177,7 +169,7 @@ class Deciding:
         binding = self._bindings.get(key)
         for target in () if binding is None else binding.spec.clusters:
             cluster, seconds = self._fleet.get(target.name), self._plane.clock.monotonic()
-            if cluster is None or not _has_no_execute(cluster):
+            if cluster is None or not has_no_execute(cluster):
                 continue
             if self._reread_at.get(cluster.name, seconds) < self._heartbeat.awake_since:
                 self._plane.informers.of(CLUSTERS).remember(await self._plane.client.get(CLUSTERS, cluster.name))
@@ -202,7 +194,8 @@ class Deciding:
         def decide_one(key: BindingKey, binding: Binding) -> Decision:
             budget = self._limiter.budget(key, self._fleet, now)
             works = self._bindings.works_by_cluster(key)
-            decision = decide(Snapshot(binding, self._fleet, works, brake, budget, attention, self._settings, now=now))
+            snapshot = Snapshot(binding, self._fleet, works, brake, budget, attention, self._settings, now=now)
+            decision = self._checked(snapshot, decide(snapshot))
             self._limiter.settle(key, decision, now)
             if self._groups is not None and key.key.namespace:
                 self._groups.put(binding, decision.clusters)
@@ -216,6 +209,18 @@ class Deciding:
         self._decided()
         told = self._with_outages(bindings, plans, brake, now) if self._settings.tells_held else plans
         return {key: (bindings[key], decision) for key, decision in told.items()}
+
+    def _checked(self, snapshot: Snapshot, decision: Decision) -> Decision:
+        """The decision, unless it would break what must always hold: then the binding stays as it is."""
+        violations = check(snapshot, decision)
+        if not violations:
+            return decision
+        for violation in violations:
+            self._plane.metrics.decisions_refused.labels(violation.invariant).inc()
+        error = DecisionRefused("; ".join(map(str, violations)))
+        recorded = encode_snapshot(snapshot).decode()
+        log.error("%s stays as it is, decided on: %s", owner_of(snapshot.binding), recorded, exc_info=error)
+        return refused(snapshot, violations)
 
     def _with_outages(
         self, bindings: Mapping[BindingKey, Binding], plans: Mapping[BindingKey, Decision], brake: bool, now: datetime
@@ -261,6 +266,10 @@ class Deciding:
         return [BindingKey(key.plural, Key(binding.namespace, name)) for name in beside]
 
 
+class DecisionRefused(Exception):
+    """A decision would have broken an invariant: a bug of Leeward."""
+
+
 class Unlisted(WorldError):
     """What was listed is not what is there: nothing is decided on it."""
 
@@ -286,7 +295,3 @@ def _is_placeable(binding: Binding) -> bool:
     """Whether there is something to decide: a binding that reaches too far is left as it is."""
     is_placed = binding.metadata.deletion_timestamp is None and binding.spec.placement is not None
     return is_placed and not binding_problems(binding, _REACH)
-
-
-def _has_no_execute(cluster: Cluster) -> bool:
-    return any(taint.effect == "NoExecute" for taint in cluster.spec.taints)

@@ -6,6 +6,8 @@
     phases      the decision, from top to bottom
     actions     how a binding moves
     decision    the result
+    check       what must hold of it before it is written
+    recording   a snapshot as JSON, to be decided again elsewhere
 
 Start reading at `phases`.
 """

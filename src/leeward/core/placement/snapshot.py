@@ -33,7 +33,7 @@ class PlacementSettings:
     place: bool = True
     graceful: bool = True
     purge_mode: str = "Gracefully"
-    graceful_seconds: float = 600
+    graceful_seconds: float = 600.0
     scheduler_name: str = DEFAULT_SCHEDULER
     keep_without_place: bool = True
     withdraw: bool = True

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import encode
-from leeward.api.work import Binding, Component, ReplicaRequirements
+from leeward.api.work import Binding, Component, ReplicaRequirements, ResourceBindingSpec
 from leeward.core.scheduling.capacity import MAX_REPLICAS
 from leeward.core.scheduling.model import Estimator, Request
 from leeward.core.scheduling.reschedule import needs_scheduling
@@ -71,6 +71,12 @@ class Estimates:
             self._answers[question.key] = answers
         while len(self._answers) > MAX_QUESTIONS:
             del self._answers[next(iter(self._answers))]
+
+    def about(self, spec: ResourceBindingSpec) -> tuple[tuple[Question, Answers], ...]:
+        """What was answered to the questions that placing the binding can lead to: for replicas, and for a set."""
+        questions = (Question(spec.replica_requirements), Question(None, spec.components))
+        found = ((question, self._answers.get(question.key)) for question in questions)
+        return tuple((question, answers) for question, answers in found if answers)
 
     def of(self, request: Request) -> Answers:
         return self._answers.get(question_of(request).key, {}) if self._answers else {}

@@ -17,10 +17,12 @@ from leeward.api.cluster import Cluster
 from leeward.api.codec import encode
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.bulk import Bools, Ints
+from leeward.core.scheduling.estimates import Estimates
 from leeward.core.scheduling.ledger import Ledger
 from leeward.core.scheduling.model import Placed, Profile, Request, Unplaceable
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.scheduling.survey import Rooms, Stays, Survey, survey_key
+from leeward.core.scheduling.workload_affinity import WorkloadGroups
 
 MAX_CELLS = 4_000_000
 """The arrays of all kinds together hold no more cells than this."""
@@ -28,8 +30,18 @@ MAX_ANSWERS = 10_000
 
 
 class Fleet(Mapping[str, Cluster]):
-    def __init__(self, clusters: Iterable[Cluster] = (), profile: Profile = DEFAULT_PROFILE) -> None:
+    """`estimates` and `groups` are what the plug-ins of the profile read, where it has such plug-ins."""
+
+    def __init__(
+        self,
+        clusters: Iterable[Cluster] = (),
+        profile: Profile = DEFAULT_PROFILE,
+        estimates: Estimates | None = None,
+        groups: WorkloadGroups | None = None,
+    ) -> None:
         self.profile = profile
+        self.estimates = estimates if estimates is not None else Estimates()
+        self.groups = groups
         self.shared_filters = tuple(plugin for plugin in profile.filters if plugin.shared)
         self.own_filters = tuple(plugin for plugin in profile.filters if not plugin.shared)
         self.ledger = Ledger()

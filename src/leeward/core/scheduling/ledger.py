@@ -8,10 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from leeward.api.cluster import Cluster
+from leeward.api.meta import Object
 from leeward.api.quantity import Quantity
 from leeward.api.work import Component, ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.capacity import Capacity, Demand
 from leeward.core.scheduling.model import Request
+
+
+class Reserved(Object, frozen=True):
+    """What is promised to other bindings in a cluster: so many replicas, each with these requests."""
+
+    replicas: int
+    resource_request: Mapping[str, Quantity] = {}
+
 
 Parts = tuple[tuple[Mapping[str, Quantity], int], ...]
 """Requests, and how many replicas with each."""
@@ -80,6 +89,21 @@ class Ledger:
             return capacity.sets(components)
         except (ValueError, ArithmeticError):
             return 0
+
+    def reserved(self) -> Mapping[str, tuple[Reserved, ...]]:
+        """What is promised in each cluster, in the order in which it was; clusters without any are left out."""
+        found: dict[str, tuple[Reserved, ...]] = {}
+        for name, account in self._accounts.items():
+            capacity = account.left() if account.promises else None
+            if capacity is not None:
+                found[name] = tuple(Reserved(replicas=n, resource_request=each) for each, n in capacity.taken)
+        return found
+
+    def restore(self, name: str, reserved: Sequence[Reserved]) -> None:
+        """Promises to nobody in particular what `reserved` told."""
+        account = self._accounts.get(name)
+        if account is not None and account.capacity is not None:
+            account.promise("", tuple((each.resource_request, each.replicas) for each in reserved))
 
     def displaced(self, name: str, request: Request) -> int:
         """How many of what the request asks for the promised replicas take the place of, at most."""

@@ -11,12 +11,22 @@ otherwise stay on a dead cluster for ever, each member for the sake of the other
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from leeward.api.cluster import Cluster
+from leeward.api.meta import Object
 from leeward.api.names import binding_name
 from leeward.api.work import Binding, TargetCluster, WorkloadAffinityGroups
 from leeward.core.scheduling.model import Filter, Request
 
 Places = Mapping[str, frozenset[str]]
 """The clusters of each binding of a group, by the binding's name."""
+
+
+class GroupMember(Object, frozen=True):
+    """A binding of a group, and where it is; `kind` is that of the group, as a binding names it."""
+
+    kind: str
+    name: str
+    clusters: tuple[str, ...] = ()
+
 
 _Group = tuple[str, str, str]
 
@@ -50,6 +60,23 @@ class WorkloadGroups:
         """The names of the bindings of its namespace that share a group with this one."""
         groups = self._groups.get((binding.namespace, binding.name), ())
         return {name for group in groups for name in self._places[group]} - {binding.name}
+
+    def members_beside(self, binding: Binding) -> tuple[GroupMember, ...]:
+        """The other bindings of its groups, with their clusters."""
+        groups = _groups_of(binding.namespace, binding.spec.workload_affinity_groups)
+        return tuple(
+            GroupMember(kind=group[0], name=name, clusters=tuple(sorted(clusters)))
+            for group in groups
+            for name, clusters in sorted(self._places.get(group, {}).items())
+            if name != binding.name
+        )
+
+    def restore(self, binding: Binding, members: Iterable[GroupMember]) -> None:
+        """Takes in what `members_beside` told."""
+        groups = {group[0]: group for group in _groups_of(binding.namespace, binding.spec.workload_affinity_groups)}
+        for member in members:
+            if member.kind in groups:
+                self._places.setdefault(groups[member.kind], {})[member.name] = frozenset(member.clusters)
 
     def others(self, request: Request, kind: str) -> list[frozenset[str]]:
         """Where the other bindings are that share the request's group of this kind."""

@@ -1,0 +1,163 @@
+"""Check of a decision before it is written: S2, S3, S11 and S12, told from the snapshot alone.
+
+It shares no code with the phases, but for the filters, which say what a placement means. What it finds is a bug of
+Leeward: such a decision is refused, and the binding stays as it is. What a person asked for (`Directly`, a taint by
+hand, Karmada-exact mode) is done, and not judged by S11 and S12.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+
+from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.work import GracefulEvictionTask
+from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.leaving import TAINT_UNTOLERATED
+from leeward.core.failover.places import tolerating_hold_down
+from leeward.core.placement.decision import Decision
+from leeward.core.placement.snapshot import Snapshot
+from leeward.core.scheduling import Placed, Unplaceable
+from leeward.core.scheduling.model import Request
+from leeward.core.scheduling.steps import DEFAULT_PROFILE, first_rejection
+
+AUTOMATIC = (NOT_READY_TAINT, UNREACHABLE_TAINT)
+RETRY = timedelta(minutes=1)
+"""When what was refused is decided again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An invariant that a decision would break, by its id in docs/invariants.md."""
+
+    invariant: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant}: {self.message}"
+
+
+def check(snapshot: Snapshot, decision: Decision) -> tuple[Violation, ...]:
+    """All that is wrong with a decision. One that changes neither targets nor tasks is right."""
+    spec = snapshot.binding.spec
+    if decision.clusters == spec.clusters and decision.eviction_tasks == spec.graceful_eviction_tasks:
+        return ()
+    move = _Move(snapshot, decision)
+    rules = (_is_legal, _is_conserved, _is_left_once, _has_a_place, _gains)
+    return tuple(violation for rule in rules for violation in rule(move))
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    snapshot: Snapshot
+    decision: Decision
+
+    @property
+    def before(self) -> Mapping[str, int]:
+        return {target.name: target.replicas for target in self.snapshot.binding.spec.clusters}
+
+    @property
+    def after(self) -> Mapping[str, int]:
+        return {target.name: target.replicas for target in self.decision.clusters}
+
+    @property
+    def opened(self) -> list[GracefulEvictionTask]:
+        """Eviction tasks that begin, but for those of what is purged at once."""
+        known = {task.from_cluster for task in self.snapshot.binding.spec.graceful_eviction_tasks}
+        return [t for t in self.decision.eviction_tasks if t.from_cluster not in known and t.purge_mode != "Directly"]
+
+    @property
+    def opened_automatically(self) -> list[GracefulEvictionTask]:
+        """Those for taints that the control plane has set."""
+        why = {eviction.cluster: eviction.taints for eviction in self.decision.evicted}
+        by_taint = [task for task in self.opened if task.reason == TAINT_UNTOLERATED]
+        return [t for t in by_taint if all(taint.key in AUTOMATIC for taint in why.get(t.from_cluster, ()))]
+
+
+def _is_legal(move: _Move) -> Iterator[Violation]:
+    """Holds: S2."""
+    before, spec = move.before, move.snapshot.binding.spec
+    leaving = {task.from_cluster for task in move.decision.eviction_tasks}
+    for name, replicas in move.after.items():
+        cluster = move.snapshot.clusters.get(name)
+        if name in before and replicas <= before[name]:
+            continue
+        if cluster is None or cluster.is_being_deleted:
+            yield Violation("S2", f"{name} gets replicas, and is not there or being deleted")
+        elif name in leaving and not spec.is_divided:
+            yield Violation("S2", f"{name} is a target, and is being left")
+        elif name not in before and not _is_return(move, name) and (reason := _rejection(move, name)):
+            yield Violation("S2", f"{name} is a new target, though: {reason}")
+
+
+def _is_return(move: _Move, name: str) -> bool:
+    """Whether a copy stays where it still is, or comes back where it was."""
+    return name in move.decision.withdrawn or name in move.decision.returning
+
+
+def _rejection(move: _Move, name: str) -> str | None:
+    """Why the filters refuse the cluster; that it is held down for flapping is waived for a last resort (C1)."""
+    decision, binding = move.decision, move.snapshot.binding
+    observed = binding.status.scheduler_observing_affinity_name
+    term = decision.result.affinity_name if isinstance(decision.result, Placed) else observed
+    spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=())
+    request = Request(tolerating_hold_down(spec), term)
+    return first_rejection(request, move.snapshot.clusters[name], DEFAULT_PROFILE.filters)
+
+
+def _is_conserved(move: _Move) -> Iterator[Violation]:
+    """Holds: S3. What is not scheduled in this decision keeps its sum."""
+    spec, before, after = move.snapshot.binding.spec, move.before, move.after
+    for name, replicas in after.items():
+        if replicas < 0:
+            yield Violation("S3", f"{name} is to have {replicas} replicas")
+    if not spec.is_divided or not isinstance(move.decision.result, Placed):
+        return
+    total = sum(after.values())
+    if total != spec.replicas and total != sum(before.values()):
+        yield Violation("S3", f"{total} replicas are assigned, {spec.replicas} are asked for")
+
+
+def _is_left_once(move: _Move) -> Iterator[Violation]:
+    """Holds: C3."""
+    tasks = Counter(task.from_cluster for task in move.decision.eviction_tasks)
+    for name, count in tasks.items():
+        if count > 1:
+            yield Violation("C3", f"{name} is left {count} times")
+
+
+def _has_a_place(move: _Move) -> Iterator[Violation]:
+    """Holds: S11."""
+    settings, spec, opened = move.snapshot.settings, move.snapshot.binding.spec, move.opened
+    if not opened or not settings.keep_without_place:
+        return
+    names = ", ".join(task.from_cluster for task in opened)
+    if isinstance(move.decision.result, Unplaceable) or not move.after:
+        yield Violation("S11", f"{names} is left without a place to go")
+    if spec.is_divided and sum(move.after.values()) < min(spec.replicas, sum(move.before.values())):
+        yield Violation(
+            "S11", f"{names} is left, and {sum(move.after.values())} of {spec.replicas} replicas are placed"
+        )
+    for name, replicas in move.after.items():
+        cluster = move.snapshot.clusters.get(name)
+        if replicas > move.before.get(name, 0) and cluster is not None and looks_dead(cluster):
+            yield Violation("S11", f"{names} is left for {name}, which looks dead")
+
+
+def _gains(move: _Move) -> Iterator[Violation]:
+    """Holds: S12. What is not divided leaves for a cluster that does not have it yet."""
+    if move.snapshot.binding.spec.is_divided or not move.snapshot.settings.keep_without_place:
+        return
+    lost = move.opened_automatically
+    if lost and not move.after.keys() - move.before.keys():
+        yield Violation("S12", f"{', '.join(task.from_cluster for task in lost)} is left, and no cluster is new")
+
+
+def refused(snapshot: Snapshot, violations: Sequence[Violation]) -> Decision:
+    """What is written instead: the binding stays as it is, and says so."""
+    spec = snapshot.binding.spec
+    why = "; ".join(map(str, violations))
+    result = Unplaceable("Error", f"the decision was refused, which is a bug of Leeward: {why}", {})
+    return Decision(spec.clusters, spec.graceful_eviction_tasks, result, wake_at=snapshot.now + RETRY)

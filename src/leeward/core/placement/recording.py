@@ -1,0 +1,130 @@
+"""Snapshots as JSON, so that a decision of production can be decided again elsewhere.
+
+`decide(decode_snapshot(encode_snapshot(snapshot)))` is `decide(snapshot)`. Of a fleet it keeps what this binding could
+be told: its clusters, what is reserved in them for others, what estimators answered about its replicas, and where the
+others of its affinity groups are. Objects are written whole; a status may hold what its user regards as secret.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import decode, encode
+from leeward.api.meta import Object
+from leeward.api.work import Binding, ClusterResourceBinding, Component, ReplicaRequirements, ResourceBinding, Work
+from leeward.core.failover.watched_time import UNKEPT, Attention
+from leeward.core.placement.fleet import placement_fleet
+from leeward.core.placement.snapshot import DEFAULT_SETTINGS, UNLIMITED, EvictionBudget, PlacementSettings, Snapshot
+from leeward.core.scheduling import Fleet
+from leeward.core.scheduling.estimates import Estimates, Question
+from leeward.core.scheduling.ledger import Reserved
+from leeward.core.scheduling.workload_affinity import GroupMember, WorkloadGroups
+
+API_VERSION, KIND = "leeward.dev/v1alpha1", "PlacementSnapshot"
+
+
+class RecordedEstimate(Object, frozen=True):
+    """What estimators answered to one question: `answers` are by cluster name."""
+
+    requirements: ReplicaRequirements | None = None
+    components: tuple[Component, ...] = ()
+    answers: Mapping[str, int] = {}
+
+
+class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
+    """The file's layout. `binding` is one of two kinds; `reserved` and `works` are by cluster name."""
+
+    api_version: str
+    kind: str
+    now: datetime
+    binding: msgspec.Raw
+    clusters: tuple[Cluster, ...]
+    works: Mapping[str, Work] = {}
+    brake: bool = False
+    budget: EvictionBudget = UNLIMITED
+    attention: Attention = UNKEPT
+    settings: PlacementSettings = DEFAULT_SETTINGS
+    reserved: Mapping[str, tuple[Reserved, ...]] = {}
+    estimates: tuple[RecordedEstimate, ...] = ()
+    group_members: tuple[GroupMember, ...] = ()
+    workload_affinity: bool = False
+    multiple_pod_templates: bool = False
+
+
+class _Kind(Object, frozen=True):
+    kind: str = ""
+
+
+def encode_snapshot(snapshot: Snapshot) -> bytes:
+    """As indented JSON. To be called before anything else is decided on the same fleet."""
+    binding, fleet = snapshot.binding, snapshot.clusters
+    kind = "ClusterResourceBinding" if isinstance(binding, ClusterResourceBinding) else "ResourceBinding"
+    recorded = RecordedSnapshot(
+        api_version=API_VERSION,
+        kind=KIND,
+        now=snapshot.now,
+        binding=msgspec.Raw(encode(msgspec.structs.replace(binding, kind=kind))),
+        clusters=tuple(fleet[name] for name in sorted(fleet)),
+        works=snapshot.works,
+        brake=snapshot.brake,
+        budget=snapshot.budget,
+        attention=snapshot.attention,
+        settings=snapshot.settings,
+    )
+    if isinstance(fleet, Fleet):
+        recorded = _with_fleet(recorded, fleet, binding)
+    return msgspec.json.format(encode(recorded), indent=1)
+
+
+def _with_fleet(recorded: RecordedSnapshot, fleet: Fleet, binding: Binding) -> RecordedSnapshot:
+    asked = fleet.estimates.about(binding.spec)
+    return msgspec.structs.replace(
+        recorded,
+        reserved=fleet.ledger.reserved(),
+        estimates=tuple(
+            RecordedEstimate(requirements=question.requirements, components=question.components, answers=answers)
+            for question, answers in asked
+        ),
+        group_members=() if fleet.groups is None else fleet.groups.members_beside(binding),
+        workload_affinity=fleet.groups is not None,
+        multiple_pod_templates=fleet.profile.multiple_pod_templates,
+    )
+
+
+def decode_snapshot(data: bytes) -> Snapshot:
+    """Raises: DecodeError where it is no snapshot; the message names the field."""
+    recorded = decode(data, RecordedSnapshot)
+    if (recorded.api_version, recorded.kind) != (API_VERSION, KIND):
+        raise msgspec.ValidationError(f"it is a {recorded.api_version} {recorded.kind}, not a {API_VERSION} {KIND}")
+    is_wide = decode(bytes(recorded.binding), _Kind).kind == "ClusterResourceBinding"
+    binding: Binding = decode(bytes(recorded.binding), ClusterResourceBinding if is_wide else ResourceBinding)
+    return Snapshot(
+        binding,
+        _fleet_of(recorded, binding),
+        recorded.works,
+        recorded.brake,
+        recorded.budget,
+        recorded.attention,
+        recorded.settings,
+        now=recorded.now,
+    )
+
+
+def _fleet_of(recorded: RecordedSnapshot, binding: Binding) -> Fleet:
+    estimates = Estimates()
+    for each in recorded.estimates:
+        estimates.put(Question(each.requirements, each.components), each.answers)
+    groups = WorkloadGroups() if recorded.workload_affinity else None
+    if groups is not None:
+        groups.restore(binding, recorded.group_members)
+    fleet = placement_fleet(
+        recorded.clusters,
+        estimates=estimates,
+        groups=groups,
+        multiple_pod_templates=recorded.multiple_pod_templates,
+    )
+    for name, reserved in recorded.reserved.items():
+        fleet.ledger.restore(name, reserved)
+    return fleet

@@ -1,0 +1,85 @@
+"""The check before a decision is written: what is wrong is found by its id, and what is decided is right."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from leeward.api.core import Taint
+from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster
+from leeward.core.failover.eviction import Eviction, PurgeMode
+from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
+from leeward.core.placement.check import check, refused
+from leeward.core.scheduling import Fleet, Placed, Unplaceable
+from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
+from tests.outages import Outage, outages
+
+SHARED = binding(divided({"a": 1, "b": 1}), 4, targets(a=2, b=2))
+COPIED = binding(duplicated("a", "b"), 2, targets(a=2, b=2))
+CLUSTERS = fleet(dead("a"), cluster("b"), cluster("c"))
+TAINT = dead("a").spec.taints[-1]
+
+
+def task(name: str, mode: PurgeMode = "Gracefully") -> GracefulEvictionTask:
+    return GracefulEvictionTask(name, "TaintUntolerated", "TaintManager", mode)
+
+
+def moved(*tasks: GracefulEvictionTask, taint: Taint = TAINT, **placed: int) -> Decision:
+    """A decision to leave, and to be there."""
+    clusters = tuple(TargetCluster(name, replicas) for name, replicas in placed.items())
+    evicted = tuple(Eviction(each.from_cluster, (taint,)) for each in tasks)
+    return Decision(clusters, tasks, Placed(clusters), evicted=evicted)
+
+
+@pytest.mark.parametrize(
+    ("bound", "decision", "found"),
+    [
+        (SHARED, moved(task("a"), b=4), []),
+        (SHARED, moved(task("a"), b=3), ["S3", "S11"]),
+        (SHARED, moved(task("a"), b=5), ["S3"]),
+        (SHARED, moved(b=5, c=-1), ["S2", "S3"]),
+        (SHARED, moved(task("a"), b=2, gone=2), ["S2"]),
+        (SHARED, moved(task("a"), b=2, c=2), ["S2"]),
+        (SHARED, moved(task("a"), task("a"), b=4), ["C3"]),
+        (SHARED, moved(task("b"), a=4), ["S11"]),
+        (SHARED, moved(task("a"), task("b")), ["S3", "S11", "S11"]),
+        (COPIED, moved(task("a"), b=2), ["S12"]),
+        (COPIED, moved(task("a"), taint=Taint(key="maintenance", effect="NoExecute"), b=2), []),
+        (COPIED, moved(task("a", "Directly"), b=2), []),
+        (COPIED, moved(task("b"), a=2, b=3), ["S2", "S12"]),
+    ],
+)
+def test_what_a_decision_would_break_is_found(bound: ResourceBinding, decision: Decision, found: list[str]) -> None:
+    assert [each.invariant for each in check(Snapshot(bound, CLUSTERS, now=at(0)), decision)] == found
+
+
+def test_what_a_cluster_that_is_being_deleted_gets_is_found() -> None:
+    leaving = msgspec.structs.replace(cluster("c").metadata, deletion_timestamp=at(0))
+    clusters = {**CLUSTERS, "c": msgspec.structs.replace(cluster("c"), metadata=leaving)}
+    bound = binding(divided({"a": 1, "c": 1}), 4, targets(a=4))
+    found = check(Snapshot(bound, clusters, now=at(0)), moved(task("a"), c=4))
+    assert [str(each) for each in found] == ["S2: c gets replicas, and is not there or being deleted"]
+
+
+def test_what_leaves_without_a_place_is_found_unless_karmadas_rules_are_asked_for() -> None:
+    snapshot = Snapshot(SHARED, CLUSTERS, now=at(0))
+    decision = replace(moved(task("a"), b=2), result=Unplaceable("Error", "no room", {}))
+    assert {each.invariant for each in check(snapshot, decision)} == {"S11"}
+    karmada = replace(snapshot, settings=PlacementSettings(keep_without_place=False))
+    assert check(karmada, decision) == ()
+
+
+def test_what_is_refused_stays_and_says_why() -> None:
+    snapshot = Snapshot(SHARED, CLUSTERS, now=at(0))
+    decision = refused(snapshot, check(snapshot, moved(task("a"), b=5)))
+    assert (decision.clusters, decision.eviction_tasks, decision.wake_at) == (SHARED.spec.clusters, (), at(60))
+    assert isinstance(decision.result, Unplaceable)
+    assert "S3: 5 replicas are assigned, 4 are asked for" in decision.result.message
+
+
+@given(outages())
+def test_what_is_decided_in_an_outage_breaks_nothing(outage: Outage) -> None:
+    for clusters in (outage.fleet, Fleet(outage.fleet.values())):
+        snapshot = Snapshot(outage.binding, clusters, now=at(10_000))
+        assert check(snapshot, decide(snapshot)) == ()

@@ -1,0 +1,138 @@
+"""Snapshots as JSON: what was decided on one is decided again on what is read back."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leeward.api.cluster import Cluster
+from leeward.api.codec import DecodeError
+from leeward.api.meta import ObjectMeta
+from leeward.api.work import (
+    BindingResource,
+    ClusterResourceBinding,
+    ReplicaRequirements,
+    ResourceBinding,
+    ResourceBindingSpec,
+    TargetCluster,
+    WorkloadAffinityGroups,
+)
+from leeward.core.failover.watched_time import Attention, Gap, WatchedTime
+from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
+from leeward.core.placement.fleet import placement_fleet
+from leeward.core.placement.recording import decode_snapshot, encode_snapshot
+from leeward.core.placement.snapshot import UNLIMITED
+from leeward.core.scheduling import Fleet, Placed
+from leeward.core.scheduling.estimates import Estimates, Question
+from leeward.core.scheduling.workload_affinity import WorkloadGroups
+from tests.builders import NOW, at, works
+from tests.outages import Outage, clusters, outages, well
+from tests.placements import specs
+
+_RESOURCE = BindingResource(api_version="v1", kind="Namespace", name="a")
+ASKED = ReplicaRequirements(resource_request={"cpu": "1"})
+GROUPS = (
+    None,
+    WorkloadAffinityGroups(affinity_group="near"),
+    WorkloadAffinityGroups(anti_affinity_group="apart"),
+)
+AWAY = Attention(WatchedTime((Gap(at(20), at(50)),)), "me", True, at(60))
+FLOORS = {"moves": 30, "is held": 5, "finds no place": 5, "is changed by what others hold": 10}
+"""What the drawn worlds have to reach, so that the property says something."""
+
+
+@st.composite
+def crowded_fleets(draw: st.DrawFn, spec: ResourceBindingSpec, known: Sequence[Cluster]) -> Fleet:
+    """With what is promised to others, what estimators answered, and where the others of a group are."""
+    estimates, groups = Estimates(), WorkloadGroups()
+    there = st.sampled_from([each.name for each in known])
+    answers: st.SearchStrategy[dict[str, int]] = st.dictionaries(there, st.integers(0, 9), max_size=3)
+    estimates.put(Question(spec.replica_requirements), draw(answers))
+    if draw(st.booleans()):
+        beside = msgspec.structs.replace(spec, clusters=(TargetCluster(draw(there), 1),))
+        groups.put(ResourceBinding(metadata=ObjectMeta(name="beside", namespace="default"), spec=beside))
+    fleet = placement_fleet(known, estimates=estimates, groups=groups)
+    for number, name in enumerate(draw(st.lists(there, max_size=4))):
+        other = msgspec.structs.replace(spec, clusters=())
+        fleet.promise(f"other-{number}", other, (TargetCluster(name, draw(st.integers(1, 12))),))
+    return fleet
+
+
+@st.composite
+def scheduled(draw: st.DrawFn) -> Snapshot:
+    """A binding that is placed, scaled or moved for a user, beside others."""
+    spec: ResourceBindingSpec = draw(specs)
+    known = [well(each) for each in draw(clusters)]
+    group = draw(st.sampled_from(GROUPS))
+    spec = msgspec.structs.replace(spec, replica_requirements=ASKED, workload_affinity_groups=group)
+    binding = ResourceBinding(metadata=ObjectMeta(name="a-deployment", namespace="default", generation=1), spec=spec)
+    return Snapshot(binding, draw(crowded_fleets(spec, known)), now=NOW)
+
+
+@st.composite
+def in_an_outage(draw: st.DrawFn) -> Snapshot:
+    outage: Outage = draw(outages())
+    fleet = draw(crowded_fleets(outage.binding.spec, list(outage.fleet.values())))
+    later = st.sampled_from([at(10), at(299.5), at(300), at(400), at(10_000)])
+    return Snapshot(
+        outage.binding,
+        draw(st.sampled_from([fleet, outage.fleet])),
+        works(outage.before),
+        brake=draw(st.sampled_from([False, False, False, True])),
+        budget=draw(st.sampled_from([UNLIMITED, UNLIMITED, EvictionBudget(at(9_000)), EvictionBudget(at(20_000))])),
+        attention=draw(
+            st.sampled_from([Attention(), Attention(WatchedTime((Gap(at(20), at(50)),)), "me", True, at(60))])
+        ),
+        settings=draw(st.sampled_from([PlacementSettings(), PlacementSettings(keep_without_place=False)])),
+        now=draw(later),
+    )
+
+
+def test_a_snapshot_that_was_written_and_read_gives_the_same_decision() -> None:
+    reached: Counter[str] = Counter()
+
+    @given(scheduled() | in_an_outage())
+    @settings(max_examples=150)
+    def replay(snapshot: Snapshot) -> None:
+        data = encode_snapshot(snapshot)
+        read = decode_snapshot(data)
+        decision = decide(snapshot)
+        assert decide(read) == decision
+        assert encode_snapshot(replace(read, clusters=dict(read.clusters))) == encode_snapshot(
+            replace(snapshot, clusters=dict(snapshot.clusters))
+        )
+        _count(snapshot, decision, reached)
+
+    replay()
+    assert {name: reached[name] for name in FLOORS if reached[name] < FLOORS[name]} == {}
+
+
+def _count(snapshot: Snapshot, decision: Decision, reached: Counter[str]) -> None:
+    alone = decide(replace(snapshot, clusters=dict(snapshot.clusters)))
+    reached["moves"] += isinstance(decision.result, Placed)
+    reached["is held"] += decision.held is not None
+    reached["finds no place"] += decision.result is not None and not isinstance(decision.result, Placed)
+    reached["is changed by what others hold"] += alone != decision
+
+
+def test_a_cluster_resource_binding_stays_one() -> None:
+    binding = ClusterResourceBinding(metadata=ObjectMeta(name="a"), spec=ResourceBindingSpec(resource=_RESOURCE))
+    read = decode_snapshot(encode_snapshot(Snapshot(binding, {}, now=NOW)))
+    assert isinstance(read.binding, ClusterResourceBinding)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"{}", "missing required field `apiVersion`"),
+        (b"no JSON", "JSON is malformed"),
+        (b'{"apiVersion":"v1","kind":"Pod","now":"2026-01-01T00:00:00Z","binding":{},"clusters":[]}', "it is a v1 Pod"),
+    ],
+)
+def test_what_is_no_snapshot_is_refused_with_the_reason(data: bytes, message: str) -> None:
+    with pytest.raises(DecodeError, match=message):
+        decode_snapshot(data)
