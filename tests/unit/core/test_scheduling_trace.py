@@ -5,6 +5,7 @@ from hypothesis import given
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Fleet, Trace, schedule
+from leeward.core.scheduling.trace import DivisionTrace
 from tests.placements import TAINT, binding_spec, cluster, fleets, specs
 
 STATUS = ResourceBindingStatus()
@@ -46,3 +47,30 @@ def test_a_trace_tells_every_term_that_was_tried() -> None:
     trace = Trace()
     schedule(binding_spec({"clusterAffinities": terms}), STATUS, [cluster("m1")], trace=trace)
     assert [(term.affinity_name, bool(term.rejected)) for term in trace.terms] == [("near", True), ("far", False)]
+
+
+@given(specs, fleets)
+def test_arrays_tell_what_is_told_cluster_by_cluster(spec: ResourceBindingSpec, fleet: list[Cluster]) -> None:
+    """What decides in production and what is read one by one give the same reasons."""
+    arrays, one_by_one = Trace(), Trace()
+    result = schedule(spec, STATUS, Fleet(fleet).view(), trace=arrays)
+    assert result == schedule(spec, STATUS, fleet, trace=one_by_one)
+    for ours, reference in zip(arrays.terms, one_by_one.terms, strict=True):
+        assert (ours.rejected, ours.groups, sorted(ours.selected)) == (
+            reference.rejected,
+            reference.groups,
+            sorted(reference.selected),
+        )
+        assert {n: (c.tier, c.score, c.assigned) for n, c in ours.candidates.items()} == {
+            n: (c.tier, c.score, c.assigned) for n, c in reference.candidates.items()
+        }
+        assert _told(ours.divisions) == _told(reference.divisions)
+
+
+def _told(divisions: list[DivisionTrace]) -> list[tuple[int, dict[str, int]]]:
+    """What was given to whom beyond what they had, without those who had no weight."""
+    given = (
+        (each.replicas, {name: each.result[name] - each.initial.get(name, 0) for name, w in each.weights.items() if w})
+        for each in divisions
+    )
+    return [(replicas, {name: n for name, n in sorted(counts.items()) if n}) for replicas, counts in given]

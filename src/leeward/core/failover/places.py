@@ -23,7 +23,7 @@ from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.flapping import is_held_down
-from leeward.core.scheduling import Fleet, Placed, Unplaceable, schedule
+from leeward.core.scheduling import Fleet, Placed, Trace, Unplaceable, schedule
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.selection import ignores_constraints
@@ -67,15 +67,16 @@ def find_place(
     suspects: Collection[str] = (),
     staying: Collection[str] = (),
     last_resort: bool = False,
+    trace: Trace | None = None,
 ) -> Placed | Unplaceable:
     """A place for what is missing in `left`, on clusters that are alive and no suspects.
 
     Targets that look dead, or are suspects, keep what they have; so do those of `staying`, which count for no group
-    that a spread constraint asks for. As a `last_resort` clusters that are held down will do.
+    that a spread constraint asks for. As a `last_resort` clusters that are held down will do. `trace` is told why.
     """
-    result = _find_place(binding, left, fleet, now, suspects, staying)
+    result = _find_place(binding, left, fleet, now, suspects, staying, trace)
     if last_resort and _would_fit_held_down(result, fleet):
-        return _find_place(binding, tolerating_hold_down(left), fleet, now, suspects, staying)
+        return _find_place(binding, tolerating_hold_down(left), fleet, now, suspects, staying, trace)
     return result
 
 
@@ -85,6 +86,7 @@ def place_anew(
     fleet: Mapping[str, Cluster],
     now: datetime,
     shunned: Collection[str] = (),
+    trace: Trace | None = None,
 ) -> Placed | Unplaceable:
     """Scheduling that a change of the binding asks for, as Karmada answers it.
 
@@ -99,11 +101,11 @@ def place_anew(
         return Placed(in_order, binding.status.scheduler_observing_affinity_name)
     asked = spec if kept > spec.replicas else _without_frozen(spec, parts, ())
     but = set(shunned) - {target.name for target in spec.clusters}
-    result = schedule(asked, binding.status, candidates(spec, fleet, now, but))
+    result = schedule(asked, binding.status, candidates(spec, fleet, now, but), trace=trace)
     if but and isinstance(result, Unplaceable):
-        result = schedule(asked, binding.status, candidates(spec, fleet, now))
+        result = schedule(asked, binding.status, candidates(spec, fleet, now), trace=trace)
     if _would_fit_held_down(result, fleet):
-        result = schedule(tolerating_hold_down(asked), binding.status, candidates(spec, fleet, now))
+        result = schedule(tolerating_hold_down(asked), binding.status, candidates(spec, fleet, now), trace=trace)
     if isinstance(result, Unplaceable) or asked is spec:
         return result
     return replace(result, clusters=tuple(sorted((*result.clusters, *parts), key=lambda target: target.name)))
@@ -129,14 +131,15 @@ def _find_place(
     now: datetime,
     suspects: Collection[str],
     staying: Collection[str],
+    trace: Trace | None,
 ) -> Placed | Unplaceable:
     kept = {*suspects, *staying}
     frozen = tuple(t for t in left.clusters if t.name in kept or has_died(fleet.get(t.name)))
     asked, barred = _without_frozen(left, frozen, staying), {*kept, *(target.name for target in frozen)}
-    result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True)
+    result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
     while isinstance(result, Placed) and (dead := _dead_among(result, fleet)):
         barred |= dead
-        result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True)
+        result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
     if isinstance(result, Unplaceable):
         return result
     placed = tuple(sorted((*result.clusters, *frozen), key=lambda target: target.name))

@@ -38,7 +38,7 @@ def place(at: Situation, shunned: Collection[str] | None = None) -> Outcome:
     if not at.authority.places or not needs_scheduling(_with_spec(at.binding, spec), at.clusters):
         return Outcome.of(spec)
     avoided = at.watched.record.left if shunned is None else shunned
-    result = place_anew(at.binding, spec, at.clusters, at.now, avoided)
+    result = place_anew(at.binding, spec, at.clusters, at.now, avoided, at.trace)
     match result:
         case Placed():
             clusters = result.clusters
@@ -97,10 +97,10 @@ def _find(at: Situation, left: ResourceBindingSpec, last_resort: bool) -> Placed
         return at.authority.refusal
     tried = at.watched.record.left
     if tried:
-        result = find_place(at.binding, left, at.clusters, at.now, tried, last_resort=last_resort)
+        result = find_place(at.binding, left, at.clusters, at.now, tried, last_resort=last_resort, trace=at.trace)
         if isinstance(result, Placed):
             return result
-    return find_place(at.binding, left, at.clusters, at.now, last_resort=last_resort)
+    return find_place(at.binding, left, at.clusters, at.now, last_resort=last_resort, trace=at.trace)
 
 
 def _without_gain(at: Situation, result: Placed) -> tuple[Eviction, ...]:
@@ -177,7 +177,7 @@ def fail_over(at: Situation) -> Outcome:
     if not at.settings.graceful:
         left = _without_tasks(spec, left, tasks)
     suspects = () if at.settings.exact_health else watched.suspects
-    result = at.authority.refusal or find_place(at.binding, left, at.clusters, at.now, suspects)
+    result = at.authority.refusal or find_place(at.binding, left, at.clusters, at.now, suspects, trace=at.trace)
     evicted = tuple(Eviction(task.from_cluster) for task in tasks)
     if isinstance(result, Placed):
         return _moved(at, left, result, tasks, evicted)
@@ -199,7 +199,7 @@ def move_on(at: Situation) -> Outcome | None:
     tasks = [stalled_task(target.cluster, "Directly" if directly else "Gracefully", at.now) for target in stalled]
     left = _left(at, tasks, {target.cluster: target.staying for target in stalled if target.staying})
     avoided = {*at.watched.record.left, *(target.cluster for target in stalled)}
-    result = find_place(at.binding, left, at.clusters, at.now, avoided)
+    result = find_place(at.binding, left, at.clusters, at.now, avoided, trace=at.trace)
     present = {target.name for target in spec.clusters}
     if isinstance(result, Unplaceable):
         return None

@@ -20,7 +20,7 @@ from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.placement.decision import Decision
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.scheduling import Placed, Unplaceable
-from leeward.core.scheduling.model import Request
+from leeward.core.scheduling.model import Rejection, Request
 from leeward.core.scheduling.steps import DEFAULT_PROFILE, first_rejection
 
 AUTOMATIC = (NOT_READY_TAINT, UNREACHABLE_TAINT)
@@ -97,7 +97,7 @@ def _is_return(move: _Move, name: str) -> bool:
     return name in move.decision.withdrawn or name in move.decision.returning
 
 
-def _rejection(move: _Move, name: str) -> str | None:
+def _rejection(move: _Move, name: str) -> Rejection | None:
     """Why the filters refuse the cluster; that it is held down for flapping is waived for a last resort (C1)."""
     decision, binding = move.decision, move.snapshot.binding
     observed = binding.status.scheduler_observing_affinity_name

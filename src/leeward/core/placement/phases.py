@@ -29,16 +29,21 @@ from leeward.core.placement import actions
 from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.placement.snapshot import Snapshot
-from leeward.core.scheduling import Placed
+from leeward.core.scheduling import Placed, Trace
 
 
-def decide(snapshot: Snapshot) -> Decision:
-    """What the binding is to be. Where evictions have to wait for others, it is decided without them."""
-    decision = _decide(Situation(snapshot))
+def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
+    """What the binding is to be. Where evictions have to wait for others, it is decided without them.
+
+    `trace` is told why copies go where they go; it costs nothing when it is not asked for.
+    """
+    decision = _decide(Situation(snapshot, trace=trace))
     deferred = snapshot.budget.defers(decision.evicted, snapshot.now)
     if not deferred:
         return decision
-    decision = _decide(Situation(snapshot, deferred))
+    if trace is not None:
+        trace.terms.clear()
+    decision = _decide(Situation(snapshot, deferred, trace))
     turn_at = snapshot.budget.turn_at if Deferral.RATE in deferred.values() else None
     return replace(decision, deferred=deferred, wake_at=_earliest(decision.wake_at, turn_at))
 

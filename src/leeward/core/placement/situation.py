@@ -38,14 +38,16 @@ from leeward.core.failover.shared_resources import stays_under_taints
 from leeward.core.failover.stalled import StalledTargets, find_stalled
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
+from leeward.core.scheduling import Trace
 
 
 @dataclass(frozen=True)
 class Situation:
-    """`deferred`: clusters that may not be left yet because other bindings come first."""
+    """`deferred`: clusters that may not be left yet because other bindings come first. `trace` is told why."""
 
     snapshot: Snapshot
     deferred: Mapping[str, Deferral] = field(default_factory=dict[str, Deferral])
+    trace: Trace | None = None
 
     @property
     def binding(self) -> Binding:

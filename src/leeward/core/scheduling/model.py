@@ -152,6 +152,17 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a cluster is no candidate, and by which plug-in."""
+
+    plugin: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.plugin}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """`score` returns 0 (no wish) to 100; the scores of all plug-ins are added."""
 

@@ -73,7 +73,7 @@ def affinity_names_to_try(
 
 def place(request: Request, clusters: Sequence[Cluster], profile: Profile = DEFAULT_PROFILE) -> Placed | Unplaceable:
     """The pipeline, for the one affinity term that the request has in view."""
-    if isinstance(clusters, FleetView) and request.trace is None:
+    if isinstance(clusters, FleetView):
         return place_in_bulk(request, clusters)
     feasible, rejected = filter_clusters(request, clusters, profile)
     if not feasible:

@@ -15,7 +15,7 @@ from leeward.core.scheduling.capacity import MAX_REPLICAS
 from leeward.core.scheduling.estimation import GENERAL_ESTIMATOR
 from leeward.core.scheduling.eviction import CLUSTER_EVICTION
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY
-from leeward.core.scheduling.model import Candidate, Filter, Placed, Profile, Request, Unplaceable
+from leeward.core.scheduling.model import Candidate, Filter, Placed, Profile, Rejection, Request, Unplaceable
 from leeward.core.scheduling.selection import select
 from leeward.core.scheduling.spread import SPREAD_CONSTRAINT
 from leeward.core.scheduling.taints import TAINT_TOLERATION
@@ -32,27 +32,32 @@ def filter_clusters(
 ) -> tuple[tuple[Cluster, ...], Mapping[str, str]]:
     """The clusters that pass all filters, and the others with their first reason; neither has those being deleted."""
     feasible: list[Cluster] = []
-    rejected: dict[str, str] = {}
+    rejected: dict[str, Rejection] = {}
     for cluster in clusters:
         if cluster.is_being_deleted:
             continue
-        reason = first_rejection(request, cluster, profile.filters)
-        if reason is None:
+        rejection = first_rejection(request, cluster, profile.filters)
+        if rejection is None:
             feasible.append(cluster)
         else:
-            rejected[cluster.name] = reason
-    return tuple(feasible), rejected
+            rejected[cluster.name] = rejection
+    if request.trace is not None:
+        request.trace.note_rejections(rejected)
+    return tuple(feasible), reasons_of(rejected)
 
 
-def first_rejection(request: Request, cluster: Cluster, filters: Iterable[Filter]) -> str | None:
-    """The reason of the first filter that refuses the cluster."""
+def first_rejection(request: Request, cluster: Cluster, filters: Iterable[Filter]) -> Rejection | None:
+    """What the first filter says that refuses the cluster."""
     for plugin in filters:
         reason = plugin.reject(request, cluster)
         if reason is not None:
-            if request.trace is not None:
-                request.trace.rejected[cluster.name] = f"{plugin.name}: {reason}"
-            return reason
+            return Rejection(plugin.name, reason)
     return None
+
+
+def reasons_of(rejected: Mapping[str, Rejection]) -> Mapping[str, str]:
+    """The reasons by cluster, as a condition tells them."""
+    return {name: rejection.reason for name, rejection in rejected.items()}
 
 
 def finish(

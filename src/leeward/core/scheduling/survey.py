@@ -20,7 +20,7 @@ from leeward.core.scheduling.bulk import Bools, Floats, Ints
 from leeward.core.scheduling.capacity import Demand
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.ledger import Ledger
-from leeward.core.scheduling.model import Filter, Request
+from leeward.core.scheduling.model import Filter, Rejection, Request
 from leeward.core.scheduling.steps import first_rejection
 
 SurveyKey = tuple[bytes, str, str, str, bool]
@@ -42,7 +42,7 @@ class Survey:
         self.feasible: Bools = np.zeros(count, dtype=np.bool_)
         self.tiers: Ints = np.zeros(count, dtype=np.int64)
         self.weights: Ints = np.zeros(count, dtype=np.int64)
-        self.reasons: list[str | None] = [None] * count
+        self.rejections: list[Rejection | None] = [None] * count
         self.revision = 0
         self.groupings = groupings(request.placement.spread_constraints)
         self._values: list[tuple[str, ...]] = [()] * count
@@ -63,9 +63,9 @@ class Survey:
     def renew(self, rows: Iterable[int], clusters: Sequence[Cluster]) -> None:
         for row in rows:
             cluster = clusters[row]
-            reason = first_rejection(self._request, cluster, self._filters)
-            self.reasons[row] = reason
-            self.feasible[row] = reason is None and not cluster.is_being_deleted
+            rejection = first_rejection(self._request, cluster, self._filters)
+            self.rejections[row] = rejection
+            self.feasible[row] = rejection is None and not cluster.is_being_deleted
             self.tiers[row] = tier_of(self._request, cluster)
             self.weights[row] = static_weight(self._request, cluster)
             if len(self.groupings) == 1:

@@ -1,4 +1,4 @@
-"""Why a binding went where it went, as the scheduler's own functions tell it when they are asked.
+"""Why a binding went where it went, as the functions that decide tell it when they are asked.
 
 One `TermTrace` for each affinity term that was tried: what refused each cluster, what was left of the others, which
 groups and clusters were chosen, and how the replicas were divided. It changes nothing of the result.
@@ -65,6 +65,9 @@ class TermTrace:
     groups: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     selected: tuple[str, ...] = ()
     divisions: list[DivisionTrace] = field(default_factory=list[DivisionTrace])
+
+    def note_rejections(self, rejected: Mapping[str, object]) -> None:
+        self.rejected.update((name, str(rejection)) for name, rejection in rejected.items())
 
     def note_candidates(self, candidates: Iterable[_Ranked]) -> None:
         for each in candidates:

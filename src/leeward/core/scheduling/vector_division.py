@@ -10,6 +10,7 @@ from leeward.core.scheduling.fleet import Fleet
 from leeward.core.scheduling.found import Found
 from leeward.core.scheduling.model import Request, Unplaceable
 from leeward.core.scheduling.survey import Survey
+from leeward.core.scheduling.trace import DivisionTrace
 
 
 def assign_in_bulk(
@@ -31,19 +32,19 @@ def _replicas(mode: Mode, request: Request, survey: Survey, fleet: Fleet, select
         case "Duplicated":
             return np.full(len(selected.rows), request.spec.replicas, dtype=np.int64)
         case "StaticWeight":
-            return _by_static_weight(request, survey, selected)
+            return _by_static_weight(request, fleet, survey, selected)
         case _:
             return _by_room(request, fleet, selected, aggregated=mode == "Aggregated")
 
 
-def _by_static_weight(request: Request, survey: Survey, selected: Found) -> Ints:
+def _by_static_weight(request: Request, fleet: Fleet, survey: Survey, selected: Found) -> Ints:
     weights = survey.weights[selected.rows]
     if not weights.any():
         weights = np.ones_like(weights)
     missing = request.spec.replicas - int(selected.assigned.sum())
     if request.keep_assigned and missing >= 0:
-        return _divide(request, missing, weights, selected.assigned)
-    return _divide(request, request.spec.replicas, weights, np.zeros_like(weights))
+        return _divide(request, fleet, selected, missing, weights, selected.assigned)
+    return _divide(request, fleet, selected, request.spec.replicas, weights, np.zeros_like(weights))
 
 
 def _by_room(request: Request, fleet: Fleet, selected: Found, aggregated: bool) -> Ints | Unplaceable:
@@ -53,7 +54,8 @@ def _by_room(request: Request, fleet: Fleet, selected: Found, aggregated: bool) 
         weights = selected.available
         if int(weights.sum()) < replicas:
             return too_little_room(int(weights.sum()), "do fresh scale")
-        return _divide(request, replicas, _fewest(replicas, weights, selected, nothing, aggregated), nothing)
+        weights = _fewest(replicas, weights, selected, nothing, aggregated)
+        return _divide(request, fleet, selected, replicas, weights, nothing)
     if assigned > replicas:
         return _scale_down(request, fleet, selected, aggregated)
     if assigned == replicas:
@@ -62,7 +64,7 @@ def _by_room(request: Request, fleet: Fleet, selected: Found, aggregated: bool) 
     if int(weights.sum()) < missing:
         return too_little_room(int(weights.sum()), "scale up")
     weights = _fewest(missing, weights, selected, selected.assigned, aggregated)
-    return selected.assigned + _divide(request, missing, weights, nothing)
+    return selected.assigned + _divide(request, fleet, selected, missing, weights, nothing)
 
 
 def _fewest(target: int, weights: Ints, selected: Found, used: Ints, aggregated: bool) -> Ints:
@@ -89,7 +91,7 @@ def _scale_down(request: Request, fleet: Fleet, selected: Found, aggregated: boo
     return replicas
 
 
-def _divide(request: Request, replicas: int, weights: Ints, initial: Ints) -> Ints:
+def _divide(request: Request, fleet: Fleet, selected: Found, replicas: int, weights: Ints, initial: Ints) -> Ints:
     """As `division.divide`, for weights of which some are above 0."""
     parties = np.flatnonzero(weights > 0)
     if not len(parties) or (replicas == 0 and initial.any()):
@@ -97,4 +99,8 @@ def _divide(request: Request, replicas: int, weights: Ints, initial: Ints) -> In
     result = initial.copy()
     descend = names_descend(request.spec.resource.uid)
     result[parties] = allocate(replicas, weights[parties], initial[parties], descend)
+    if request.trace is not None:
+        names = [fleet.names[row] for row in listed(selected.rows[parties])]
+        shares = (dict(zip(names, listed(each[parties]), strict=True)) for each in (weights, initial, result))
+        request.trace.divisions.append(DivisionTrace.of(replicas, *shares))
     return result

@@ -16,10 +16,18 @@ from leeward.core.scheduling.estimation import GENERAL_ESTIMATOR
 from leeward.core.scheduling.fleet import Fleet, FleetView
 from leeward.core.scheduling.found import Found
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY
-from leeward.core.scheduling.model import Placed, Request, Unplaceable
+from leeward.core.scheduling.model import Placed, Rejection, Request, Unplaceable
 from leeward.core.scheduling.selection import divides, ignores_constraints, room_decides
-from leeward.core.scheduling.steps import as_they_are, failed_to_assign, finish, first_rejection, fit_message
+from leeward.core.scheduling.steps import (
+    as_they_are,
+    failed_to_assign,
+    finish,
+    first_rejection,
+    fit_message,
+    reasons_of,
+)
 from leeward.core.scheduling.survey import Survey, survey_key
+from leeward.core.scheduling.trace import TermTrace
 from leeward.core.scheduling.vector_division import assign_in_bulk
 from leeward.core.scheduling.vector_groups import best_by_group
 
@@ -27,7 +35,7 @@ from leeward.core.scheduling.vector_groups import best_by_group
 def place_in_bulk(request: Request, view: FleetView) -> Placed | Unplaceable:
     """The pipeline for the one affinity term that the request has in view."""
     fleet = view.fleet
-    if not _is_common(request, fleet):
+    if request.trace is not None or not _is_common(request, fleet):
         return _place(request, view)
     key = _question(request, view)
     return fleet.answer(key, room_decides(request.placement), lambda: _place(request, view))
@@ -67,19 +75,23 @@ def _place(request: Request, view: FleetView) -> Placed | Unplaceable:
     fleet, survey = view.fleet, view.fleet.survey(request)
     feasible = _feasible(request, view, survey)
     rows = np.flatnonzero(feasible)
+    if request.trace is not None:
+        request.trace.note_rejections(_rejections(request, view, survey))
     if not len(rows):
-        rejected = _rejections(request, view, survey)
+        rejected = reasons_of(_rejections(request, view, survey))
         return Unplaceable("FitError", fit_message(len(view), rejected), rejected)
     found = Found.of(request, fleet, rows)
-    selected = _select(request, survey, found) if _is_plain(request, survey, found) else None
+    selected = _select(request, fleet, survey, found) if _is_plain(request, survey, found) else None
+    if selected is not None and request.trace is not None:
+        _note_selection(request.trace, fleet, survey, found, selected)
     if selected is None:
         candidates = [found.candidate(fleet, survey, at) for at in range(len(rows))]
-        return finish(request, candidates, lambda: _rejections(request, view, survey))
+        return finish(request, candidates, lambda: reasons_of(_rejections(request, view, survey)))
     if not request.has_replicas:
         return Placed(as_they_are(request, (fleet.names[row] for row in listed(selected.rows))), request.affinity_name)
     targets = assign_in_bulk(request, fleet, survey, selected)
     if isinstance(targets, Unplaceable):
-        return failed_to_assign(targets, _rejections(request, view, survey))
+        return failed_to_assign(targets, reasons_of(_rejections(request, view, survey)))
     return Placed(targets, request.affinity_name)
 
 
@@ -102,18 +114,24 @@ def _touched(request: Request, fleet: Fleet) -> list[int]:
     return [fleet.rows[name] for name in names if name in fleet.rows]
 
 
-def _rejections(request: Request, view: FleetView, survey: Survey) -> Mapping[str, str]:
-    """The first reason of each cluster that is refused."""
+def _note_selection(trace: TermTrace, fleet: Fleet, survey: Survey, found: Found, selected: Found) -> None:
+    trace.note_candidates(found.candidate(fleet, survey, at) for at in listed(found.order))
+    order = found.order if selected.turn is None else np.argsort(selected.turn)
+    trace.selected = tuple(fleet.names[row] for row in listed(selected.rows[order]))
+
+
+def _rejections(request: Request, view: FleetView, survey: Survey) -> Mapping[str, Rejection]:
+    """What refuses each cluster first."""
     fleet, touched = view.fleet, set(_touched(request, view.fleet))
-    reasons: dict[str, str] = {}
+    rejections: dict[str, Rejection] = {}
     for row, cluster in enumerate(fleet.clusters):
         if cluster.is_being_deleted or not (view.allowed is None or view.allowed[row]):
             continue
-        known = first_rejection(request, cluster, fleet.shared_filters) if row in touched else survey.reasons[row]
-        reason = known or first_rejection(request, cluster, fleet.own_filters)
-        if reason is not None:
-            reasons[cluster.name] = reason
-    return reasons
+        known = first_rejection(request, cluster, fleet.shared_filters) if row in touched else survey.rejections[row]
+        rejection = known or first_rejection(request, cluster, fleet.own_filters)
+        if rejection is not None:
+            rejections[cluster.name] = rejection
+    return rejections
 
 
 def _is_plain(request: Request, survey: Survey, found: Found) -> bool:
@@ -124,7 +142,7 @@ def _is_plain(request: Request, survey: Survey, found: Found) -> bool:
     return not survey.tiers[found.rows].any()
 
 
-def _select(request: Request, survey: Survey, found: Found) -> Found | None:
+def _select(request: Request, fleet: Fleet, survey: Survey, found: Found) -> Found | None:
     """All, or the best by a constraint over clusters or groups; None when more has to be looked at."""
     constraints = request.placement.spread_constraints
     if not constraints or ignores_constraints(request.placement.replica_scheduling):
@@ -138,6 +156,10 @@ def _select(request: Request, survey: Survey, found: Found) -> Found | None:
     inside = codes[0][found.rows], codes[1]
     numbers = (found.available, found.score, found.kept)
     chosen = best_by_group(request, survey.groupings[0], cluster, inside, found.order, *numbers)
+    if chosen is not None and request.trace is not None:
+        grouping, at_least = survey.groupings[0], cluster.min_groups if cluster else 0
+        candidates = [found.candidate(fleet, survey, at) for at in listed(chosen)]
+        request.trace.groups = {grouping.title: grouping.weights(request, candidates, at_least)}
     return None if chosen is None else found.at(chosen)
 
 
