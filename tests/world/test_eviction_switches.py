@@ -8,6 +8,7 @@ from leeward.api.meta import Manifest, find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, Resource
 from leeward.api.work import ClusterResourceBinding
+from leeward.core.failover.purge_modes import PurgeMode
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.manager.timing import Timing
@@ -90,7 +91,7 @@ def test_the_purge_mode_is_the_policys_else_the_flags(flag: str, asked: str, mod
         assert binding is not None
         assert [task.purge_mode for task in binding.spec.graceful_eviction_tasks] == [mode]
 
-    play(story, manager=ManagerSettings(eviction=EvictionSettings(purge_mode=flag)))
+    play(story, manager=ManagerSettings(eviction=EvictionSettings(purge_mode=PurgeMode(flag))))
 
 
 @pytest.mark.parametrize("seconds", [0, 30])

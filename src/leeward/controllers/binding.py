@@ -24,6 +24,7 @@ from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import is_removal_held, removals_blocked
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover.doubt import is_failing
+from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.interpreter import replicas_of
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import BindingKind
@@ -298,7 +299,7 @@ def _work_with_id(binding: Binding, template: Manifest, cluster: str, work_id: s
 def _is_purging(binding: Binding, present: Mapping[str, Work]) -> bool:
     """Whether a copy that is purged Directly is not yet known to be gone. Holds: S7."""
     tasks = binding.spec.graceful_eviction_tasks
-    return any(task.purge_mode == "Directly" and task.from_cluster in present for task in tasks)
+    return any(task.from_cluster in present and not rules_of_task(task).keeps_copy for task in tasks)
 
 
 def _grows(work: Work, manifest: Manifest) -> bool:

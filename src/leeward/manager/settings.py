@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from leeward.core.failover.brake import BrakeSettings
 from leeward.core.failover.flapping import HoldDownSettings
+from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.placement import PlacementSettings
 from leeward.core.propagation.reach import Reach
 from leeward.core.propagation.skipping import SkippedApis
@@ -54,7 +55,7 @@ class EvictionSettings:
 
     taint_manager: bool = True
     no_execute: bool = True
-    purge_mode: str = "Gracefully"
+    purge_mode: PurgeMode = PurgeMode.GRACEFULLY
     per_second: float | None = None
 
 

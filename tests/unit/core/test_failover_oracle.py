@@ -9,9 +9,10 @@ from leeward.api.cluster import Cluster
 from leeward.api.codec import decode, from_wire, to_wire
 from leeward.api.meta import Condition, set_condition
 from leeward.api.policy import FailoverBehavior, Placement
-from leeward.core.failover.eviction import decide_stay, purge_mode
+from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready
 from leeward.core.failover.liveness import Patience, decide_liveness
+from leeward.core.failover.purge_modes import PurgeMode, purge_mode_of
 from leeward.core.failover.taints import decide_taints
 from tests import oracle
 
@@ -66,7 +67,8 @@ def _stay(case: oracle.Case) -> dict[str, Any]:
     stay = decide_stay(taints, placement.cluster_tolerations, now)
     remaining = -1 if stay.due is None else 0 if stay.is_over(now) else int((stay.due - now).total_seconds())
     failover = from_wire(given["failover"], FailoverBehavior) if given.get("failover") else None
-    mode = purge_mode(failover, given["noExecuteTaintEvictionPurgeMode"])
+    flag = PurgeMode.DIRECTLY if given["noExecuteTaintEvictionPurgeMode"] == "Directly" else PurgeMode.GRACEFULLY
+    mode = purge_mode_of(failover, flag)
     return {"needEviction": stay.is_over(now), "tolerationSeconds": remaining, "purgeMode": mode}
 
 

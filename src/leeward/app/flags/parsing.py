@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from leeward.api.rules.member_addresses import parse_networks
+from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.propagation.skipping import parse_skipped_apis
 from leeward.manager.choice import parse_choice
 from leeward.manager.gates import FeatureGates, switch_gates
@@ -14,7 +15,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, 
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
 _DURATION = re.compile(rf"(?:{_PART.pattern})+")
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-PURGE_MODES = ("Gracefully", "Directly")
+PURGE_MODES = (PurgeMode.GRACEFULLY, PurgeMode.DIRECTLY)
 
 
 class Address(NamedTuple):
@@ -75,10 +76,10 @@ def parse_fraction(text: str) -> float:
     return value
 
 
-def parse_purge_mode(text: str) -> str:
+def parse_purge_mode(text: str) -> PurgeMode:
     if text not in PURGE_MODES:
         raise ValueError(f"{text!r} is neither {' nor '.join(PURGE_MODES)}")
-    return text
+    return PurgeMode(text)
 
 
 def parse_name(text: str) -> str:

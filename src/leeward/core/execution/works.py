@@ -27,6 +27,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
 from leeward.core.execution.ownership import stamp
+from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.interpreter import prune, revise_replicas
 from leeward.core.interpreter.fields import int_at, text_at, value_at
 from leeward.core.scheduling.division import divide
@@ -80,7 +81,7 @@ def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
         for target in snapshot.clusters:
             replicas.setdefault(target.name, target.replicas)
     for task in spec.graceful_eviction_tasks:
-        if task.purge_mode == "Directly":
+        if not rules_of_task(task).keeps_copy:
             continue
         if task.from_cluster not in assigned:
             replicas.setdefault(task.from_cluster, _replicas_being_left(spec, task))
@@ -119,7 +120,7 @@ def _state_to_inject(spec: ResourceBindingSpec, cluster: str) -> Mapping[str, st
     if needed != {cluster} or not spec.graceful_eviction_tasks:
         return {}
     task = spec.graceful_eviction_tasks[-1]
-    if task.purge_mode != "Directly" or cluster in task.clusters_before_failover:
+    if rules_of_task(task).keeps_copy or cluster in task.clusters_before_failover:
         return {}
     return task.preserved_label_state
 

@@ -29,6 +29,7 @@ from leeward.api.policy import ApplicationFailover
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.evidence import is_fresh
 from leeward.core.failover.held_reasons import HeldReason
+from leeward.core.failover.purge_modes import PurgeMode, rules_of
 from leeward.core.failover.state import StateNotPreserved, preserved_state
 from leeward.core.failover.watched_time import UNKEPT, Attention
 
@@ -202,15 +203,16 @@ def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None
     """How the copy leaves, as the policy says; `Never` keeps it until someone confirms. Raises: StateNotPreserved."""
     application = application_failover(binding.spec)
     assert application is not None
-    mode = application.purge_mode or "Gracefully"
+    mode = PurgeMode(application.purge_mode or PurgeMode.GRACEFULLY)
+    rules = rules_of(mode)
     state = preserved_state(binding.spec, application.state_preservation, failed)
     return GracefulEvictionTask(
         from_cluster=failed.cluster_name,
         reason=APPLICATION_FAILURE,
         producer=PRODUCER if binding.namespace else CLUSTER_PRODUCER,
-        purge_mode=mode,
-        grace_period_seconds=application.grace_period_seconds if mode == "Gracefully" else None,
-        suppress_deletion=True if mode == "Never" else None,
+        purge_mode=mode.value,
+        grace_period_seconds=application.grace_period_seconds if rules.has_grace else None,
+        suppress_deletion=True if rules.suppresses else None,
         creation_timestamp=wire_time(now) if now else None,
         preserved_label_state=state,
         clusters_before_failover=tuple(target.name for target in binding.spec.clusters) if state else (),

@@ -6,12 +6,10 @@ Karmada: pkg/controllers/cluster (taint manager), pkg/util/helper (taints); same
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint, Toleration
 from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION
-from leeward.api.policy import FailoverBehavior
 from leeward.api.work import ResourceBindingSpec
 from leeward.core.failover.doubt import is_recovering
 from leeward.core.failover.taints import AUTOMATIC, NO_EXECUTE, key_of, policy_taints
@@ -140,13 +138,3 @@ def last_resort_at(due: Sequence[Eviction], now: datetime) -> datetime:
 
 def replicas_in(spec: ResourceBindingSpec, cluster: str) -> int:
     return sum(target.replicas for target in spec.clusters if target.name == cluster)
-
-
-PurgeMode = Literal["Gracefully", "Directly"]
-
-
-def purge_mode(failover: FailoverBehavior | None, default: str) -> PurgeMode:
-    """`Gracefully` or `Directly`: the policy's word, else the flag's."""
-    if failover is not None and failover.cluster is not None:
-        return failover.cluster.purge_mode or "Gracefully"
-    return "Directly" if default == "Directly" else "Gracefully"

@@ -27,6 +27,7 @@ from leeward.api.meta import wire_time
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.eviction import replicas_in
 from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
+from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.failover.watched_time import UNKEPT, Attention
 
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)
@@ -75,11 +76,11 @@ class _Copies:
         """Whether there is nothing left to take away: it was purged, or its cluster has left the fleet."""
         if task.from_cluster in self.works:
             return False
-        return task.purge_mode == "Directly" or task.from_cluster not in self.clusters
+        return not rules_of_task(task).keeps_copy or task.from_cluster not in self.clusters
 
     def served_by_old(self, task: GracefulEvictionTask) -> Serving | None:
         """What would be lost with the part of the old copy that leaves; None where that is not known."""
-        if task.purge_mode == "Directly":
+        if not rules_of_task(task).keeps_copy:
             return None
         name = task.from_cluster
         serving = known_to_serve(self.works.get(name), self.clusters.get(name))
@@ -157,14 +158,15 @@ def _may_end_at(
 ) -> tuple[datetime | None, int]:
     """From when on the task may end, by what is known now (None: by nothing that is known), and how many ready
     replicas of the replacement then stand for this copy and for no other."""
+    is_purged = not rules_of_task(task).keeps_copy
     if copies.spec.asks_for_none:
-        waits = task.purge_mode == "Directly" and task.from_cluster in copies.works
+        waits = is_purged and task.from_cluster in copies.works
         return (None if waits else now), 0
     if brake:
         return None, 0
     replaced = is_replaced(copies.binding)
     if not replaced:
-        in_vain = task.purge_mode == "Directly" and task.from_cluster not in copies.works
+        in_vain = is_purged and task.from_cluster not in copies.works
         return (now if in_vain else None), 0
     if copies.is_covered(task):
         return now, 0

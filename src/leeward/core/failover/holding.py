@@ -17,6 +17,7 @@ from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import Eviction, replicas_in
 from leeward.core.failover.graceful import Assessment
 from leeward.core.failover.held_reasons import Deferral, HeldReason
+from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.failover.state import StateNotPreserved
 from leeward.core.failover.taints import key_of, policy_taints
 
@@ -102,7 +103,7 @@ def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mappin
     """Why something that is due does not happen, where it is not for want of a place."""
     if braked:
         return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {MOST_LOOKS_DEAD}")
-    purging = [t.from_cluster for t in assessment.kept if t.purge_mode == "Directly" and t.from_cluster in works]
+    purging = [t.from_cluster for t in assessment.kept if t.from_cluster in works and not rules_of_task(t).keeps_copy]
     if purging:
         clusters = ", ".join(purging)
         return _held(

@@ -13,7 +13,8 @@ import msgspec
 
 from leeward.api.meta import wire_time
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
-from leeward.core.failover.eviction import Eviction, PurgeMode
+from leeward.core.failover.eviction import Eviction
+from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.failover.state import preserved_state
 
 TAINT_MANAGER = "TaintManager"
@@ -37,7 +38,7 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
         from_cluster=cluster,
         reason=TAINT_UNTOLERATED,
         producer=TAINT_MANAGER,
-        purge_mode=mode,
+        purge_mode=mode.value,
         creation_timestamp=wire_time(now),
         preserved_label_state=state,
         clusters_before_failover=tuple(target.name for target in spec.clusters) if state else (),
@@ -50,7 +51,7 @@ def stalled_task(cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvicti
         from_cluster=cluster,
         reason=REPLACEMENT_FAILED,
         producer=LEEWARD,
-        purge_mode=mode,
+        purge_mode=mode.value,
         creation_timestamp=wire_time(now),
     )
 

@@ -25,6 +25,7 @@ from leeward.core.failover.evidence import is_current, is_seen_healthy, known_to
 from leeward.core.failover.failback import FAILBACK
 from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
 from leeward.core.failover.places import tolerating_hold_down
+from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.scheduling.affinity import affinity_names, common_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
@@ -144,7 +145,7 @@ def _is_alive_again(
     """A cluster that is held down keeps its copy when the replacement is `late`; at once would be to and fro (C1)."""
     if cluster is None or cluster.is_being_deleted or task.reason not in WITHDRAWN:
         return False
-    if task.purge_mode in ("Directly", "Never") or work is None or work.metadata.deletion_timestamp is not None:
+    if not rules_of_task(task).withdraws or work is None or work.metadata.deletion_timestamp is not None:
         return False
     tolerations = spec.placement.cluster_tolerations if spec.placement else ()
     may_stay = not decide_stay(cluster.spec.taints, tolerations, now).is_over(now)

@@ -23,6 +23,7 @@ from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.evidence import is_seen_healthy, known_to_serve, reported_ready, was_there_before
 from leeward.core.failover.graceful import grace_of
 from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
+from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.failover.watched_time import UNKEPT, Attention
 
 MOVING = (TAINT_UNTOLERATED, APPLICATION_FAILURE, AFFINITY_TERM_LEFT, REPLACEMENT_FAILED)
@@ -90,7 +91,7 @@ def find_stalled(
 
 
 def _is_moving(task: GracefulEvictionTask) -> bool:
-    return task.reason in MOVING and task.suppress_deletion is None and task.purge_mode != "Never"
+    return task.reason in MOVING and task.suppress_deletion is None and rules_of_task(task).moves_on
 
 
 def _judge(

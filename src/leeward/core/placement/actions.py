@@ -11,7 +11,7 @@ import msgspec
 
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.failover.application import held_failure, held_for_state, task_of
-from leeward.core.failover.eviction import Eviction, last_resort_at, purge_mode, replicas_in
+from leeward.core.failover.eviction import Eviction, last_resort_at, replicas_in
 from leeward.core.failover.holding import held_for_lost_state, held_for_place, held_without_gain, is_automatic
 from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task
 from leeward.core.failover.places import (
@@ -21,6 +21,7 @@ from leeward.core.failover.places import (
     is_spread,
     place_anew,
 )
+from leeward.core.failover.purge_modes import PurgeMode, purge_mode_of, rules_of, rules_of_task
 from leeward.core.failover.state import StateNotPreserved
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.situation import Situation
@@ -56,16 +57,17 @@ def evict(at: Situation) -> Outcome:
     Clusters that were tried in vain are asked only where no other takes them.
     """
     spec, due = at.spec, at.due
-    mode = purge_mode(spec.failover, at.settings.purge_mode)
+    mode = purge_mode_of(spec.failover, at.settings.purge_mode)
+    rules = rules_of(mode)
     try:
         tasks = [eviction_task(at.binding, eviction, mode, at.now) for eviction in due]
     except StateNotPreserved as error:
         return replace(place(at, ()), held=held_for_lost_state(due, error))
     left = _left(at, tasks)
-    resort_at = at.now if mode == "Directly" else last_resort_at(due, at.now)
+    resort_at = last_resort_at(due, at.now) if rules.needs_place else at.now
     last_resort = resort_at <= at.now
     result = _find(at, left, last_resort)
-    is_asked_for = mode == "Directly" or not at.settings.keep_without_place
+    is_asked_for = not (rules.needs_place and at.settings.keep_without_place)
     if isinstance(result, Placed):
         kept = () if is_asked_for else _without_gain(at, result)
         return _evict_with_gain(at, kept, tasks, result) if kept else _moved(at, left, result, tasks, due)
@@ -193,10 +195,11 @@ def move_on(at: Situation) -> Outcome | None:
     What left `Directly` goes on so, since at most one copy runs (S7); not where any of it serves: that would go first.
     """
     spec, stalled = at.spec, at.stalled.targets
-    directly = any(task.purge_mode == "Directly" for task in spec.graceful_eviction_tasks)
+    directly = any(not rules_of_task(task).keeps_copy for task in spec.graceful_eviction_tasks)
+    mode = PurgeMode.DIRECTLY if directly else PurgeMode.GRACEFULLY
     if not at.authority.places or (directly and any(target.serving for target in stalled)):
         return None
-    tasks = [stalled_task(target.cluster, "Directly" if directly else "Gracefully", at.now) for target in stalled]
+    tasks = [stalled_task(target.cluster, mode, at.now) for target in stalled]
     left = _left(at, tasks, {target.cluster: target.staying for target in stalled if target.staying})
     avoided = {*at.watched.record.left, *(target.cluster for target in stalled)}
     result = find_place(at.binding, left, at.clusters, at.now, avoided, trace=at.trace)

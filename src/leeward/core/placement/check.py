@@ -17,6 +17,7 @@ from leeward.api.work import GracefulEvictionTask
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.leaving import TAINT_UNTOLERATED
 from leeward.core.failover.places import tolerating_hold_down
+from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.placement.decision import Decision
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.scheduling import Placed, Unplaceable
@@ -66,7 +67,8 @@ class _Move:
     def opened(self) -> list[GracefulEvictionTask]:
         """Eviction tasks that begin, but for those of what is purged at once."""
         known = {task.from_cluster for task in self.snapshot.binding.spec.graceful_eviction_tasks}
-        return [t for t in self.decision.eviction_tasks if t.from_cluster not in known and t.purge_mode != "Directly"]
+        begun = (task for task in self.decision.eviction_tasks if task.from_cluster not in known)
+        return [task for task in begun if rules_of_task(task).needs_place]
 
     @property
     def opened_automatically(self) -> list[GracefulEvictionTask]:

@@ -12,6 +12,7 @@ from leeward.api.names import DRAIN_TAINT
 from leeward.api.work import Binding, Work
 from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.held_reasons import Deferral
+from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.failover.watched_time import UNKEPT, Attention
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -32,7 +33,7 @@ class PlacementSettings:
     finish: bool = True
     place: bool = True
     graceful: bool = True
-    purge_mode: str = "Gracefully"
+    purge_mode: PurgeMode = PurgeMode.GRACEFULLY
     graceful_seconds: float = 600.0
     scheduler_name: str = DEFAULT_SCHEDULER
     keep_without_place: bool = True

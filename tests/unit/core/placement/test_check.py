@@ -8,7 +8,8 @@ from hypothesis import given
 
 from leeward.api.core import Taint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster
-from leeward.core.failover.eviction import Eviction, PurgeMode
+from leeward.core.failover.eviction import Eviction
+from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused
 from leeward.core.scheduling import Fleet, Placed, Unplaceable
@@ -21,8 +22,8 @@ CLUSTERS = fleet(dead("a"), cluster("b"), cluster("c"))
 TAINT = dead("a").spec.taints[-1]
 
 
-def task(name: str, mode: PurgeMode = "Gracefully") -> GracefulEvictionTask:
-    return GracefulEvictionTask(name, "TaintUntolerated", "TaintManager", mode)
+def task(name: str, mode: PurgeMode = PurgeMode.GRACEFULLY) -> GracefulEvictionTask:
+    return GracefulEvictionTask(name, "TaintUntolerated", "TaintManager", mode.value)
 
 
 def moved(*tasks: GracefulEvictionTask, taint: Taint = TAINT, **placed: int) -> Decision:
@@ -46,7 +47,7 @@ def moved(*tasks: GracefulEvictionTask, taint: Taint = TAINT, **placed: int) -> 
         (SHARED, moved(task("a"), task("b")), ["S3", "S11", "S11"]),
         (COPIED, moved(task("a"), b=2), ["S12"]),
         (COPIED, moved(task("a"), taint=Taint(key="maintenance", effect="NoExecute"), b=2), []),
-        (COPIED, moved(task("a", "Directly"), b=2), []),
+        (COPIED, moved(task("a", PurgeMode.DIRECTLY), b=2), []),
         (COPIED, moved(task("b"), a=2, b=3), ["S2", "S12"]),
     ],
 )
