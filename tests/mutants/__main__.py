@@ -10,6 +10,7 @@ other one fails the run. mutmut makes the mutants and plays the tests; it works 
 """
 
 import argparse
+import math
 import sys
 
 from tests.mutants.playing import Played, play
@@ -27,7 +28,7 @@ def main() -> int:
     for room in ROOMS:
         mine = [target for target in targets if target.room is room]
         if mine:
-            played += play(room, mine, options.children)
+            played += play(room, mine, options.children, options.seconds)
     judgement = judge(played, read_survivors())
     _print_table(played, judgement)
     return _tell(judgement)
@@ -39,6 +40,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="PREFIX", help="the modules whose names begin so")
     parser.add_argument("--base", default="", metavar="REV", help="what changed since then (where main was left)")
     parser.add_argument("--children", type=int, default=2, metavar="N", help="processes at a time")
+    parser.add_argument("--seconds", type=float, default=math.inf, metavar="N", help="seconds of tests for each mutant")
     return parser.parse_args()
 
 

@@ -1,32 +1,36 @@
-"""mutmut on a copy of the repository: what has become of each mutant.
+"""Mutants in a copy of the repository, and what has become of each.
 
-mutmut keeps all mutants of a function side by side in one file, lets the tests run once to see which of them reach
-which function, and then forks for each mutant and plays only those. Its verdicts are exit codes in a `.meta` file.
+mutmut makes them: it keeps all mutants of a function side by side in one file, and one is chosen when it is called.
+They are played in one session (`session`).
 """
 
 import ast
 import difflib
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+from mutmut.mutation.file_mutation import mutate_file_contents
 
 from tests.mutants.scope import ROOT, Room, Target
+from tests.mutants.session import NO_TESTS, SURVIVED, Orders, function_of
 from tests.mutants.survivors import Entry
 
-SURVIVED, NO_TESTS = 0, 33
 NAME = re.compile(r"^(?P<module>.+)\.(?:x_(?P<function>.+)|xǁ(?P<kind>.+)ǁ(?P<method>.+))__mutmut_\d+$")
 COPIED = ("src", "tests", "bench", "docs", "deploy", "scripts", "README.md", "Makefile")
 
 
 @dataclass(frozen=True)
 class Played:
-    """A mutant: the function, what its lines were and have become, and mutmut's exit code."""
+    """A mutant: the function, what its lines were and have become, and the exit code of its process."""
 
     module: str
     function: str
@@ -43,40 +47,27 @@ class Played:
         return Entry(f"{self.module}.{self.function}", self.was, self.becomes, reason)
 
 
-def play(room: Room, targets: Sequence[Target], children: int) -> list[Played]:
+def play(room: Room, targets: Sequence[Target], children: int, seconds: float) -> list[Played]:
     """Every mutant of the targets, played against the tests of their room."""
     with tempfile.TemporaryDirectory(prefix="leeward-mutants-") as folder:
         tree = Path(folder)
-        _copy(tree, room, targets)
-        command = [Path(sys.executable).with_name("mutmut"), "run", "--max-children", str(children), *_wanted(targets)]
-        log = tree / "log"
-        with log.open("w") as out:
-            code = subprocess.run(command, cwd=tree, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
-        if code:
-            raise SystemExit(f"mutmut failed with exit code {code}:\n{log.read_text()[-4000:]}")
-        return [one for target in targets for one in _read(tree, target)]
+        for name in COPIED:
+            source = ROOT / name
+            (shutil.copytree if source.is_dir() else shutil.copy2)(source, tree / name)
+        mutants = [mutant for target in targets for mutant in _mutate(tree, target)]
+        orders = Orders(mutants, room.tests, children, seconds, str(tree / "results"))
+        texts: dict[str, dict[str, list[str]]] = {}
+        return [_played(line, tree, texts) for line in _results(tree, orders)]
 
 
-def _copy(tree: Path, room: Room, targets: Sequence[Target]) -> None:
-    for name in COPIED:
-        source = ROOT / name
-        (shutil.copytree if source.is_dir() else shutil.copy2)(source, tree / name)
-    settings = {
-        "source_paths": ["src"],
-        "only_mutate": [str(target.path.relative_to(ROOT)) for target in targets],
-        "pytest_add_cli_args_test_selection": list(room.tests),
-        "pytest_add_cli_args": ["-p", "no:cacheprovider"],
-        "also_copy": [name for name in COPIED if name not in ("src", "tests")],
-    }
-    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
-    (tree / "pyproject.toml").write_text(f"{(ROOT / 'pyproject.toml').read_text()}\n[tool.mutmut]\n{lines}")
-
-
-def _wanted(targets: Sequence[Target]) -> list[str]:
-    """mutmut's names for the mutants of the functions that are named; none stands for all."""
-    if not any(target.functions for target in targets):
-        return []
-    return [f"{target.module}.{_mangled(name)}__mutmut_*" for target in targets for name in target.functions]
+def _mutate(tree: Path, target: Target) -> list[str]:
+    """Writes the module with all its mutants. Returns the names of those that are wanted."""
+    path = tree / target.path.relative_to(ROOT)
+    mutated = mutate_file_contents(str(path), path.read_text())
+    path.write_text(mutated.code)
+    names = [f"{target.module}.{name}" for name in mutated.mutant_names]
+    wanted = {f"{target.module}.{_mangled(function)}" for function in target.functions}
+    return [name for name in names if not wanted or function_of(name) in wanted]
 
 
 def _mangled(function: str) -> str:
@@ -84,23 +75,33 @@ def _mangled(function: str) -> str:
     return f"xǁ{kind}ǁ{name}" if kind else f"x_{name}"
 
 
-def _read(tree: Path, target: Target) -> list[Played]:
-    mutated = tree / "mutants" / target.path.relative_to(ROOT)
-    meta = mutated.with_name(mutated.name + ".meta")
-    if not meta.exists():
-        return []
-    codes: dict[str, int | None] = json.loads(meta.read_text())["exit_code_by_key"]
-    texts = _texts(mutated.read_text())
-    return [_played(name, code, texts) for name, code in codes.items() if code is not None]
+def _results(tree: Path, orders: Orders) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.mutants.session"],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree / "src")},
+        input=json.dumps(asdict(orders)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    results = Path(orders.results)
+    found = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    if len(found) < len(orders.mutants):
+        raise SystemExit(f"the tests were not played:\n{done.stdout[-4000:]}")
+    return found
 
 
-def _played(name: str, code: int, texts: dict[str, list[str]]) -> Played:
-    found = NAME.match(name)
-    assert found is not None, name
-    function = found["function"] or f"{found['kind']}.{found['method']}"
-    mangled = name.rpartition(".")[2]
-    was, becomes = _difference(texts[mangled.rpartition("__mutmut_")[0] + "__mutmut_orig"], texts[mangled])
-    return Played(found["module"].removeprefix("leeward."), function, was, becomes, code)
+def _played(result: dict[str, Any], tree: Path, texts: dict[str, dict[str, list[str]]]) -> Played:
+    found = NAME.match(result["mutant"])
+    assert found is not None, result
+    module, function = found["module"], found["function"] or f"{found['kind']}.{found['method']}"
+    if module not in texts:
+        texts[module] = _texts((tree / "src" / Path(*module.split("."))).with_suffix(".py").read_text())
+    mangled = result["mutant"].rpartition(".")[2]
+    was, becomes = _difference(texts[module][function_of(mangled) + "__mutmut_orig"], texts[module][mangled])
+    return Played(module.removeprefix("leeward."), function, was, becomes, result["code"])
 
 
 def _texts(source: str) -> dict[str, list[str]]:

@@ -41,9 +41,10 @@ class Target:
 
 
 def all_targets(prefix: str = "") -> list[Target]:
-    """The modules of all rooms whose names, without `leeward.`, begin with `prefix`."""
+    """The modules of all rooms whose names, without `leeward.`, begin with `prefix`, or with one of several: "a,b"."""
     targets = [Target(room, path) for room in ROOMS for path in _files(room)]
-    return [target for target in targets if target.module.removeprefix("leeward.").startswith(prefix)]
+    prefixes = tuple(prefix.split(","))
+    return [target for target in targets if target.module.removeprefix("leeward.").startswith(prefixes)]
 
 
 def changed_targets(base: str) -> list[Target]:

@@ -1,11 +1,18 @@
 """`make mutants`: what a change has touched, and how a run is held against the list of survivors."""
 
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from mutmut.mutation.file_mutation import mutate_file_contents
 
-from tests.mutants.playing import NO_TESTS, SURVIVED, Played
+from tests.mutants.playing import Played
 from tests.mutants.scope import all_targets, changed_lines, functions_at
+from tests.mutants.session import KILLED, NO_TESTS, SURVIVED, Orders, Player
 from tests.mutants.survivors import judge, read_survivors
 
 SOURCE = """LIMIT = 3
@@ -77,3 +84,58 @@ def test_every_survivor_that_is_listed_is_in_the_scope() -> None:
     modules = {target.module.removeprefix("leeward.") for target in all_targets()}
     functions = {entry.function for entry in read_survivors().entries}
     assert {f for f in functions if not any(f.startswith(f"{module}.") for module in modules)} == set()
+
+
+SUMS = """
+from functools import lru_cache
+
+def twice(a):
+    return a + a
+
+@lru_cache
+def remembered(a):
+    return thrice(a)
+
+def thrice(a):
+    return 3 * a
+
+def never_asked(a):
+    return a + 1
+"""
+TESTS = """
+import sums
+
+def test_twice():
+    assert sums.twice(0) == 0
+
+def test_thrice():
+    assert sums.remembered(2) == 6
+"""
+
+
+def test_each_mutant_is_played_against_the_tests_that_reach_it_and_finds_nothing_that_others_have_cached(
+    tmp_path: Path,
+) -> None:
+    mutated = mutate_file_contents("sums.py", SUMS)
+    (tmp_path / "sums.py").write_text(mutated.code)
+    (tmp_path / "test_sums.py").write_text(TESTS)
+    (tmp_path / "pyproject.toml").write_text("")
+    orders = Orders([f"sums.{name}" for name in mutated.mutant_names], ["test_sums.py"], 2, 60, str(tmp_path / "out"))
+    root = str(Path(__file__).parents[2])
+    command = [sys.executable, "-m", "tests.mutants.session"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), root))}
+    subprocess.run(command, cwd=tmp_path, env=environment, input=json.dumps(asdict(orders)), text=True, check=False)
+    results = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert sorted(one["mutant"] for one in results) == sorted(orders.mutants)
+    codes = {name: {one["code"] for one in results if f"x_{name}__" in one["mutant"]} for name in ("twice", "thrice")}
+    assert codes == {"twice": {SURVIVED}, "thrice": {KILLED}}
+    assert {one["code"] for one in results if "never_asked" in one["mutant"]} == {NO_TESTS}
+
+
+def test_those_that_killed_before_are_played_first_then_the_quickest_as_long_as_there_is_time() -> None:
+    player = Player(Orders([], [], 1, 2.5, ""))
+    seconds = [0.5, 3.0, 1.0, 0.1]
+    assert player.in_order("m.x_f__mutmut_1", range(4), seconds) == [3, 0, 2]
+    player.killers["m.x_f"][1] += 1
+    assert player.in_order("m.x_f__mutmut_2", range(4), seconds) == [1], "the likeliest is played however long it takes"
+    assert player.in_order("m.x_g__mutmut_1", range(4), seconds) == [3, 0, 2]

@@ -1,5 +1,7 @@
 """The brake: engaged when most of the fleet looks dead, released when it looked well for a while."""
 
+import json
+
 import msgspec
 import pytest
 
@@ -51,6 +53,11 @@ def test_s4_the_alarm_needs_three_and_more_than_55_percent_or_all(alive: int, lo
     assert is_alarming(fleet(alive, lost), SETTINGS) is alarming
 
 
+def test_s4_the_threshold_itself_is_no_alarm() -> None:
+    assert not is_alarming(fleet(2, 3), BrakeSettings(threshold=0.6))
+    assert is_alarming(fleet(2, 3), BrakeSettings(threshold=0.59))
+
+
 def test_clusters_that_never_were_ready_do_not_count() -> None:
     newcomers = [dead(f"new{n}") for n in range(5)]
     assert not is_alarming([*fleet(2, 0), *newcomers], SETTINGS)
@@ -90,6 +97,56 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
     assert decide_brake(overruled, fleet(3, 0), at(0), SETTINGS).brake == Brake()
 
 
+@pytest.mark.parametrize(
+    ("before", "clusters", "seconds", "vanished", "reason", "message"),
+    [
+        (Brake(), fleet(2, 1), 0, (), "FleetLooksWell", "1 of 3 clusters look dead"),
+        (
+            Brake(),
+            fleet(1, 3),
+            0,
+            (),
+            "FleetLooksDead",
+            "3 of 4 clusters look dead (lost0, lost1, lost2): no automatic eviction starts until they are back, "
+            "or `leeward brake release`",
+        ),
+        (
+            Brake(),
+            fleet(1, 1),
+            0,
+            ("gone2", "gone1"),
+            "ClustersVanished",
+            "1 of 2 clusters look dead; 2 of 4 are not listed, though nobody has unjoined them (gone1, gone2): "
+            "what names them stays as it is (lost0, gone2, gone1): no automatic eviction starts until they are back, "
+            "or `leeward brake release`",
+        ),
+        (Brake(overruled=True), fleet(0, 3), 0, (), "Overruled", "released by hand: 3 of 3 clusters look dead"),
+        (Brake(at(0)), fleet(2, 1), 5, (), "FleetLooksDead", "1 of 3 clusters look dead: about to be released"),
+        (
+            Brake(at(0)),
+            fleet(3, 0),
+            5,
+            ("gone",),
+            "ClustersVanished",
+            "0 of 3 clusters look dead; 1 of 4 are not listed, though nobody has unjoined them (gone): "
+            "what names them stays as it is: about to be released",
+        ),
+        (Brake(at(0), at(5)), fleet(2, 1), 65, (), "FleetLooksWell", "released: 1 of 3 clusters look dead"),
+    ],
+    ids=["well", "dead", "vanished", "overruled", "calming", "calming, but for one", "released"],
+)
+def test_a_person_reads_how_it_is_and_the_way_out(
+    before: Brake, clusters: list[Cluster], seconds: float, vanished: tuple[str, ...], reason: str, message: str
+) -> None:
+    decision = decide_brake(before, clusters, at(seconds), SETTINGS, vanished)
+    assert (decision.reason, decision.message) == (reason, message)
+
+
+def test_s5_one_of_three_that_has_vanished_is_less_than_half() -> None:
+    assert not is_alarming(fleet(2, 0), SETTINGS, vanished=("gone",))
+    assert is_alarming(fleet(1, 0), SETTINGS, vanished=("gone",))
+
+
 def test_it_holds_already_before_its_state_is_written() -> None:
     assert holds(Brake(), fleet(0, 3), SETTINGS)
 
@@ -115,6 +172,26 @@ def test_its_state_survives_being_written() -> None:
     decision = decide_brake(Brake(at(0)), fleet(2, 1), at(100), SETTINGS)
     assert parse_brake(render_brake(decision)) == decision.brake
     assert parse_brake({"since": "yesterday"}) == Brake()
+    overruled = decide_brake(Brake(overruled=True), fleet(0, 3), at(100), SETTINGS)
+    assert parse_brake(render_brake(overruled)) == Brake(overruled=True)
+
+
+def test_its_state_is_plain_to_see_in_the_config_map() -> None:
+    """These keys are what is found in a fleet that runs."""
+    calming = render_brake(decide_brake(Brake(at(0)), fleet(2, 1), at(100), SETTINGS))
+    told = json.loads(calming.pop("condition"))
+    assert calming == {"since": "2026-01-01T00:00:00Z", "calmSince": "2026-01-01T00:01:40Z"}
+    assert told == {
+        "type": "Engaged",
+        "status": "True",
+        "reason": "FleetLooksDead",
+        "message": "1 of 3 clusters look dead: about to be released",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    overruled = render_brake(decide_brake(Brake(overruled=True), fleet(0, 3), at(100), SETTINGS))
+    assert json.loads(overruled["condition"])["status"] == "False"
+    assert overruled["overruled"] == "true"
+    assert parse_brake({"since": "2026-01-01T00:00:00Z", "overruled": "false"}) == Brake(at(0))
 
 
 @pytest.mark.parametrize(

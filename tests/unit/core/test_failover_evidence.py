@@ -4,7 +4,16 @@ import msgspec
 import pytest
 
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
-from leeward.core.failover.evidence import Serving, known_to_serve, reported_ready, served_counts
+from leeward.core.failover.evidence import (
+    CLOCKS_APART,
+    Serving,
+    is_seen_healthy,
+    known_to_serve,
+    reported_ready,
+    seen_ready,
+    served_counts,
+    was_there_before,
+)
 from leeward.core.failover.graceful import assess_tasks
 from tests.builders import NOW, aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
 
@@ -48,6 +57,48 @@ def test_a_kind_without_counts_serves_unless_it_is_unhealthy() -> None:
     settings = msgspec.structs.replace(status, identifier=msgspec.structs.replace(status.identifier, kind="Secret"))
     unknown, unhealthy = (msgspec.structs.replace(settings, health=health) for health in ("Unknown", "Unhealthy"))
     assert served_counts((status, settings, unknown, unhealthy)) == (2, 1, 1, 0)
+
+
+def test_where_one_instant_is_not_known_the_other_counts() -> None:
+    timeless = cluster("member1")
+    conditions = (msgspec.structs.replace(timeless.status.conditions[0], last_transition_time=None),)
+    timeless = msgspec.structs.replace(timeless, status=msgspec.structs.replace(timeless.status, conditions=conditions))
+    assert known_to_serve(work("member1", 2, reflected=40), timeless) == Serving(2, at(40))
+
+
+def test_a_copy_of_which_nothing_was_reported_is_unknown() -> None:
+    silent = msgspec.structs.replace(OLD, status=msgspec.structs.replace(OLD.status, manifest_statuses=()))
+    assert known_to_serve(silent, cluster("member1")) is None
+    assert not is_seen_healthy(silent, cluster("member1"), 0)
+    assert (reported_ready(silent), reported_ready(None), seen_ready(silent, cluster("member1"))) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("copy", "name", "ready"),
+    [
+        (OLD, "member1", 2),
+        (OLD, None, 0),
+        (None, "member1", 0),
+        (None, None, 0),
+        (at_generation(OLD, 7), "member1", 0),
+    ],
+    ids=["fresh", "no Cluster", "no Work", "neither", "another generation"],
+)
+def test_replicas_that_are_not_known_to_be_ready_count_as_none(copy: Work | None, name: str | None, ready: int) -> None:
+    assert seen_ready(copy, cluster(name) if name else None) == ready
+
+
+@pytest.mark.parametrize(("seconds", "before"), [(-1, True), (0, False), (1, False)])
+def test_a_copy_was_there_before_when_no_two_clocks_can_explain_it(seconds: float, *, before: bool) -> None:
+    made = msgspec.structs.replace(OLD.metadata, creation_timestamp=at(seconds) - CLOCKS_APART)
+    assert was_there_before(msgspec.structs.replace(OLD, metadata=made), NOW) is before
+
+
+def test_of_what_has_no_instant_nothing_was_there_before() -> None:
+    made = msgspec.structs.replace(OLD.metadata, creation_timestamp=at(-1_000_000))
+    assert not was_there_before(msgspec.structs.replace(OLD, metadata=made), None)
+    assert not was_there_before(OLD, NOW)
+    assert not was_there_before(None, NOW)
 
 
 def assess(bound: ResourceBinding, copies: dict[str, Work], seconds: float, *, brake: bool = False) -> tuple[str, ...]:

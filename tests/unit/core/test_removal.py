@@ -5,13 +5,15 @@ import pytest
 
 from leeward.api.meta import Condition, Manifest, ObjectMeta
 from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
-from leeward.api.work import Work, WorkStatus
-from leeward.core.execution.removal import is_removal_held, removal_blocked, removals_blocked
-from tests.builders import at, binding, cluster, dead, duplicated, fleet, targets, work
+from leeward.api.work import ReplicaRequirements, ResourceBindingStatus, Work, WorkStatus
+from leeward.core.execution.removal import is_removal_held, removal_blocked, removals_blocked, with_blocked_removals
+from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work
 
 
 def kept(kind: str, name: str, *finalizers: str, namespace: str = "default", deleted: bool = True) -> Manifest:
-    metadata: Manifest = {"name": name, "namespace": namespace, "finalizers": list(finalizers)}
+    metadata: Manifest = {"name": name, "finalizers": list(finalizers)}
+    if namespace:
+        metadata["namespace"] = namespace
     if deleted:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return {"kind": kind, "metadata": metadata}
@@ -22,6 +24,7 @@ def test_the_objects_and_the_finalizers_that_keep_them_are_named() -> None:
         [kept("Deployment", "web", "a.com/x", "b.com/y"), kept("Namespace", "n", "c", namespace="")]
     )
     assert blocked is not None
+    assert (blocked.type, blocked.status, blocked.reason) == ("leeward.dev/RemovalBlocked", "True", "Finalizers")
     assert (
         blocked.message == "Deployment default/web has the finalizers a.com/x, b.com/y; Namespace n has the finalizer c"
     )
@@ -40,10 +43,49 @@ def test_a_binding_tells_of_works_that_are_being_deleted_and_of_no_others() -> N
     leaving = msgspec.structs.replace(work, metadata=msgspec.structs.replace(work.metadata, deletion_timestamp=at(0)))
     told = removals_blocked({"member2": leaving, "member1": leaving, "member3": work})
     assert told is not None
+    assert (told.type, told.status, told.reason) == ("leeward.dev/RemovalBlocked", "True", "Finalizers")
     assert told.message == (
         "Still runs in member1: Deployment default/web has the finalizer a.com/x. "
         "Still runs in member2: Deployment default/web has the finalizer a.com/x."
     )
+
+
+def marked_as_held(copy: Work) -> Work:
+    held = msgspec.structs.replace(copy.metadata, annotations={REMOVAL_HELD_ANNOTATION: "true"})
+    return msgspec.structs.replace(copy, metadata=held)
+
+
+def test_a_binding_tells_of_removals_that_are_held_and_of_both_kinds_at_once() -> None:
+    held = marked_as_held(work("member1", 3))
+    told = removals_blocked({"member2": held, "member1": held, "member3": work("member3", 3)})
+    assert told is not None
+    assert (told.type, told.status, told.reason) == ("leeward.dev/RemovalBlocked", "True", "ReplacementLost")
+    assert told.message == (
+        "Not removed from member1, member2: what replaces it is not healthy, or its cluster is not."
+    )
+    blocked = removal_blocked([kept("Deployment", "web", "a.com/x")])
+    assert blocked is not None
+    metadata = ObjectMeta(name="web", deletion_timestamp=at(0))
+    leaving = Work(metadata=metadata, status=WorkStatus(conditions=(blocked,)))
+    both = removals_blocked({"member1": held, "member2": leaving})
+    assert both is not None
+    assert (both.reason, both.message) == (
+        "ReplacementLost",
+        "Still runs in member2: Deployment default/web has the finalizer a.com/x. "
+        "Not removed from member1: what replaces it is not healthy, or its cluster is not.",
+    )
+
+
+def test_a_status_says_what_is_blocked_beside_all_else_and_later_nothing_of_it() -> None:
+    other = Condition("FullyApplied", "True", "FullyAppliedSuccess", "all of it", at(0))
+    status = ResourceBindingStatus(scheduler_observed_generation=4, conditions=(other,))
+    blocked = Condition("leeward.dev/RemovalBlocked", "True", "Finalizers", "Still runs in member1.")
+    told = with_blocked_removals(status, blocked, at(60))
+    assert told.scheduler_observed_generation == 4
+    assert told.conditions == (other, msgspec.structs.replace(blocked, last_transition_time=at(60)))
+    assert with_blocked_removals(told, blocked, at(120)) == told, "nothing is written again"
+    assert with_blocked_removals(told, None, at(180)) == status
+    assert with_blocked_removals(status, None, at(180)) == status
 
 
 @pytest.mark.parametrize(
@@ -64,16 +106,14 @@ def test_s1_what_was_to_go_while_its_cluster_was_away_stays_as_long_as_its_repla
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     leaving = work("member1", 3)
     if was_held:
-        marked = msgspec.structs.replace(leaving.metadata, annotations={REMOVAL_HELD_ANNOTATION: "true"})
-        leaving = msgspec.structs.replace(leaving, metadata=marked)
+        leaving = marked_as_held(leaving)
     alive = fleet(dead("member1") if away else cluster("member1"), dead("member2") if lost else cluster("member2"))
     assert is_removal_held(spec, "member1", {"member1": leaving, "member2": work("member2", ready)}, alive) == held
 
 
 def test_s1_nothing_is_removed_where_it_was_held_and_nothing_replaces_it() -> None:
     spec = binding(duplicated("member1"), 3).spec
-    marked = msgspec.structs.replace(work("member1", 3).metadata, annotations={REMOVAL_HELD_ANNOTATION: "true"})
-    works = {"member1": msgspec.structs.replace(work("member1", 3), metadata=marked)}
+    works = {"member1": marked_as_held(work("member1", 3))}
     assert is_removal_held(spec, "member1", works, fleet(cluster("member1")))
     assert not is_removal_held(spec, "member1", works, {}), "its cluster has left the fleet"
 
@@ -86,6 +126,26 @@ def test_a_removal_that_is_held_because_a_cluster_begins_to_fail_stays_held() ->
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     copies = {"member1": work("member1", 3), "member2": work("member2", 3)}
     assert is_removal_held(spec, "member1", copies, alive)
-    marked = msgspec.structs.replace(copies["member1"].metadata, annotations={REMOVAL_HELD_ANNOTATION: "true"})
-    copies["member1"] = msgspec.structs.replace(copies["member1"], metadata=marked)
+    copies["member1"] = marked_as_held(copies["member1"])
     assert is_removal_held(spec, "member1", copies, alive), "or it would be held and not held by turns"
+
+
+@pytest.mark.parametrize("reason", ["its cluster is being unjoined", "nothing is asked for"])
+def test_what_a_person_asks_for_is_removed_though_nothing_replaces_it(reason: str) -> None:
+    """One of the two is enough."""
+    spec = binding(divided({"member1": 1}), 3).spec
+    there = cluster("member1")
+    if reason == "nothing is asked for":
+        spec = msgspec.structs.replace(spec, replicas=0, replica_requirements=ReplicaRequirements())
+    else:
+        leaving = msgspec.structs.replace(there.metadata, deletion_timestamp=at(0))
+        there = msgspec.structs.replace(there, metadata=leaving)
+    works = {"member1": marked_as_held(work("member1", 3))}
+    assert is_removal_held(binding(divided({"member1": 1}), 3).spec, "member1", works, fleet(cluster("member1")))
+    assert not is_removal_held(spec, "member1", works, fleet(there))
+
+
+def test_s1_a_target_whose_cluster_is_not_listed_is_not_well() -> None:
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    copies = {"member1": marked_as_held(work("member1", 3)), "member2": work("member2", 3)}
+    assert is_removal_held(spec, "member1", copies, fleet(cluster("member1")))

@@ -30,7 +30,7 @@ def _kept_by(observed: ReadOnlyManifest) -> str:
     metadata = observed["metadata"]
     if "deletionTimestamp" not in metadata or not metadata.get("finalizers"):
         return ""
-    namespace = metadata.get("namespace", "")
+    namespace = metadata.get("namespace")
     name = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
     finalizers = metadata["finalizers"]
     return f"{observed['kind']} {name} has the finalizer{'s' * (len(finalizers) > 1)} {', '.join(finalizers)}"

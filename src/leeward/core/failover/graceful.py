@@ -49,6 +49,18 @@ class Assessment:
 
 
 @dataclass(frozen=True, slots=True)
+class _End:
+    """From when on a task may end, by what is known now (None: by nothing that is known); and how many ready replicas
+    of the replacement then stand for its copy and for no other."""
+
+    at: datetime | None
+    taken: int = 0
+
+
+_NEVER = _End(None)
+
+
+@dataclass(frozen=True, slots=True)
 class _Copies:
     """What is known of the copies of a binding: the old ones, and those that replace them."""
 
@@ -131,22 +143,24 @@ def assess_tasks(
             instants += [end + _INSTANT] if task.suppress_deletion is None else []
             continue
         if exact:
-            may_end_at = now if _all_reported_healthy(binding) else end + _INSTANT
+            may_end = _End(now if _all_reported_healthy(binding) else end + _INSTANT)
         else:
-            may_end_at, taken = _may_end_at(copies, task, now, end, grace_of(task, grace_seconds), spare, brake=brake)
-            spare -= taken if may_end_at is not None and may_end_at <= now else 0
-        if _is_finished(task, may_end_at, now):
+            may_end = _may_end(copies, task, now, end, grace_of(task, grace_seconds), spare, brake=brake)
+        has_ended = may_end.at is not None and may_end.at <= now
+        spare -= may_end.taken if has_ended else 0
+        is_finished = has_ended if task.suppress_deletion is None else not task.suppress_deletion
+        if is_finished:
             finished.append(task.from_cluster)
             continue
         kept.append(task)
         if task.suppress_deletion is None:
             if now > end and not copies.is_gone(task):
                 overdue.append(task.from_cluster)
-            instants += [at for at in (end + _INSTANT, may_end_at) if at is not None and at > now]
+            instants += [at for at in (end + _INSTANT, may_end.at) if at is not None and at > now]
     return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None))
 
 
-def _may_end_at(
+def _may_end(
     copies: _Copies,
     task: GracefulEvictionTask,
     now: datetime,
@@ -155,30 +169,27 @@ def _may_end_at(
     spare: int,
     *,
     brake: bool,
-) -> tuple[datetime | None, int]:
-    """From when on the task may end, by what is known now (None: by nothing that is known), and how many ready
-    replicas of the replacement then stand for this copy and for no other."""
-    is_purged = not rules_of_task(task).keeps_copy
+) -> _End:
+    """When the task may end; `spare` ready replicas of the replacement stand for no other old copy yet."""
     if copies.spec.asks_for_none:
-        waits = is_purged and task.from_cluster in copies.works
-        return (None if waits else now), 0
+        waits = not rules_of_task(task).keeps_copy and task.from_cluster in copies.works
+        return _NEVER if waits else _End(now)
     if brake:
-        return None, 0
-    replaced = is_replaced(copies.binding)
-    if not replaced:
-        in_vain = is_purged and task.from_cluster not in copies.works
-        return (now if in_vain else None), 0
+        return _NEVER
+    if not is_replaced(copies.binding):
+        in_vain = not rules_of_task(task).keeps_copy and task.from_cluster not in copies.works
+        return _End(now) if in_vain else _NEVER
     if copies.is_covered(task):
-        return now, 0
+        return _End(now)
     if copies.is_gone(task):
-        return end + timedelta(seconds=grace_seconds) + _INSTANT, 0
+        return _End(end + timedelta(seconds=grace_seconds) + _INSTANT)
     serving = copies.served_by_old(task)
     if serving is None or serving.ready > spare:
-        return None, 0
+        return _NEVER
     if not copies.attention.has_settled(now):
-        return copies.attention.settles_at(now), 0
+        return _End(copies.attention.settles_at(now))
     unchanged = copies.attention.time.moved(serving.since) + timedelta(seconds=grace_seconds)
-    return max(end, unchanged) + _INSTANT, serving.ready if copies.spec.is_divided else 0
+    return _End(max(end, unchanged) + _INSTANT, serving.ready if copies.spec.is_divided else 0)
 
 
 def is_replaced(binding: Binding) -> bool:
@@ -203,12 +214,6 @@ def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, 
         return since + timedelta(seconds=grace_of(task, grace_seconds))
     except OverflowError:
         return END_OF_TIME
-
-
-def _is_finished(task: GracefulEvictionTask, may_end_at: datetime | None, now: datetime) -> bool:
-    if task.suppress_deletion is not None:
-        return not task.suppress_deletion
-    return may_end_at is not None and may_end_at <= now
 
 
 def _all_reported_healthy(binding: Binding) -> bool:
