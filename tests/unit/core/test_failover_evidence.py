@@ -12,6 +12,7 @@ from leeward.core.failover.evidence import (
     reported_ready,
     seen_ready,
     served_counts,
+    trusted,
     was_there_before,
 )
 from leeward.core.failover.graceful import assess_tasks
@@ -86,6 +87,42 @@ def test_a_copy_of_which_nothing_was_reported_is_unknown() -> None:
 )
 def test_replicas_that_are_not_known_to_be_ready_count_as_none(copy: Work | None, name: str | None, ready: int) -> None:
     assert seen_ready(copy, cluster(name) if name else None) == ready
+
+
+def test_a_kind_that_does_not_count_replicas_has_none_that_are_seen_ready() -> None:
+    """Nothing is let go for it by their number."""
+    (status,) = OLD.status.manifest_statuses
+    secret = msgspec.structs.replace(status, identifier=msgspec.structs.replace(status.identifier, kind="Secret"))
+    copy = msgspec.structs.replace(OLD, status=msgspec.structs.replace(OLD.status, manifest_statuses=(secret,)))
+    assert seen_ready(copy, cluster("member1")) == 0
+    assert is_seen_healthy(copy, cluster("member1"), 3), "it is judged by its health alone"
+
+
+@pytest.mark.parametrize(
+    ("applied", "carried", "conditions", "health"),
+    [
+        (1, 1, ["Applied", "leeward.dev/Reflected"], "Healthy"),
+        (0, 1, ["leeward.dev/Reflected"], "Healthy"),
+        (1, 0, ["Applied", "leeward.dev/Reflected"], "Unknown"),
+    ],
+    ids=["of the present one", "an earlier one was applied", "an earlier one was reported on"],
+)
+def test_what_was_reported_of_an_earlier_generation_is_not_trusted(
+    applied: int, carried: int, conditions: list[str], health: str
+) -> None:
+    copy = work("member1", 2, applied=applied, carried=carried)
+    believed = trusted(copy)
+    assert [condition.type for condition in believed.status.conditions] == conditions
+    (status,) = believed.status.manifest_statuses
+    assert (status.health, status.status) == (health, {"readyReplicas": 2})
+    assert (believed.metadata, believed.spec) == (copy.metadata, copy.spec)
+
+
+def test_of_a_work_that_was_never_applied_no_health_is_trusted() -> None:
+    bare = msgspec.structs.replace(OLD, status=msgspec.structs.replace(OLD.status, conditions=()))
+    believed = trusted(bare)
+    assert [status.health for status in believed.status.manifest_statuses] == ["Unknown"]
+    assert believed.status.conditions == ()
 
 
 @pytest.mark.parametrize(("seconds", "before"), [(-1, True), (0, False), (1, False)])

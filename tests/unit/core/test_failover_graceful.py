@@ -175,6 +175,13 @@ def test_s1_ready_replicas_stand_for_the_first_copy_that_goes_and_for_none_that_
     assert assess(TWO, copies, 1_001).finished == finished
 
 
+def test_s1_each_whole_copy_is_held_against_the_whole_replacement() -> None:
+    bound = aggregated(binding(COPIES, 3, targets(member3=3), (task("member1"), task("member2"))))
+    assert assess(bound, HALF, 10_000).finished == ("member1", "member2")
+    more = {**HALF, "member2": work("member2", 3)}
+    assert assess(bound, more, 10_000).finished == ("member1",)
+
+
 def test_s1_at_the_very_end_of_the_grace_period_two_copies_do_not_rest_on_the_same_replicas() -> None:
     assert assess(TWO, HALF, GRACE_SECONDS).finished == ()
     assert assess(TWO, HALF, JUST_LATE).finished == ("member1",)

@@ -176,7 +176,7 @@ def _may_end(
         return _NEVER if waits else _End(now)
     if brake:
         return _NEVER
-    if not is_replaced(copies.binding):
+    if not _is_replaced(copies.binding):
         in_vain = not rules_of_task(task).keeps_copy and task.from_cluster not in copies.works
         return _End(now) if in_vain else _NEVER
     if copies.is_covered(task):
@@ -192,11 +192,9 @@ def _may_end(
     return _End(max(end, unchanged) + _INSTANT, serving.ready if copies.spec.is_divided else 0)
 
 
-def is_replaced(binding: Binding) -> bool:
+def _is_replaced(binding: Binding) -> bool:
     """Whether the present targets are all that is asked for, so that nothing of the old copies is missed."""
     spec = binding.spec
-    if spec.asks_for_none:
-        return True
     return bool(spec.clusters) and (
         not spec.is_divided or sum(target.replicas for target in spec.clusters) >= spec.replicas
     )
