@@ -110,5 +110,4 @@ def leave_further(
 
 
 def _staying(target: TargetCluster, staying: Mapping[str, int]) -> TargetCluster:
-    kept = staying.get(target.name, target.replicas)
-    return target if kept == target.replicas else msgspec.structs.replace(target, replicas=kept)
+    return msgspec.structs.replace(target, replicas=staying.get(target.name, target.replicas))

@@ -29,6 +29,8 @@ from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.selection import ignores_constraints
 from leeward.core.toleration import untolerated_taint
 
+NOBODY_ALIVE = Unplaceable("Error", "no cluster that is alive would hold a copy", {})
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -136,6 +138,8 @@ def _find_place(
     kept = {*suspects, *staying}
     frozen = tuple(t for t in left.clusters if t.name in kept or has_died(fleet.get(t.name)))
     asked, barred = _without_frozen(left, frozen, staying), {*kept, *(target.name for target in frozen)}
+    if left.is_divided and not asked.is_divided:
+        return NOBODY_ALIVE
     result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
     while isinstance(result, Placed) and (dead := _dead_among(result, fleet)):
         barred |= dead
@@ -144,7 +148,7 @@ def _find_place(
         return result
     placed = tuple(sorted((*result.clusters, *frozen), key=lambda target: target.name))
     if not result.clusters or not _is_placement(left, placed):
-        return Unplaceable("Error", "no cluster that is alive would hold a copy", {})
+        return NOBODY_ALIVE
     return replace(result, clusters=placed)
 
 
