@@ -12,6 +12,7 @@ other one fails the run. mutmut makes the mutants and plays the tests; it works 
 import argparse
 import math
 import sys
+from dataclasses import replace
 
 from tests.mutants.playing import Played, play
 from tests.mutants.scope import ROOMS, all_targets, changed_targets
@@ -28,7 +29,8 @@ def main() -> int:
     for room in ROOMS:
         mine = [target for target in targets if target.room is room]
         if mine:
-            played += play(room, mine, options.children, options.seconds)
+            judges = replace(room, tests=tuple(options.tests or room.tests))
+            played += play(judges, mine, options.children, options.seconds)
     judgement = judge(played, read_survivors())
     _print_table(played, judgement)
     return _tell(judgement)
@@ -41,6 +43,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--base", default="", metavar="REV", help="what changed since then (where main was left)")
     parser.add_argument("--children", type=int, default=2, metavar="N", help="processes at a time")
     parser.add_argument("--seconds", type=float, default=math.inf, metavar="N", help="seconds of tests for each mutant")
+    parser.add_argument("--tests", nargs="+", metavar="FILE", help="these tests alone")
     return parser.parse_args()
 
 
