@@ -99,6 +99,8 @@ def anew(bound: ResourceBinding, *clusters: Cluster, shunned: tuple[str, ...] = 
     return place_anew(bound, bound.spec, fleet(*clusters), at(10), shunned)
 
 
+FADING = cluster("z", taints=LOST.spec.taints)
+"""A cluster that nobody asks for, and whose taints are tolerated for a while."""
 A, B, C = cluster("a"), cluster("b"), cluster("c")
 
 
@@ -135,7 +137,7 @@ def test_nothing_new_goes_where_it_was_in_vain_unless_nobody_else_takes_it() -> 
     one = duplicated("a", "b", groups=1)
     assert found(anew(of(one, 1), A, B)) == {"a": 1}
     assert found(anew(of(one, 1), A, B, shunned=("a",))) == {"b": 1}
-    assert found(anew(of(one, 1), A, shunned=("a",))) == {"a": 1}
+    assert found(anew(of(one, 1), A, FADING, shunned=("a",))) == {"a": 1}
     assert found(anew(of(one, 1, a=1), A, B, shunned=("a",))) == {"a": 1}, "what is there may stay"
     both = of(SHARES, 4, a=2)
     assert found(anew(both, A, B, shunned=("a",))) == {"a": 2, "b": 2}
@@ -149,8 +151,7 @@ def test_c1_what_is_held_down_is_a_last_resort() -> None:
     assert isinstance(refused, Unplaceable)
     maintained = cluster("a", taints=(*held_down("a").spec.taints, Taint("example.com/x", "NoSchedule")))
     assert isinstance(anew(of(one, 1), maintained), Unplaceable), "nobody tolerates its other taint"
-    fading = cluster("z", taints=LOST.spec.taints)
-    assert found(anew(of(one, 1), held_down("a"), fading)) == {"a": 1}
+    assert found(anew(of(one, 1), held_down("a"), FADING)) == {"a": 1}
 
 
 def test_to_tolerate_the_hold_down_changes_nothing_else() -> None:
@@ -173,7 +174,7 @@ def place_of(bound: ResourceBinding, *clusters: Cluster, **how: object) -> Place
 def test_c1_a_failover_goes_to_what_is_held_down_only_as_a_last_resort() -> None:
     left = of(SHARES, 3, leaving("a", 3))
     assert isinstance(place_of(left, dead("a"), held_down("b")), Unplaceable)
-    assert found(place_of(left, dead("a"), held_down("b"), last_resort=True)) == {"b": 3}
+    assert found(place_of(left, dead("a"), held_down("b"), FADING, last_resort=True)) == {"b": 3}
     assert found(place_of(left, dead("a"), held_down("b"), C, last_resort=True)) == {"c": 3}
 
 

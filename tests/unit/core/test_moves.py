@@ -1,0 +1,384 @@
+"""The ways in which a binding moves, as the decision that is written: clusters, tasks, what is told, and when again."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.names import FLAPPING_TAINT
+from leeward.api.policy import (
+    ApplicationFailover,
+    ClusterFailover,
+    DecisionConditions,
+    FailoverBehavior,
+    Placement,
+    StatePreservation,
+    StatePreservationRule,
+)
+from leeward.api.work import (
+    AggregatedStatusItem,
+    BindingSuspension,
+    GracefulEvictionTask,
+    ResourceBinding,
+)
+from leeward.core.decision import Decision, PlacementSettings
+from leeward.core.failover.application import FailureRecord, Watch
+from leeward.core.failover.eviction import Eviction
+from leeward.core.failover.stalled import StalledTarget
+from leeward.core.moves import evict, fail_over, move_on, place
+from leeward.core.scheduling import Placed, Unplaceable
+from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
+from tests.rooms import DYNAMIC, roomy, spread
+
+SETTINGS = PlacementSettings()
+UNGRACEFUL = PlacementSettings(graceful=False)
+EXACT = PlacementSettings(keep_without_place=False, withdraw=False, exact_health=True)
+NOT_READY = Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(0))
+DRAIN = Taint("leeward.dev/drain", "NoExecute", time_added=at(0))
+SHARES = divided({"a": 1, "b": 1, "c": 1})
+A, B, C = cluster("a"), cluster("b"), cluster("c")
+DIRECTLY = FailoverBehavior(cluster=ClusterFailover("Directly"))
+
+
+def task(name: str, replicas: int | None = None, seconds: float = 0, **fields: object) -> GracefulEvictionTask:
+    opened = GracefulEvictionTask(
+        name, "TaintUntolerated", "TaintManager", "Gracefully", replicas=replicas, creation_timestamp=at(seconds)
+    )
+    return msgspec.structs.replace(opened, **fields)
+
+
+def bound_to(placement: Placement, replicas: int, *tasks: GracefulEvictionTask, **held: int) -> ResourceBinding:
+    return binding(placement, replicas, targets(**held), tasks)
+
+
+def changed(bound: ResourceBinding, **spec: object) -> ResourceBinding:
+    return msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, **spec))
+
+
+def kept(decision: Decision | None) -> dict[str, int]:
+    assert decision is not None
+    return {target.name: target.replicas for target in decision.clusters}
+
+
+def left(decision: Decision | None) -> dict[str, int | None]:
+    assert decision is not None
+    return {task.from_cluster: task.replicas for task in decision.eviction_tasks}
+
+
+def told(decision: Decision) -> tuple[str, str]:
+    assert decision.held is not None
+    return decision.held.reason, decision.held.message
+
+
+SUSPENDED = {"suspension": BindingSuspension(scheduling=True)}
+THEIRS = {"scheduler_name": "another"}
+
+
+# place
+
+
+@pytest.mark.parametrize("authority", [SUSPENDED, THEIRS])
+def test_who_must_not_place_leaves_all_as_it_is(authority: dict[str, object]) -> None:
+    opened = task("c", 1)
+    bound = changed(bound_to(SHARES, 5, opened, a=2), **authority)
+    assert place(bound, bound.spec, fleet(A, B), at(10), SETTINGS) == Decision(targets(a=2), (opened,))
+
+
+def test_where_nothing_is_due_nothing_is_asked() -> None:
+    opened = task("c", 1)
+    bound = bound_to(SHARES, 4, opened, a=2, b=2)
+    assert place(bound, bound.spec, fleet(A, B), at(10), SETTINGS) == Decision(targets(a=2, b=2), (opened,))
+
+
+def test_what_is_asked_for_is_placed_and_its_tasks_go_on() -> None:
+    opened = task("c", 1)
+    bound = bound_to(SHARES, 4, opened, a=2)
+    decision = place(bound, bound.spec, fleet(A, B, C), at(10), SETTINGS)
+    assert decision == Decision(targets(a=2, b=2), (opened,), Placed(targets(a=2, b=2), ""))
+    elsewhere = place(bound_to(SHARES, 2), bound_to(SHARES, 2).spec, fleet(A, B), at(10), SETTINGS, ("a",))
+    assert kept(elsewhere) == {"b": 2}
+
+
+def test_where_no_cluster_fits_none_is_kept_and_where_it_is_too_small_what_is_there_is() -> None:
+    nowhere = bound_to(divided({"z": 1}), 3, a=2)
+    nobody = place(nowhere, nowhere.spec, fleet(A), at(10), SETTINGS)
+    assert isinstance(nobody.result, Unplaceable)
+    assert (nobody.clusters, nobody.result.kind) == ((), "FitError")
+    small = changed(spread(DYNAMIC, {"a": 2, "b": 1}), replicas=9)
+    gone = msgspec.structs.replace(A, metadata=msgspec.structs.replace(A.metadata, deletion_timestamp=at(0)))
+    for there, expected in ((A, {"a": 2, "b": 1}), (gone, {"b": 1})):
+        decision = place(small, small.spec, fleet(roomy(there, 1), roomy(B, 1)), at(10), SETTINGS)
+        assert isinstance(decision.result, Unplaceable)
+        assert kept(decision) == expected
+
+
+# evict
+
+
+def lost(*names: str, taint: Taint = NOT_READY) -> tuple[Eviction, ...]:
+    return tuple(Eviction(name, (taint,)) for name in names)
+
+
+def evicted(
+    bound: ResourceBinding,
+    due: tuple[Eviction, ...],
+    *clusters: Cluster,
+    seconds: float = 300,
+    settings: PlacementSettings = SETTINGS,
+    tried: tuple[str, ...] = (),
+) -> Decision:
+    return evict(bound, bound.spec, due, fleet(*clusters), at(seconds), settings, tried)
+
+
+def test_leaving_and_placing_are_one_decision() -> None:
+    bound = bound_to(SHARES, 4, a=2, b=2)
+    decision = evicted(bound, lost("a"), dead("a"), B, C)
+    assert decision == Decision(
+        targets(b=2, c=2),
+        (task("a", 2, 300),),
+        Placed(targets(b=2, c=2), ""),
+        evicted=lost("a"),
+    )
+
+
+def test_without_graceful_eviction_a_copy_leaves_no_task_and_those_of_others_go_on() -> None:
+    bound = bound_to(SHARES, 4, task("c", 1), task("a", 1), a=2, b=2)
+    decision = evicted(bound, lost("a"), dead("a"), B, settings=UNGRACEFUL)
+    assert (kept(decision), left(decision)) == ({"b": 4}, {"c": 1})
+    assert decision.evicted == lost("a")
+
+
+def test_what_was_tried_in_vain_is_asked_when_no_other_takes_it() -> None:
+    bound = bound_to(SHARES, 2, a=2)
+    assert kept(evicted(bound, lost("a"), dead("a"), B, C, tried=("b",))) == {"c": 2}
+    assert kept(evicted(bound, lost("a"), dead("a"), B, tried=("b",))) == {"b": 2}
+
+
+@pytest.mark.parametrize(
+    ("authority", "why"),
+    [
+        (SUSPENDED, "scheduling of this binding is suspended"),
+        (THEIRS, "it is placed by another scheduler, another"),
+    ],
+)
+@pytest.mark.parametrize("directly", [False, True])
+def test_who_must_not_place_evicts_only_directly(authority: dict[str, object], why: str, *, directly: bool) -> None:
+    bound = changed(bound_to(SHARES, 4, a=2, b=2), failover=DIRECTLY if directly else None, **authority)
+    decision = evicted(bound, lost("a"), dead("a"), B, C)
+    if directly:
+        assert (kept(decision), left(decision)) == ({"b": 2}, {"a": 2})
+        assert decision.result == Unplaceable("Error", why, {})
+    else:
+        assert (kept(decision), left(decision)) == ({"a": 2, "b": 2}, {})
+        assert told(decision)[0] == "NoPlaceToGo"
+        assert told(decision)[1].endswith(f"because there is no place to go: {why}")
+
+
+SHAKY = cluster("b", taints=(Taint(FLAPPING_TAINT, "NoSchedule", time_added=at(0)),))
+
+
+def test_c1_what_is_held_down_takes_it_once_the_taints_have_stood_for_half_an_hour() -> None:
+    bound = bound_to(SHARES, 2, a=2)
+    early = evicted(bound, lost("a"), dead("a"), SHAKY, seconds=1_799)
+    assert (kept(early), early.wake_at) == ({"a": 2}, at(1_800))
+    late = evicted(bound, lost("a"), dead("a"), SHAKY, seconds=1_800)
+    assert (kept(late), left(late), late.wake_at) == ({"b": 2}, {"a": 2}, None)
+    nowhere = evicted(bound, lost("a"), dead("a"), dead("b"), seconds=1_800)
+    assert (kept(nowhere), nowhere.wake_at) == ({"a": 2}, None)
+    at_once = evicted(changed(bound, failover=DIRECTLY), lost("a"), dead("a"), SHAKY, seconds=300)
+    assert kept(at_once) == {"b": 2}
+
+
+def test_a_state_that_would_be_lost_keeps_the_copy_and_the_rest_is_still_placed() -> None:
+    rules = StatePreservation((StatePreservationRule("job", "{ .job.id }"),))
+    bound = changed(bound_to(SHARES, 6, a=2, b=2), failover=FailoverBehavior(cluster=ClusterFailover("", rules)))
+    decision = evicted(bound, lost("a"), A, B, C)
+    assert (kept(decision), left(decision)) == ({"a": 2, "b": 2, "c": 2}, {})
+    assert told(decision)[0] == "StateNotPreserved"
+
+
+COPIES = duplicated("a", "b", "c", "d")
+
+
+def test_s12_of_automatic_evictions_those_begin_that_gain_a_new_place() -> None:
+    pair = duplicated("a", "b", "c", groups=2)
+    bound = bound_to(pair, 2, a=2, b=2)
+    decision = evicted(bound, lost("a", "b"), dead("a"), dead("b"), C)
+    assert (kept(decision), left(decision)) == ({"a": 2, "b": 2}, {}), "one of two would be no placement"
+    wide = bound_to(duplicated("a", "b", "c"), 2, a=2, b=2)
+    decision = evicted(wide, lost("a", "b"), dead("a"), dead("b"), C)
+    assert (kept(decision), left(decision)) == ({"b": 2, "c": 2}, {"a": 2})
+    assert decision.evicted == lost("a")
+    assert isinstance(decision.result, Placed)
+    assert decision.result.clusters == decision.clusters
+    assert told(decision)[0] == "NothingToGain"
+    assert told(decision)[1].startswith("kept in b (cluster.karmada.io/not-ready:NoExecute): ")
+
+
+def test_s12_what_gains_nothing_stays_and_what_a_person_wants_goes() -> None:
+    bound = bound_to(COPIES, 2, a=2, b=2, c=2)
+    stays = evicted(bound, lost("a"), dead("a"), B, C)
+    assert (kept(stays), left(stays), stays.evicted) == ({"a": 2, "b": 2, "c": 2}, {}, ())
+    assert told(stays)[0] == "NothingToGain"
+    drained = cluster("b", taints=(DRAIN,))
+    both = evicted(bound, (*lost("a"), *lost("b", taint=DRAIN)), dead("a"), drained, C)
+    assert (kept(both), left(both), both.evicted) == ({"a": 2, "c": 2}, {"b": 2}, lost("b", taint=DRAIN))
+    wanted = evicted(bound, lost("b", taint=DRAIN), A, drained, C)
+    assert (kept(wanted), left(wanted), wanted.held) == ({"a": 2, "c": 2}, {"b": 2}, None)
+    for asked in (EXACT, PlacementSettings(keep_without_place=False)):
+        assert left(evicted(bound, lost("a"), dead("a"), B, C, settings=asked)) == {"a": 2}
+    assert left(evicted(changed(bound, failover=DIRECTLY), lost("a"), dead("a"), B, C)) == {"a": 2}
+
+
+def test_s2_what_stays_beside_what_is_new_is_a_placement_or_all_go() -> None:
+    """With two of four, one new place for two that are lost and one that is well would be three."""
+    pair = duplicated("a", "b", "c", "d", groups=2)
+    bound = bound_to(pair, 2, a=2, b=2)
+    decision = evicted(bound, lost("a", "b"), dead("a"), dead("b"), C, cluster("d"))
+    assert (kept(decision), left(decision), decision.held) == ({"c": 2, "d": 2}, {"a": 2, "b": 2}, None)
+
+
+def test_s11_as_many_replicas_as_find_room_leave_and_only_they_are_told_as_evicted() -> None:
+    bound = spread(DYNAMIC, {"a": 2, "b": 3, "c": 1})
+    due = (*lost("a", taint=DRAIN), *lost("b"))
+    drained = cluster("a", taints=(DRAIN,))
+    decision = evicted(bound, due, drained, dead("b"), roomy(C, 3))
+    assert (kept(decision), left(decision)) == ({"a": 2, "c": 4}, {"b": 3})
+    assert decision.evicted == lost("b")
+    assert told(decision)[0] == "NoPlaceToGo"
+    assert told(decision)[1].startswith("2 replicas stay, not evicted from a (leeward.dev/drain:NoExecute), ")
+
+
+def test_s11_where_nothing_finds_room_nothing_leaves() -> None:
+    bound = spread(DYNAMIC, {"a": 2, "c": 1})
+    decision = evicted(bound, lost("a"), dead("a"), roomy(C, 0))
+    assert (kept(decision), left(decision), decision.evicted) == ({"a": 2, "c": 1}, {}, ())
+    assert told(decision)[1].startswith("2 replicas stay, ")
+    karmada = evicted(bound, lost("a"), dead("a"), roomy(C, 0), settings=EXACT)
+    assert (kept(karmada), left(karmada), karmada.evicted) == ({"c": 1}, {"a": 2}, lost("a"))
+    assert isinstance(karmada.result, Unplaceable)
+
+
+# fail_over
+
+
+def failed(*names: str, left: tuple[str, ...] = ()) -> Watch:
+    items = tuple(AggregatedStatusItem(cluster_name=name, health="Unhealthy") for name in names)
+    return Watch(FailureRecord(since=dict.fromkeys(names, at(0)), left=left), items)
+
+
+def app(bound: ResourceBinding, **how: object) -> ResourceBinding:
+    application = ApplicationFailover(DecisionConditions(60), **how)  # type: ignore[arg-type]
+    return changed(bound, failover=FailoverBehavior(application=application))
+
+
+def fails(
+    bound: ResourceBinding, watched: Watch, *clusters: Cluster, settings: PlacementSettings = SETTINGS
+) -> Decision:
+    return fail_over(bound, bound.spec, watched, fleet(*clusters), at(60), settings)
+
+
+def test_a_failed_copy_goes_where_its_release_has_not_failed() -> None:
+    bound = app(bound_to(SHARES, 4, a=2, b=2))
+    decision = fails(bound, failed("a"), A, B, C)
+    assert (kept(decision), left(decision), decision.evicted) == ({"b": 2, "c": 2}, {"a": 2}, (Eviction("a"),))
+    one = app(bound_to(duplicated("a", "b", "c", groups=1), 2, a=2))
+    assert kept(fails(one, failed("a", left=("b",)), A, B, C)) == {"c": 2}
+    assert kept(fails(one, failed("a", left=("b",)), A, B, C, settings=EXACT)) == {"b": 2}, "Karmada forgets it"
+
+
+def test_a_failed_copy_without_a_place_stays_and_in_karmada_it_goes() -> None:
+    bound = app(bound_to(SHARES, 2, a=2))
+    stays = fails(bound, failed("a"), A)
+    assert (kept(stays), left(stays), stays.evicted) == ({"a": 2}, {}, ())
+    assert told(stays)[0] == "NoPlaceToGo"
+    assert told(stays)[1].startswith("not evicted from a (unhealthy since 2026-01-01T00:00:00Z): there is no place")
+    goes = fails(bound, failed("a"), A, settings=EXACT)
+    assert (kept(goes), left(goes), goes.evicted) == ({}, {"a": 2}, (Eviction("a"),))
+    assert isinstance(goes.result, Unplaceable)
+
+
+def test_without_graceful_eviction_a_failed_copy_leaves_no_task() -> None:
+    bound = app(bound_to(SHARES, 4, task("c", 1), a=2, b=2))
+    decision = fails(bound, failed("a"), A, B, settings=UNGRACEFUL)
+    assert (kept(decision), left(decision)) == ({"b": 4}, {"c": 1})
+
+
+@pytest.mark.parametrize("authority", [SUSPENDED, THEIRS])
+def test_who_must_not_place_fails_over_nothing(authority: dict[str, object]) -> None:
+    bound = changed(app(bound_to(SHARES, 4, a=2, b=2)), **authority)
+    decision = fails(bound, failed("a"), A, B, C)
+    assert (kept(decision), left(decision)) == ({"a": 2, "b": 2}, {})
+    assert told(decision)[0] == "NoPlaceToGo"
+
+
+def test_a_failed_copy_whose_state_would_be_lost_stays_and_the_rest_is_still_placed() -> None:
+    rules = StatePreservation((StatePreservationRule("job", "{ .job.id }"),))
+    bound = app(bound_to(SHARES, 6, a=2), state_preservation=rules)
+    decision = fails(bound, failed("a", left=("b",)), A, B, C)
+    assert (kept(decision), left(decision)) == ({"a": 3, "c": 3}, {}), "nothing new goes where it has failed"
+    assert told(decision)[0] == "StateNotPreserved"
+
+
+# move_on
+
+
+def goes_on(
+    bound: ResourceBinding,
+    stalled: tuple[StalledTarget, ...],
+    *clusters: Cluster,
+    tried: tuple[str, ...] = (),
+    settings: PlacementSettings = SETTINGS,
+) -> Decision | None:
+    return move_on(bound, bound.spec, stalled, tried, fleet(*clusters), at(900), settings)
+
+
+STALLED = StalledTarget("b", 0, 0, "which does not take it: disk full")
+
+
+def test_l2_what_is_not_taken_goes_to_the_next_cluster_and_says_why() -> None:
+    bound = bound_to(SHARES, 2, task("a", 2), b=2)
+    decision = goes_on(bound, (STALLED,), dead("a"), B, C)
+    assert (kept(decision), left(decision)) == ({"c": 2}, {"a": 2, "b": 2})
+    assert decision is not None
+    further = decision.eviction_tasks[1]
+    assert (further.reason, further.purge_mode, further.creation_timestamp) == (
+        "ReplacementFailed", "Gracefully", at(900),
+    )  # fmt: skip
+    assert decision.evicted == (Eviction("b", why="which does not take it: disk full"),)
+
+
+def test_s1_what_serves_there_stays_there() -> None:
+    bound = bound_to(SHARES, 4, task("a", 4), b=4)
+    decision = goes_on(bound, (replace(STALLED, staying=3, serving=3),), dead("a"), B, C)
+    assert (kept(decision), left(decision)) == ({"b": 3, "c": 1}, {"a": 4, "b": 1})
+
+
+@pytest.mark.parametrize(
+    ("mode", "serving", "goes"), [("Gracefully", 1, True), ("Directly", 0, True), ("Directly", 1, False)]
+)
+def test_s7_what_left_directly_goes_on_so_unless_a_part_of_it_serves(mode: str, serving: int, *, goes: bool) -> None:
+    bound = bound_to(duplicated("a", "b", "c", groups=1), 2, task("a", 2, purge_mode=mode), b=2)
+    decision = goes_on(bound, (replace(STALLED, serving=serving),), dead("a"), B, C)
+    assert (decision is not None) is goes
+    if decision is not None:
+        assert decision.eviction_tasks[-1].purge_mode == mode
+
+
+def test_where_no_other_cluster_takes_it_it_stays() -> None:
+    bound = bound_to(SHARES, 2, task("a", 2), b=2)
+    assert goes_on(bound, (STALLED,), dead("a"), B) is None
+    assert goes_on(bound, (STALLED,), dead("a"), B, C, tried=("c",)) is None
+    assert goes_on(changed(bound, **SUSPENDED), (STALLED,), dead("a"), B, C) is None
+    copies = bound_to(duplicated("a", "b", "c"), 2, task("a", 2), b=2, c=2)
+    assert goes_on(copies, (STALLED,), dead("a"), B, C) is None, "the copy in c is no new one"
+    grown = bound_to(SHARES, 4, task("a", 2), b=2, c=2)
+    assert kept(goes_on(grown, (STALLED,), dead("a"), B, C)) == {"c": 4}, "a share may grow"
+
+
+def test_without_graceful_eviction_what_stalls_leaves_no_task() -> None:
+    bound = bound_to(SHARES, 2, task("a", 2), b=2)
+    decision = goes_on(bound, (STALLED,), dead("a"), B, C, settings=UNGRACEFUL)
+    assert (kept(decision), left(decision)) == ({"c": 2}, {"a": 2})
