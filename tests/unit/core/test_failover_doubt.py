@@ -6,7 +6,15 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import FAILING_CONDITION
-from leeward.core.failover.doubt import doubt_of, is_failing, is_overdue, overdue_doubt, remembered, with_doubt
+from leeward.core.failover.doubt import (
+    doubt_of,
+    is_failing,
+    is_overdue,
+    is_recovering,
+    overdue_doubt,
+    remembered,
+    with_doubt,
+)
 from leeward.core.failover.health import BEFORE_ALL, HealthMemory, Sight, Thresholds, ready_condition
 from leeward.core.failover.liveness import Patience, decide_silence, is_sign_of_life
 from tests.builders import at, cluster
@@ -98,3 +106,62 @@ def test_a_sign_of_life_ends_the_doubt_and_the_doubt_is_no_sign_of_life() -> Non
 def test_what_the_agent_itself_doubts_is_left_to_it() -> None:
     there = doubted(doubt=failing(20), mode="Pull")
     assert decide_silence(there, at(0), LONG_AGO, at(30), PATIENCE).conditions == there.status.conditions
+
+
+def test_a_doubt_says_what_is_seen_and_what_becomes_of_it() -> None:
+    memory = HealthMemory("False", at(7.5))
+    refused = Condition("Ready", "False", "ClusterNotReachable", "cluster is not reachable")
+    assert doubt_of(memory, refused, Condition("Ready", "True", "Test")) == Condition(
+        FAILING_CONDITION,
+        "True",
+        "ClusterNotReachable",
+        "cluster is not reachable; Ready becomes False if that lasts",
+        at(7),
+    )
+    well = Condition("Ready", "True", "ClusterReady", "cluster is healthy")
+    assert doubt_of(memory, well, Condition("Ready", "Unknown", "Test")) == Condition(
+        FAILING_CONDITION, "False", "ClusterReady", "cluster is healthy; Ready becomes True if that lasts", at(7)
+    )
+
+
+def test_a_doubt_that_lasts_keeps_its_clock_and_silence_has_its_own() -> None:
+    first, silence = failing(20), overdue_doubt(at(30))
+    ready = Condition("Ready", "True", "Test", last_transition_time=at(0))
+    begun = with_doubt((ready,), first, at(40))
+    assert begun == (ready, first)
+    assert with_doubt(begun, failing(90), at(90)) == (ready, failing(20)), "the same doubt, since then"
+    assert with_doubt(begun, silence, at(90)) == (ready, silence)
+    assert with_doubt((ready, silence), overdue_doubt(at(60)), at(90)) == (ready, silence)
+    undated = Condition(FAILING_CONDITION, "True", "ClusterNotReachable")
+    (found,) = with_doubt((), undated, at(55))
+    assert found.last_transition_time == at(55)
+    assert with_doubt(begun, None, at(90)) == (ready,)
+
+
+@pytest.mark.parametrize(
+    ("there", "fails", "recovers", "overdue"),
+    [
+        (doubted(), False, False, False),
+        (doubted(doubt=failing(0)), True, False, False),
+        (doubted("False", failing(0)), False, False, False),
+        (doubted("False", failing(0, "False")), False, True, False),
+        (doubted("Unknown", failing(0, "False")), False, True, False),
+        (doubted(doubt=failing(0, "False")), False, False, False),
+        (doubted("False"), False, False, False),
+        (doubted(doubt=overdue_doubt(at(0))), True, False, True),
+    ],
+)
+def test_what_a_doubt_means_depends_on_what_counts_now(
+    there: Cluster, *, fails: bool, recovers: bool, overdue: bool
+) -> None:
+    assert (is_failing(there), is_recovering(there), is_overdue(there)) == (fails, recovers, overdue)
+
+
+def test_a_doubt_without_an_instant_and_a_threshold_below_one_look_start_anew() -> None:
+    undated = Condition(FAILING_CONDITION, "True", "ClusterNotReachable")
+    there = doubted()
+    status = msgspec.structs.replace(there.status, conditions=(*there.status.conditions, undated))
+    assert remembered(msgspec.structs.replace(there, status=status), at(100), THRESHOLDS, 10) == HealthMemory(
+        "True", BEFORE_ALL
+    )
+    assert remembered(doubted(doubt=failing(0)), at(100), Thresholds(5, 5), 10) == HealthMemory("False", at(100))
