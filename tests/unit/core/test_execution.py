@@ -164,6 +164,25 @@ def test_a_work_without_the_templates_manifest_is_applied_but_unknown() -> None:
     assert condition.status == "True"
 
 
+def test_the_status_of_a_kind_of_the_core_group_is_found_as_well() -> None:
+    resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings"}
+    identifier = {"ordinal": 0, "version": "v1", "kind": "ConfigMap", "resource": "configmaps"} | {
+        key: resource[key] for key in ("namespace", "name")
+    }
+    applied = {"type": "Applied", "status": "True", "reason": "AppliedSuccessful"}
+    status = {"conditions": [applied], "manifestStatuses": [{"identifier": identifier, "health": "Healthy"}]}
+    work = from_wire({"metadata": {"name": "w"}, "status": status}, Work)
+    items, _ = aggregate(binding(resource=resource, clusters=[{"name": "m1"}]), {"m1": work})
+    assert [item.health for item in items] == ["Healthy"]
+    other = {**resource, "apiVersion": "example.io/v1"}
+    items, _ = aggregate(binding(resource=other, clusters=[{"name": "m1"}]), {"m1": work})
+    assert [item.health for item in items] == ["Unknown"]
+
+
+def test_before_anything_was_rendered_it_is_no_generation() -> None:
+    assert rendered_generation(binding(clusters=[{"name": "m1", "replicas": 3}]), {}) == 0
+
+
 def test_a_binding_without_any_cluster_is_not_fully_applied() -> None:
     assert aggregate(binding(), {})[1].status == "False"
 

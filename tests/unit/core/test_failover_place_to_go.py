@@ -208,12 +208,33 @@ def test_what_leaves_finds_its_place_among_those_that_live_and_the_others_keep_w
 WIDER = divided({"a": 1, "b": 1, "c": 1, "d": 1, "e": 1})
 
 
+def test_s2_what_keeps_its_place_counts_for_the_groups_of_clusters_and_for_no_others() -> None:
+    unseen = cluster("b", ready="False", region="x")
+    there = cluster("c", region="y")
+    assert found(place_of(of(constrained(2, 2), 1, leaving("a"), b=1), dead("a"), unseen, there)) == {"b": 1, "c": 1}
+    by_region = of(constrained(2, 2, "region"), 1, leaving("a"), b=1)
+    assert found(place_of(by_region, dead("a"), unseen, there)) is None
+    both = found(place_of(by_region, dead("a"), unseen, there, cluster("d", region="x")))
+    assert both == {"b": 1, "c": 1, "d": 1}
+
+
+def test_what_is_kept_in_a_lost_cluster_is_no_part_of_what_the_others_hold() -> None:
+    left = spread(DYNAMIC, {"b": 2, "c": 2})
+    left = msgspec.structs.replace(left, spec=msgspec.structs.replace(left.spec, replicas=6))
+    assert found(place_of(left, cluster("b", ready="False"), roomy(C, 2))) == {"b": 2, "c": 4}
+    assert found(place_of(left, cluster("b", ready="False"), roomy(C, 1), roomy(cluster("d"), 1))) == {
+        "b": 2,
+        "c": 3,
+        "d": 1,
+    }
+
+
 def test_c2_where_one_turns_out_to_look_dead_the_others_still_keep_what_they_have() -> None:
     unseen = cluster("d", ready="False")
     lost_too = of(WIDER, 6, leaving("a", 2), b=2, c=2)
-    assert found(place_of(lost_too, dead("a"), cluster("b", ready="False"), C, unseen)) == {"b": 2, "c": 4}
+    assert found(place_of(lost_too, dead("a"), cluster("b", ready="False"), C, unseen, FADING)) == {"b": 2, "c": 4}
     uneven = of(WIDER, 6, leaving("a", 2), c=4)
-    assert found(place_of(uneven, dead("a"), C, unseen, cluster("e"))) == {"c": 4, "e": 2}
+    assert found(place_of(uneven, dead("a"), C, unseen, cluster("e"), FADING)) == {"c": 4, "e": 2}
 
 
 def test_s11_that_nobody_lives_is_no_result_and_says_so() -> None:

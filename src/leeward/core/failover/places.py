@@ -197,7 +197,7 @@ def _stay(
 
 
 def _keeping(spec: ResourceBindingSpec, leaving: Collection[str], staying: Mapping[str, int]) -> ResourceBindingSpec:
-    counts = ((t, staying.get(t.name, 0) if t.name in leaving else t.replicas) for t in spec.clusters)
+    counts = ((t, staying.get(t.name) if t.name in leaving else t.replicas) for t in spec.clusters)
     kept = tuple(msgspec.structs.replace(target, replicas=count) for target, count in counts if count)
     return msgspec.structs.replace(spec, clusters=kept)
 
