@@ -145,6 +145,11 @@ class ResourceBindingSpec(Object, frozen=True):
         return self.replicas == 0 and self.replica_requirements is not None and self._shares_out
 
     @property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        """What its placement tolerates of clusters; nothing without one."""
+        return self.placement.cluster_tolerations if self.placement else ()
+
+    @property
     def _shares_out(self) -> bool:
         strategy = self.placement.replica_scheduling if self.placement else None
         return strategy is not None and strategy.replica_scheduling_type != "Duplicated"

@@ -76,7 +76,7 @@ def foresee(snapshot: Snapshot, decided: Decision) -> OutageReport | None:
 
 
 def _outlook(outage: Outage, snapshot: Snapshot, decided: Decision) -> Outlook:
-    cluster, placement, now = snapshot.clusters[outage.cluster], snapshot.binding.spec.placement, snapshot.now
+    cluster, now = snapshot.clusters[outage.cluster], snapshot.now
     if outage.since is None:
         return Outlook(outage, Outcome.NODES_NOT_READY)
     starts = [t.time_added or now for t in cluster.spec.taints if t.effect == NO_EXECUTE]
@@ -84,7 +84,7 @@ def _outlook(outage: Outage, snapshot: Snapshot, decided: Decision) -> Outlook:
         return Outlook(outage, Outcome.NOT_COLLECTED)
     if not starts or not snapshot.settings.evict:
         return Outlook(outage, Outcome.NOT_EVICTED)
-    tolerations = placement.cluster_tolerations if placement else ()
+    tolerations = snapshot.binding.spec.tolerations
     due = decide_stay(cluster.spec.taints, tolerations, min(starts), snapshot.attention.time).due
     if due is None:
         return Outlook(outage, Outcome.TOLERATED)

@@ -57,7 +57,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
     target = next((target for target in spec.clusters if target.name == cluster), None)
     if target is None:
         return None
-    tolerations = spec.placement.cluster_tolerations if spec.placement else ()
+    tolerations = spec.tolerations
     toleration = next((each for each in tolerations if tolerates(each, DRAIN)), None)
     if toleration is not None and toleration.toleration_seconds is None:
         return Copy(workload, "stays, because its policy tolerates the taint", staying=True)

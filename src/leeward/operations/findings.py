@@ -233,7 +233,7 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
             if hold is not None:
                 holds.append(hold[0])
             else:
-                tolerations = spec.placement.cluster_tolerations if spec.placement else ()
+                tolerations = spec.tolerations
                 stays.append(decide_stay(cluster.spec.taints, tolerations, observed.now))
     due = sorted(stay.due for stay in stays if stay.due is not None)
     resting = len(stays) - len(due)

@@ -87,6 +87,18 @@ def test_what_has_no_replicas_is_not_given_any() -> None:
     assert "spec" not in manifest_of(found["m1"])
 
 
+def test_a_template_that_counts_as_no_workload_keeps_the_replicas_that_it_has() -> None:
+    works = build_works(binding(replicas=0, clusters=[{"name": "m1"}]), TEMPLATE)
+    assert manifest_of(works["m1"])["spec"]["replicas"] == 3
+
+
+def test_the_state_that_a_lost_copy_has_left_is_given_to_its_replacement() -> None:
+    left = {**task("m1", "Directly", 3), "preservedLabelState": {"job": "42"}, "clustersBeforeFailover": ["m1"]}
+    spec = {"clusters": [{"name": "m2", "replicas": 3}], "gracefulEvictionTasks": [left]}
+    labels = manifest_of(build_works(binding(**spec), TEMPLATE)["m2"])["metadata"]["labels"]
+    assert labels["job"] == "42"
+
+
 @pytest.mark.parametrize(
     ("tasks", "preserved"),
     [([], True), ([task("m1", "Gracefully", 1)], True), ([task("m2", "Gracefully", 1)], True)],

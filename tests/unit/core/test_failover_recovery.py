@@ -1,6 +1,7 @@
 """A cluster comes back before its eviction is finished: what returns, at whose expense, and what goes on."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT
-from leeward.api.policy import ClusterAffinityTerm, Placement
+from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.failover.recovery import Withdrawal, find_withdrawal
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
@@ -115,15 +116,30 @@ def test_whatever_this_control_plane_evicts_it_may_withdraw(reason: str) -> None
         ({"b": 4, "c": 2}, {"b": 9, "c": 0}, 2, {"a": 2, "b": 4}),
         ({"b": 4, "c": 2}, {"b": 4, "c": 1}, 2, None),
         ({"a": 1, "b": 3, "c": 2}, {"b": 3, "c": 0}, 2, {"a": 3, "b": 3}),
+        ({"a": 1, "b": 4, "c": 1}, {"b": 4, "c": 0}, 1, {"a": 2, "b": 4}),
     ],
-    ids=["one is empty", "most is missing", "from both", "by name", "more than asked", "too little", "a part stayed"],
-)
+    ids=[
+        "one is empty", "most is missing", "from both", "by name", "more than asked", "too little", "a part stayed",
+        "one stayed and one returns",
+    ],
+)  # fmt: skip
 def test_s3_what_returns_is_taken_from_where_the_most_is_missing(
     held: dict[str, int], ready: dict[str, int | None], replicas: int, expected: dict[str, int] | None
 ) -> None:
     bound = moved(SHARES, task("a", replicas), replicas=6, **held)
     copies = works({"a": replicas + held.get("a", 0), **ready})
     assert result(withdraw(bound, copies)) == expected
+
+
+def test_what_stayed_has_to_be_healthy_together_with_what_returns() -> None:
+    bound = moved(SHARES, task("a", 2), replicas=6, a=1, b=3, c=2)
+    assert withdraw(bound, works({"a": 2, "b": 3, "c": 0})) is None
+    assert withdraw(bound, works({"a": 3, "b": 3, "c": 0}), CORDONED, B, C) is None, "though a part is there"
+
+
+def test_a_task_of_no_replicas_gives_nothing_back() -> None:
+    for replicas in (4, 6):
+        assert withdraw(moved(SHARES, task("a", None), replicas=replicas, b=4), works({"a": 0, "b": 3})) is None
 
 
 def test_replicas_that_are_not_known_to_be_ready_are_given_up() -> None:
@@ -138,10 +154,11 @@ def test_replicas_that_are_not_known_to_be_ready_are_given_up() -> None:
     [
         (6, 2, {"b": 4}, {"a": 2, "b": 4}, []),
         (6, 4, {"b": 4}, {"a": 2, "b": 4}, [2]),
+        (6, 1, {"b": 4}, {"a": 1, "b": 4}, []),
         (6, 3, {"a": 1, "b": 4}, {"a": 2, "b": 4}, [2]),
         (9, 2, {"b": 4}, {"a": 2, "b": 4}, []),
     ],
-    ids=["all of it", "a part", "beside what stayed", "as much as there is"],
+    ids=["all of it", "a part", "the only one", "beside what stayed", "as much as there is"],
 )
 def test_what_found_no_place_is_taken_back_at_once(
     replicas: int, leaving_a: int, held: dict[str, int], expected: dict[str, int], left: list[int]
@@ -160,6 +177,19 @@ def test_of_several_tasks_the_first_that_can_is_withdrawn_and_the_others_go_on()
     bound = moved(SHARES, first, second, third, b=4)
     found = withdraw(bound, works({"a": None, "b": 2, "c": 1, "d": 1}))
     assert found == Withdrawal(("c",), targets(b=3, c=1), (first, third), "")
+
+
+def test_what_has_taints_of_its_outage_yet_returns_as_long_as_they_are_tolerated() -> None:
+    back = cluster("a", taints=(Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(0)),))
+    assert result(withdraw(LEFT, HALF, back, B, seconds=299)) == {"a": 2, "b": 2}
+    assert withdraw(LEFT, HALF, back, B, seconds=300) is None
+
+
+def test_a_way_home_that_is_under_way_holds_up_no_other_return() -> None:
+    bound = moved(SHARES, task("c", 1, reason="Failback", producer="Leeward"), task("a", 2), b=4)
+    found = withdraw(bound, works({"a": 2, "b": 2, "c": 1}))
+    assert found is not None
+    assert (found.returned, result(found)) == (("a",), {"a": 2, "b": 2})
 
 
 HELD_DOWN = cluster("a", taints=(Taint(FLAPPING_TAINT, "NoSchedule", time_added=at(0)),))
@@ -194,13 +224,15 @@ def made(name: str, ready: int | None, seconds: float) -> Work:
         (COPIES, {"b": made("b", 3, 0), "c": made("c", 3, 0)}, None),
         (COPIES, {"b": made("b", 2, -600), "c": made("c", 0, 0)}, {"a": 3, "b": 3}),
         (COPIES, {"b": made("b", 2, -600), "c": made("c", 3, 0)}, None),
+        (COPIES, {"b": made("b", 1, -600), "c": made("c", 3, 0)}, None),
         (COPIES, {"b": made("b", 0, -600), "c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (COPIES, {"c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (duplicated("a", "b", "c"), {"b": made("b", 3, 0), "c": made("c", 0, 0)}, {"a": 3, "b": 3, "c": 3}),
     ],
     ids=[
         "one is not there yet", "by name", "the other", "both are well", "it was there and serves",
-        "neither is to be dropped", "it was there and serves nothing", "one has no Work", "there is room for all",
+        "neither is to be dropped", "it serves one", "it was there and serves nothing", "one has no Work",
+        "there is room for all",
     ],
 )  # fmt: skip
 def test_s12_a_whole_copy_returns_for_one_that_is_neither_well_nor_served_before(
@@ -208,6 +240,30 @@ def test_s12_a_whole_copy_returns_for_one_that_is_neither_well_nor_served_before
 ) -> None:
     bound = moved(placement, task("a", 3), replicas=3, b=3, c=3)
     assert result(withdraw(bound, {"a": work("a", 3), **copies})) == expected
+
+
+def constrained(*limits: tuple[Literal["cluster", "region"], int]) -> Placement:
+    constraints = tuple(SpreadConstraint(spread_by_field=by, min_groups=1, max_groups=most) for by, most in limits)
+    return msgspec.structs.replace(duplicated("a", "b", "c"), spread_constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    ("placement", "expected"),
+    [
+        (constrained(("cluster", 1)), {"a": 3}),
+        (constrained(("cluster", 2)), {"a": 3, "b": 3}),
+        (constrained(("cluster", 0)), {"a": 3, "b": 3}),
+        (constrained(("region", 1)), {"a": 3, "b": 3}),
+        (constrained(("region", 1), ("cluster", 2)), {"a": 3, "b": 3}),
+        (constrained(), {"a": 3, "b": 3}),
+    ],
+)
+def test_s2_what_returns_drops_others_only_for_a_limit_of_clusters(
+    placement: Placement, expected: dict[str, int]
+) -> None:
+    bound = moved(placement, task("a", 3), replicas=3, b=3)
+    there = (cluster("a", region="x"), cluster("b", region="x"))
+    assert result(withdraw(bound, {"a": work("a", 3), "b": made("b", 0, 0)}, *there)) == expected
 
 
 def test_s12_a_copy_that_was_there_and_cannot_be_judged_is_not_dropped() -> None:
@@ -275,6 +331,21 @@ def test_s2_the_term_that_was_left_is_not_taken_up_again_where(
     copies: Mapping[str, Work], clusters: tuple[Cluster, ...]
 ) -> None:
     assert withdraw(FLED, copies, *clusters) is None
+
+
+def test_c1_into_another_term_nothing_returns_to_what_is_held_down() -> None:
+    assert withdraw(FLED, WELL, HELD_DOWN, B, C, D, seconds=10_000) is None
+
+
+def test_s2_what_was_left_in_several_terms_does_not_return_together() -> None:
+    fled = moved(between("a", "b", "cd", placement=duplicated()), task("a", 3), task("b", 3), replicas=3, c=3, d=3)
+    assert withdraw(fled, WELL) is None
+
+
+def test_into_another_term_returns_what_has_no_replicas() -> None:
+    fled = moved(TERMS, task("a", None), task("b", None), replicas=0, c=0, d=0)
+    ready = works({"a": 0, "b": 0, "c": 0, "d": None})
+    assert withdraw(fled, ready) == Withdrawal(("a", "b"), targets(a=0, b=0), (), "t0")
 
 
 def test_s3_into_another_term_returns_all_that_is_asked_for() -> None:

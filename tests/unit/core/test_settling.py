@@ -28,7 +28,7 @@ def test_it_begins_when_the_taints_of_the_outage_are_gone() -> None:
 
 def test_it_is_bounded_whatever_taints_there_are() -> None:
     tainted = note_return(None, BACK, tainted=True, now=10.0)
-    assert settling_left(tainted, 10.0 + LONGEST_SETTLE_SECONDS - 0.05) > 0
+    assert settling_left(tainted, 10.0 + LONGEST_SETTLE_SECONDS - 0.05) == pytest.approx(0.05)
     assert settling_left(tainted, 10.0 + LONGEST_SETTLE_SECONDS) == 0
     late = note_return(tainted, BACK, tainted=False, now=14.9)
     assert settling_left(late, 15.0) == 0

@@ -22,6 +22,11 @@ def test_the_longest_pause_is_bounded() -> None:
     assert writes[-1] - writes[-2] == LONGEST_PAUSE_SECONDS
 
 
+def test_when_the_pause_is_over_there_is_nothing_left_of_it() -> None:
+    last = LastWrite("a", 100.0, undone=3)
+    assert [pause_left(last, "a", now) for now in (100.0, 103.5, 104.0, 200.0)] == [4.0, 0.5, 0.0, 0.0]
+
+
 def test_other_contents_do_not_wait() -> None:
     last = LastWrite("a", 0.0, undone=9)
     assert pause_left(last, "a", 1.0) > 0

@@ -33,6 +33,5 @@ def settling_left(known: Return, now: float) -> float:
     """In how many seconds to look again; 0 when deletions may be carried out."""
     longest = known.seen_at + LONGEST_SETTLE_SECONDS
     settled = longest if known.clear_at is None else min(longest, known.clear_at + SETTLE_SECONDS)
-    if settled <= now:
-        return 0.0
-    return settled - now if known.clear_at is not None else min(POLL_SECONDS, settled - now)
+    left = max(0.0, settled - now)
+    return left if known.clear_at is not None else min(POLL_SECONDS, left)

@@ -90,7 +90,7 @@ def due_evictions(
     spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, attention: Attention = UNKEPT
 ) -> DueEvictions:
     """What must leave now, by taints that count. Holds: S13."""
-    tolerations = spec.placement.cluster_tolerations if spec.placement else ()
+    tolerations = spec.tolerations
     due: list[Eviction] = []
     later: list[datetime] = []
     unconfirmed: list[Eviction] = []

@@ -44,7 +44,7 @@ def candidates(
     spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, but: Collection[str] = ()
 ) -> Sequence[Cluster]:
     """All clusters but these, and but those that a copy would have to leave again at once (C1)."""
-    tolerations = spec.placement.cluster_tolerations if spec.placement else ()
+    tolerations = spec.tolerations
     targets = {target.name for target in spec.clusters}
 
     def leaves_at(cluster: Cluster) -> datetime | None:
@@ -147,9 +147,7 @@ def _find_place(
     if isinstance(result, Unplaceable):
         return result
     placed = tuple(sorted((*result.clusters, *frozen), key=lambda target: target.name))
-    if not result.clusters or not _is_placement(left, placed):
-        return NOBODY_ALIVE
-    return replace(result, clusters=placed)
+    return replace(result, clusters=placed) if result.clusters else NOBODY_ALIVE
 
 
 def _dead_among(result: Placed, fleet: Mapping[str, Cluster]) -> set[str]:
@@ -247,10 +245,3 @@ def has_died(cluster: Cluster | None) -> bool:
 
 def is_leaving(cluster: Cluster | None) -> bool:
     return cluster is None or cluster.is_being_deleted
-
-
-def _is_placement(spec: ResourceBindingSpec, clusters: Sequence[TargetCluster]) -> bool:
-    """Whether a scheduling result is a place to go: all replicas of a divided template, at least one copy of others."""
-    if not clusters:
-        return False
-    return not spec.is_divided or sum(target.replicas for target in clusters) >= spec.replicas

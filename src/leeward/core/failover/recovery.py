@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from leeward.api.cluster import Cluster
+from leeward.api.policy import Placement
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.eviction import decide_stay, replicas_in
@@ -26,7 +27,7 @@ from leeward.core.failover.failback import FAILBACK
 from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
 from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.failover.purge_modes import rules_of_task
-from leeward.core.scheduling.affinity import affinity_names, common_term
+from leeward.core.scheduling.affinity import common_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
 from leeward.core.scheduling.steps import filter_clusters
@@ -66,9 +67,10 @@ def find_withdrawal(
         late = _is_late(task, now, grace_seconds)
         if not _is_alive_again(spec, task, clusters.get(task.from_cluster), works.get(task.from_cluster), now, late):
             continue
-        missing = spec.replicas - sum(target.replicas for target in spec.clusters)
-        if spec.is_divided and missing > 0 and (task.replicas or 0) > 0:
-            result, tasks = _partly(spec, task, missing)
+        leaving = task.replicas or 0
+        back = min(spec.replicas - sum(target.replicas for target in spec.clusters), leaving)
+        if spec.is_divided and back > 0:
+            result, tasks = _partly(spec, task, back, leaving - back)
         else:
             result = _with_old_copy(spec, task, clusters, works)
             tasks = tuple(t for t in spec.graceful_eviction_tasks if t is not task)
@@ -119,11 +121,10 @@ def _is_late(task: GracefulEvictionTask, now: datetime, grace_seconds: float) ->
 
 
 def _partly(
-    spec: ResourceBindingSpec, task: GracefulEvictionTask, missing: int
+    spec: ResourceBindingSpec, task: GracefulEvictionTask, back: int, left: int
 ) -> tuple[tuple[TargetCluster, ...], tuple[GracefulEvictionTask, ...]]:
-    """What finds no place elsewhere is taken back from the task; what its Work asks for stays the same."""
-    back = min(missing, task.replicas or 0)
-    left = (task.replicas or 0) - back
+    """What finds no place elsewhere is taken `back` from the task, in which so many are `left`; what its Work asks for
+    stays the same."""
     tasks = tuple(
         msgspec.structs.replace(t, replicas=left) if t is task else t
         for t in spec.graceful_eviction_tasks
@@ -147,7 +148,7 @@ def _is_alive_again(
         return False
     if not rules_of_task(task).withdraws or work is None or work.metadata.deletion_timestamp is not None:
         return False
-    tolerations = spec.placement.cluster_tolerations if spec.placement else ()
+    tolerations = spec.tolerations
     may_stay = not decide_stay(cluster.spec.taints, tolerations, now).is_over(now)
     replicas = (task.replicas or 0) + replicas_in(spec, task.from_cluster)
     asked = tolerating_hold_down(spec) if late else spec
@@ -155,10 +156,11 @@ def _is_alive_again(
 
 
 def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:
-    """Whether the scheduler would consider the cluster, were there no task and no copy. Holds: S2."""
+    """Whether the scheduler would consider the cluster, were there no task and no copy; in which affinity term is asked
+    with the others (`common_term`). Holds: S2."""
     others = tuple(other for other in spec.graceful_eviction_tasks if other is not task)
     bare = msgspec.structs.replace(spec, graceful_eviction_tasks=others, clusters=())
-    return any(filter_clusters(Request(bare, name), (cluster,))[0] for name in affinity_names(spec))
+    return bool(filter_clusters(Request(bare), (cluster,))[0])
 
 
 def _with_old_copy(
@@ -177,7 +179,7 @@ def _with_old_copy(
         served = {t.name for t in others if _served_before(task, clusters.get(t.name), works.get(t.name))}
         kept = _fewer(spec, healthy, served)
     old = TargetCluster(task.from_cluster, back + stayed)
-    if kept is None or back + stayed == 0 < (task.replicas or 0):
+    if kept is None or (spec.is_divided and back + stayed == 0):
         return None
     return tuple(sorted((*kept, old), key=lambda target: target.name))
 
@@ -215,6 +217,6 @@ def _fewer(spec: ResourceBindingSpec, healthy: set[str], served: set[str]) -> tu
 
 
 def _max_clusters(spec: ResourceBindingSpec) -> int:
-    constraints = spec.placement.spread_constraints if spec.placement else ()
+    constraints = (spec.placement or Placement()).spread_constraints
     limits = [c.max_groups for c in constraints if c.spread_by_field == "cluster" and c.max_groups > 0]
     return min(limits, default=len(spec.clusters) + 1)

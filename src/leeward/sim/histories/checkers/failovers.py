@@ -128,7 +128,7 @@ def _wish(binding: ResourceBinding) -> object:
 def _toleration(binding: ResourceBinding) -> float:
     """The longest that it tolerates a cluster that is lost; without end where it says no time."""
     found = [0.0]
-    for toleration in binding.spec.placement.cluster_tolerations if binding.spec.placement else ():
+    for toleration in binding.spec.tolerations:
         if toleration.key in (NOT_READY_TAINT, UNREACHABLE_TAINT, ""):
             seconds = toleration.toleration_seconds
             found.append(ENDLESS if seconds is None else float(seconds))
