@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from leeward.api.meta import ObjectMeta
+from leeward.api.work import ClusterResourceBinding
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.works import build_works, replicas_by_cluster
 from tests.unit.core.test_execution import TEMPLATE, binding, manifest_of, task
@@ -151,3 +154,13 @@ def test_another_kind_of_value_is_drift_and_an_amount_that_cannot_be_read_is_com
     observed: object, desired: object, expected: bool
 ) -> None:
     assert covers(observed, desired) is expected
+
+
+def test_a_binding_without_an_id_is_named_all_the_same() -> None:
+    here = binding(clusters=[{"name": "m1", "replicas": 3}])
+    here = msgspec.structs.replace(here, metadata=msgspec.structs.replace(here.metadata, labels={}))
+    everywhere = ClusterResourceBinding(metadata=ObjectMeta(name="web"), spec=here.spec)
+    for bound, kind in ((here, "resourcebinding"), (everywhere, "clusterresourcebinding")):
+        work = build_works(bound, TEMPLATE)["m1"]
+        assert work["metadata"]["labels"] == {f"{kind}.karmada.io/permanent-id": ""}
+        assert work["metadata"]["annotations"][f"{kind}.karmada.io/name"] == bound.name

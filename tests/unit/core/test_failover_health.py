@@ -73,6 +73,7 @@ def test_an_agent_that_was_not_heard_has_counted_on() -> None:
 )
 def test_each_sight_has_its_own_reason(sight: Sight, detail: str, status: str, reason: str, message: str) -> None:
     assert ready_condition(sight, detail) == Condition("Ready", status, reason, message)
+    assert detail or ready_condition(sight) == ready_condition(sight, detail)
 
 
 UP, DOWN = ready_condition("healthy"), ready_condition("unreachable")
@@ -107,6 +108,18 @@ def test_a_change_counts_when_it_has_lasted(
     expected: tuple[HealthMemory, Condition],
 ) -> None:
     assert decide_ready(memory, observed, current, at(100), UNEQUAL) == expected
+
+
+def test_c1_what_is_decided_in_the_same_instant_holds_for_the_threshold() -> None:
+    decided = Condition("Ready", "False", "Test", last_transition_time=at(40))
+    memory, ready = decide_ready(HealthMemory("True", at(0)), UP, decided, at(40), THRESHOLDS)
+    assert (memory, ready) == (HealthMemory("True", at(40)), decided)
+
+
+def test_s13_where_one_look_completes_a_threshold_it_has_to_be_made_after_a_pause() -> None:
+    memory = HealthMemory("False", at(0))
+    again = watched_memory(memory, (at(100), 100.0), (at(400), 400.0), 20, 10, Thresholds(5, 5))
+    assert again == HealthMemory("False", at(400))
 
 
 def watched(since: datetime, wall: float, monotonic: float) -> HealthMemory:

@@ -1,5 +1,8 @@
 """What the answers to a probe mean."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from leeward.core.failover.health import Sight, ready_condition
@@ -67,43 +70,50 @@ def test_s13_a_probe_counts_where_the_cluster_was_given_the_time(
 
 
 @pytest.mark.parametrize(
-    ("probe", "sight", "detail"),
+    ("judge", "given", "sight", "detail"),
     [
-        (judge_health(200), "healthy", ""),
-        (judge_health(503), "unhealthy", ""),
-        (judge_health(403), "refused", "the cluster refuses the credential with HTTP 403"),
-        (judge_read(200, NAMESPACE, "it", "/readyz"), "healthy", ""),
-        (judge_read(404, b"", "it", "/readyz"), "healthy", ""),
+        (judge_health, (200,), "healthy", ""),
+        (judge_health, (503,), "unhealthy", ""),
+        (judge_health, (403,), "refused", "the cluster refuses the credential with HTTP 403"),
+        (judge_read, (200, NAMESPACE, "it", "/readyz"), "healthy", ""),
+        (judge_read, (404, b"", "it", "/readyz"), "healthy", ""),
         (
-            judge_read(500, b"", "it", "/readyz"),
+            judge_read,
+            (500, b"", "it", "/readyz"),
             "not serving",
             "reading it was answered with HTTP 500, although /readyz says ok",
         ),
         (
-            judge_read(401, b"", "it", "/readyz"),
+            judge_read,
+            (401, b"", "it", "/readyz"),
             "refused",
             "reading it was refused with HTTP 401: give the credential the right to get Namespaces, "
             "or set --probe-serving=false",
         ),
         (
-            judge_read(429, b"", "it", "/readyz"),
+            judge_read,
+            (429, b"", "it", "/readyz"),
             "refused",
             "reading it was put off with HTTP 429: the cluster has too many requests",
         ),
-        (judge_read(302, b"", "it", "/readyz"), "refused", "reading it was answered with HTTP 302"),
-        (judge_read(499, b"", "it", "/readyz"), "refused", "reading it was answered with HTTP 499"),
-        (judge_read(200, b"{}", "it", "/readyz"), "refused", "reading it was answered with what is no Namespace"),
+        (judge_read, (302, b"", "it", "/readyz"), "refused", "reading it was answered with HTTP 302"),
+        (judge_read, (499, b"", "it", "/readyz"), "refused", "reading it was answered with HTTP 499"),
+        (judge_read, (200, b"{}", "it", "/readyz"), "refused", "reading it was answered with what is no Namespace"),
         (
-            unanswered_read("it", "/readyz", 2.5),
+            unanswered_read,
+            ("it", "/readyz", 2.5),
             "not serving",
             "reading it got no answer within 2.5 s, although /readyz says ok",
         ),
         (
-            unanswered_read("it", "/readyz", None),
+            unanswered_read,
+            ("it", "/readyz", None),
             "not serving",
             "reading it broke off without an answer, although /readyz says ok",
         ),
     ],
 )
-def test_each_answer_is_told_in_words_that_stay_the_same(probe: Probe, sight: Sight, detail: str) -> None:
-    assert probe == Probe(sight, detail)
+def test_each_answer_is_told_in_words_that_stay_the_same(
+    judge: Callable[..., Probe], given: tuple[Any, ...], sight: Sight, detail: str
+) -> None:
+    assert judge(*given) == Probe(sight, detail)

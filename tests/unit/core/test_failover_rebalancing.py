@@ -98,3 +98,18 @@ def test_a_finished_rebalancer_expires_when_it_has_a_time_to_live() -> None:
     assert expires_at(finished) == at(63)
     assert expires_at(rebalancer(NGINX, seen=(DONE,), observed_generation=1, finished=3)) is None
     assert expires_at(rebalancer(NGINX, ttl=60)) is None
+
+
+def test_what_has_no_result_yet_is_listed_and_keeps_it_from_being_finished() -> None:
+    begun = next_status(rebalancer(WEB, NGINX, seen=(DONE,), generation=2), [], at(9))
+    assert begun.observed_workloads == (DONE, ObservedWorkload(WEB))
+    assert begun.finish_time is None
+    ended = next_status(
+        rebalancer(NGINX, WEB, finished=3), [observed(NGINX, found=True), observed(WEB, found=True)], at(9)
+    )
+    assert ended.finish_time == at(9), "it has ended anew"
+
+
+def test_what_is_not_finished_never_expires() -> None:
+    waiting = rebalancer(NGINX, WEB, seen=(DONE,), generation=2, observed_generation=1, ttl=60, finished=3)
+    assert expires_at(waiting) is None

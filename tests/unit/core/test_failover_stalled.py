@@ -167,6 +167,28 @@ def test_a_target_has_its_time_from_when_it_could_take_it(copy: Work, since: flo
     assert [target.cluster for target in judged(COPIES, copy, since + GRACE_SECONDS + 1).targets] == ["member2"]
 
 
+def test_where_no_instant_is_known_a_target_has_its_time_from_the_failover() -> None:
+    there = cluster("member2")
+    ready = msgspec.structs.replace(there.status.conditions[0], last_transition_time=None)
+    there = msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, conditions=(ready,)))
+    silent = with_conditions(made("member2", 0, BEGAN))
+    for copy in (refusing(None), silent):
+        assert judged(COPIES, copy, LATE - 1, there=there).targets == ()
+        assert judged(COPIES, copy, LATE, there=there).targets
+
+
+def test_a_target_that_is_well_or_was_there_before_hides_no_other() -> None:
+    bound = binding(COPIES, 3, targets(member2=3, member3=3, member4=3), (LOST,))
+    copies = {
+        "member2": made("member2", 0, BEGAN - 600),
+        "member3": made("member3", 3, BEGAN),
+        "member4": made("member4", 0, BEGAN),
+    }
+    alive = fleet(cluster("member2"), cluster("member3"), cluster("member4"))
+    found = find_stalled(bound, alive, copies, at(LATE), GRACE_SECONDS)
+    assert [target.cluster for target in found.targets] == ["member4"]
+
+
 def test_a_cluster_that_is_ready_again_has_its_time_from_then() -> None:
     there = cluster("member2")
     ready = msgspec.structs.replace(there.status.conditions[0], last_transition_time=at(9_000))

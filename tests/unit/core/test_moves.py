@@ -10,10 +10,12 @@ from leeward.api.core import Taint
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.policy import (
     ApplicationFailover,
+    ClusterAffinityTerm,
     ClusterFailover,
     DecisionConditions,
     FailoverBehavior,
     Placement,
+    SpreadConstraint,
     StatePreservation,
     StatePreservationRule,
 )
@@ -39,6 +41,9 @@ NOT_READY = Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(0))
 DRAIN = Taint("leeward.dev/drain", "NoExecute", time_added=at(0))
 SHARES = divided({"a": 1, "b": 1, "c": 1})
 A, B, C = cluster("a"), cluster("b"), cluster("c")
+LEFT_AT_ONCE = cluster("z", taints=(Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(-1_000)),))
+"""In each fleet: a cluster that a copy would have to leave again at once."""
+SHAKY = cluster("b", taints=(Taint(FLAPPING_TAINT, "NoSchedule", time_added=at(0)),))
 DIRECTLY = FailoverBehavior(cluster=ClusterFailover("Directly"))
 
 
@@ -129,7 +134,7 @@ def evicted(
     settings: PlacementSettings = SETTINGS,
     tried: tuple[str, ...] = (),
 ) -> Decision:
-    return evict(bound, bound.spec, due, fleet(*clusters), at(seconds), settings, tried)
+    return evict(bound, bound.spec, due, fleet(*clusters, LEFT_AT_ONCE), at(seconds), settings, tried)
 
 
 def test_leaving_and_placing_are_one_decision() -> None:
@@ -147,13 +152,16 @@ def test_without_graceful_eviction_a_copy_leaves_no_task_and_those_of_others_go_
     bound = bound_to(SHARES, 4, task("c", 1), task("a", 1), a=2, b=2)
     decision = evicted(bound, lost("a"), dead("a"), B, settings=UNGRACEFUL)
     assert (kept(decision), left(decision)) == ({"b": 4}, {"c": 1})
-    assert decision.evicted == lost("a")
+    assert (decision.evicted, decision.followed) == (lost("a"), ())
 
 
 def test_what_was_tried_in_vain_is_asked_when_no_other_takes_it() -> None:
     bound = bound_to(SHARES, 2, a=2)
     assert kept(evicted(bound, lost("a"), dead("a"), B, C, tried=("b",))) == {"c": 2}
     assert kept(evicted(bound, lost("a"), dead("a"), B, tried=("b",))) == {"b": 2}
+    shaky = cluster("c", taints=SHAKY.spec.taints)
+    assert kept(evicted(bound, lost("a"), dead("a"), B, shaky, tried=("b",))) == {"b": 2}
+    assert kept(evicted(bound, lost("a"), dead("a"), B, shaky, seconds=1_800, tried=("b",))) == {"c": 2}
 
 
 @pytest.mark.parametrize(
@@ -176,9 +184,6 @@ def test_who_must_not_place_evicts_only_directly(authority: dict[str, object], w
         assert told(decision)[1].endswith(f"because there is no place to go: {why}")
 
 
-SHAKY = cluster("b", taints=(Taint(FLAPPING_TAINT, "NoSchedule", time_added=at(0)),))
-
-
 def test_c1_what_is_held_down_takes_it_once_the_taints_have_stood_for_half_an_hour() -> None:
     bound = bound_to(SHARES, 2, a=2)
     early = evicted(bound, lost("a"), dead("a"), SHAKY, seconds=1_799)
@@ -189,6 +194,31 @@ def test_c1_what_is_held_down_takes_it_once_the_taints_have_stood_for_half_an_ho
     assert (kept(nowhere), nowhere.wake_at) == ({"a": 2}, None)
     at_once = evicted(changed(bound, failover=DIRECTLY), lost("a"), dead("a"), SHAKY, seconds=300)
     assert kept(at_once) == {"b": 2}
+    undated = evicted(bound, lost("a", taint=Taint("example.com/x", "NoExecute")), dead("a"), SHAKY, seconds=300)
+    assert (kept(undated), undated.wake_at) == ({"a": 2}, at(2_100))
+
+
+def test_c1_a_part_goes_to_what_is_held_down_at_the_same_time() -> None:
+    bound = spread(DYNAMIC, {"a": 5})
+    early = evicted(bound, lost("a"), dead("a"), roomy(SHAKY, 2), seconds=1_799)
+    assert (kept(early), early.wake_at) == ({"a": 5}, at(1_800))
+    late = evicted(bound, lost("a"), dead("a"), roomy(SHAKY, 2), seconds=1_800)
+    assert (kept(late), left(late)) == ({"a": 3, "b": 2}, {"a": 2})
+
+
+def test_s1_what_is_well_leaves_its_term_as_gracefully_beside_a_part() -> None:
+    bound = spread(DYNAMIC, {"a": 5, "b": 1})
+    placement = terms("ab", "c", of=bound.spec.placement)
+    decision = evicted(changed(bound, placement=placement), lost("a"), dead("a"), roomy(B, 0), roomy(C, 3))
+    assert (kept(decision), left(decision)) == ({"a": 3, "c": 3}, {"a": 2, "b": 1})
+    assert decision.followed == ("b",)
+
+
+def test_the_flag_says_how_copies_leave_where_the_policy_does_not() -> None:
+    bound = bound_to(SHARES, 2, a=2)
+    decision = evicted(bound, lost("a"), dead("a"), dead("b"), settings=PlacementSettings(purge_mode="Directly"))
+    assert [opened.purge_mode for opened in decision.eviction_tasks] == ["Directly"]
+    assert kept(decision) == {}
 
 
 def test_a_state_that_would_be_lost_keeps_the_copy_and_the_rest_is_still_placed() -> None:
@@ -240,6 +270,26 @@ def test_s2_what_stays_beside_what_is_new_is_a_placement_or_all_go() -> None:
     assert (kept(decision), left(decision), decision.held) == ({"c": 2, "d": 2}, {"a": 2, "b": 2}, None)
 
 
+def terms(*named: str, of: Placement | None = None) -> Placement:
+    listed = tuple(
+        ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=tuple(names)) for n, names in enumerate(named)
+    )
+    return msgspec.structs.replace(of or duplicated(), cluster_affinity=None, cluster_affinities=listed)
+
+
+def test_s2_where_the_new_place_is_in_another_term_all_go() -> None:
+    decision = evicted(bound_to(terms("ab", "c"), 2, a=2, b=2), lost("a", "b"), dead("a"), dead("b"), C)
+    assert (kept(decision), left(decision), decision.held) == ({"c": 2}, {"a": 2, "b": 2}, None)
+
+
+def test_s2_where_the_new_place_is_in_another_region_than_a_constraint_allows_all_go() -> None:
+    constraint = SpreadConstraint(spread_by_field="region", min_groups=1, max_groups=1)
+    one_region = msgspec.structs.replace(duplicated("a", "b", "c"), spread_constraints=(constraint,))
+    clusters = (dead("a", region="x"), dead("b", region="x"), cluster("c", region="y"))
+    decision = evicted(bound_to(one_region, 2, a=2, b=2), lost("a", "b"), *clusters)
+    assert (kept(decision), left(decision), decision.held) == ({"c": 2}, {"a": 2, "b": 2}, None)
+
+
 def test_s11_as_many_replicas_as_find_room_leave_and_only_they_are_told_as_evicted() -> None:
     bound = spread(DYNAMIC, {"a": 2, "b": 3, "c": 1})
     due = (*lost("a", taint=DRAIN), *lost("b"))
@@ -248,7 +298,10 @@ def test_s11_as_many_replicas_as_find_room_leave_and_only_they_are_told_as_evict
     assert (kept(decision), left(decision)) == ({"a": 2, "c": 4}, {"b": 3})
     assert decision.evicted == lost("b")
     assert told(decision)[0] == "NoPlaceToGo"
-    assert told(decision)[1].startswith("2 replicas stay, not evicted from a (leeward.dev/drain:NoExecute), ")
+    assert told(decision)[1] == (
+        "2 replicas stay, not evicted from a (leeward.dev/drain:NoExecute), because there is no place to go: "
+        "failed to assign replicas: failed to scale up: Clusters available replicas 3 are not enough to schedule."
+    )
 
 
 def test_s11_where_nothing_finds_room_nothing_leaves() -> None:
@@ -277,13 +330,14 @@ def app(bound: ResourceBinding, **how: object) -> ResourceBinding:
 def fails(
     bound: ResourceBinding, watched: Watch, *clusters: Cluster, settings: PlacementSettings = SETTINGS
 ) -> Decision:
-    return fail_over(bound, bound.spec, watched, fleet(*clusters), at(60), settings)
+    return fail_over(bound, bound.spec, watched, fleet(*clusters, LEFT_AT_ONCE), at(60), settings)
 
 
 def test_a_failed_copy_goes_where_its_release_has_not_failed() -> None:
     bound = app(bound_to(SHARES, 4, a=2, b=2))
     decision = fails(bound, failed("a"), A, B, C)
     assert (kept(decision), left(decision), decision.evicted) == ({"b": 2, "c": 2}, {"a": 2}, (Eviction("a"),))
+    assert [opened.creation_timestamp for opened in decision.eviction_tasks] == [at(60)]
     one = app(bound_to(duplicated("a", "b", "c", groups=1), 2, a=2))
     assert kept(fails(one, failed("a", left=("b",)), A, B, C)) == {"c": 2}
     assert kept(fails(one, failed("a", left=("b",)), A, B, C, settings=EXACT)) == {"b": 2}, "Karmada forgets it"
@@ -298,6 +352,18 @@ def test_a_failed_copy_without_a_place_stays_and_in_karmada_it_goes() -> None:
     goes = fails(bound, failed("a"), A, settings=EXACT)
     assert (kept(goes), left(goes), goes.evicted) == ({}, {"a": 2}, (Eviction("a"),))
     assert isinstance(goes.result, Unplaceable)
+
+
+def test_what_is_asked_for_beside_a_failed_copy_goes_nowhere_where_it_has_failed() -> None:
+    bound = app(bound_to(SHARES, 6, a=2))
+    assert kept(fails(bound, failed("a", left=("b",)), A, B)) == {"a": 6}
+
+
+def test_s1_a_copy_that_is_well_leaves_its_term_with_a_failed_one() -> None:
+    bound = app(bound_to(terms("ab", "cd", of=duplicated(groups=2)), 2, a=2, b=2))
+    decision = fails(bound, failed("a"), A, B, C, cluster("d"))
+    assert (kept(decision), left(decision)) == ({"c": 2, "d": 2}, {"a": 2, "b": 2})
+    assert decision.followed == ("b",)
 
 
 def test_without_graceful_eviction_a_failed_copy_leaves_no_task() -> None:
@@ -332,7 +398,7 @@ def goes_on(
     tried: tuple[str, ...] = (),
     settings: PlacementSettings = SETTINGS,
 ) -> Decision | None:
-    return move_on(bound, bound.spec, stalled, tried, fleet(*clusters), at(900), settings)
+    return move_on(bound, bound.spec, stalled, tried, fleet(*clusters, LEFT_AT_ONCE), at(900), settings)
 
 
 STALLED = StalledTarget("b", 0, 0, "which does not take it: disk full")

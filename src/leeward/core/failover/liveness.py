@@ -70,7 +70,7 @@ def decide_silence(
     liveness = decide_liveness(cluster, last_seen, now, patience)
     if liveness.condition is not None:
         settled = with_doubt(conditions, None, now)
-        return Silence(set_condition(settled, liveness.condition, now), liveness.wake_at)
+        return Silence(set_condition(settled, liveness.condition, now), None)
     without = with_doubt(conditions, None, now) if is_overdue(cluster) else conditions
     if liveness.wake_at is None or not cluster.is_ready or find_condition(without, FAILING_CONDITION) is not None:
         return Silence(without, liveness.wake_at)
