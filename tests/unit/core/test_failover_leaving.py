@@ -141,3 +141,17 @@ def test_where_no_state_is_to_be_preserved_the_task_carries_none() -> None:
 def test_a_state_that_was_not_reported_is_not_taken_from_another_copy() -> None:
     with pytest.raises(StateNotPreserved, match="the label job: the status in m1 has not been collected yet"):
         eviction_task(stateful(REPORTS[0]), Eviction("m1"), "Directly", at(60))
+
+
+def test_a_state_that_an_earlier_failover_has_brought_goes_on_with_the_copy() -> None:
+    """From `m9` it came to `m1`, which has never reported one of its own."""
+    earlier = (
+        task("m8", preserved_label_state={"job": "7"}, clusters_before_failover=("m7",)),
+        task("m9", preserved_label_state={"job": "42", "more": "1"}, clusters_before_failover=("m9",)),
+    )
+    bound = stateful()
+    bound = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, graceful_eviction_tasks=earlier))
+    left = eviction_task(bound, Eviction("m1"), "Directly", at(60))
+    assert left.preserved_label_state == {"job": "42", "more": "1"}
+    with pytest.raises(StateNotPreserved):
+        eviction_task(bound, Eviction("m9"), "Directly", at(60))

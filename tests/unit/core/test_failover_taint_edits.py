@@ -67,3 +67,18 @@ def test_a_taint_that_is_not_there_cannot_be_removed() -> None:
 )
 def test_it_is_said_what_was_done(texts: tuple[str, ...], said: str) -> None:
     assert describe_edits(parse_taint_edits(texts)) == said
+
+
+def test_what_is_named_twice_is_told_with_all_its_names() -> None:
+    with pytest.raises(TaintProblem) as told:
+        parse_taint_edits(["a:NoExecute", "a:NoExecute-", "b-", "b-"])
+    assert str(told.value) == "a:NoExecute, b: named more than once; one command can add or remove it, not both"
+
+
+def test_a_taint_gets_no_other_value_unless_that_is_asked_for() -> None:
+    with pytest.raises(TaintProblem) as told:
+        edit_taints((Taint("a", "NoExecute", "1"),), parse_taint_edits(["a=2:NoExecute"]))
+    assert str(told.value) == "it has the taint a:NoExecute already: add --overwrite to give it another value"
+    with pytest.raises(TaintProblem) as told:
+        edit_taints((), parse_taint_edits(["a-"]))
+    assert str(told.value) == 'taint "a" not found'

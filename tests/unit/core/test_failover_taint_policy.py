@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,11 +12,25 @@ from leeward.api.cluster import Cluster
 from leeward.api.codec import from_wire, to_wire
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, ObjectMeta
-from leeward.api.names import POLICY_TAINTS_ANNOTATION
+from leeward.api.names import (
+    FAILING_CONDITION,
+    OUTAGE_CONFIRMED_ANNOTATION,
+    POLICY_TAINTS_ANNOTATION,
+    POLICY_TAINTS_CONFIRMED_ANNOTATION,
+)
 from leeward.api.policy import ClusterAffinity
 from leeward.api.taint_policy import ClusterTaintPolicy, ClusterTaintPolicySpec, MatchCondition, PolicyTaint
-from leeward.core.failover.taint_policy import all_match, apply_policies, decide_policy_taints, owned_annotation
+from leeward.core.failover.taint_policy import (
+    PolicyTaints,
+    all_match,
+    apply_policies,
+    decide_policy_taints,
+    is_condition_confirmed,
+    owned_annotation,
+    policy_confirmation,
+)
 from leeward.core.failover.taints import decide_taints
+from leeward.core.failover.watched_time import UNKEPT, Attention
 from tests import oracle
 from tests.builders import at, cluster
 
@@ -227,3 +242,67 @@ def test_s4_the_brake_holds_a_policys_no_execute_but_not_its_no_schedule() -> No
     both = policy(add=("False",), taints=(NO_EXECUTE, PolicyTaint("example.com/lost", "NoSchedule")))
     held = decide_policy_taints(cluster("m", ready="False"), [both], at(0), hold_no_execute=True)
     assert [str(taint) for taint in held.taints] == ["example.com/lost:NoSchedule"]
+
+
+def watched(ready: str, confirmed: str = "", policy: str = "", *, answers: bool = False) -> Cluster:
+    there = cluster("m1", ready)
+    marks = {OUTAGE_CONFIRMED_ANNOTATION: confirmed, POLICY_TAINTS_CONFIRMED_ANNOTATION: policy}
+    metadata = msgspec.structs.replace(
+        there.metadata, annotations={key: value for key, value in marks.items() if value}
+    )
+    doubt = (Condition(FAILING_CONDITION, "False", "ClusterReady", last_transition_time=at(0)),) if answers else ()
+    status = msgspec.structs.replace(there.status, conditions=(*there.status.conditions, *doubt))
+    return msgspec.structs.replace(there, metadata=metadata, status=status)
+
+
+NOW, AWAY = Attention(heartbeat="one"), Attention(heartbeat="one", is_now=False)
+
+
+@pytest.mark.parametrize(
+    ("there", "attention", "expected"),
+    [
+        (watched("False"), UNKEPT, True),
+        (watched("False"), NOW, False),
+        (watched("False", "zero"), NOW, False),
+        (watched("False", "one"), NOW, True),
+        (watched("False", "one"), AWAY, False),
+        (watched("False", "one", answers=True), NOW, False),
+        (watched("True"), NOW, True),
+        (watched("True"), AWAY, False),
+    ],
+)
+def test_s13_a_policy_drives_out_for_conditions_that_were_seen_anew(
+    there: Cluster, attention: Attention, *, expected: bool
+) -> None:
+    assert is_condition_confirmed(there, attention) is expected
+
+
+@pytest.mark.parametrize(
+    ("there", "owned", "attention", "confirmed", "expected"),
+    [
+        (watched("True"), "a:NoExecute", NOW, True, {POLICY_TAINTS_CONFIRMED_ANNOTATION: "one"}),
+        (watched("True"), "b:NoSchedule,a:NoExecute", NOW, True, {POLICY_TAINTS_CONFIRMED_ANNOTATION: "one"}),
+        (watched("True"), "a:NoExecute,b:NoSchedule", NOW, True, {POLICY_TAINTS_CONFIRMED_ANNOTATION: "one"}),
+        (watched("True", policy="zero"), "a:NoExecute", NOW, True, {POLICY_TAINTS_CONFIRMED_ANNOTATION: "one"}),
+        (watched("True", policy="one"), "a:NoExecute", NOW, True, {}),
+        (watched("True"), "a:NoExecute", NOW, False, {}),
+        (watched("True", policy="zero"), "a:NoExecute", NOW, False, {}),
+        (watched("True"), "a:NoExecute", UNKEPT, True, {}),
+        (watched("True"), "a:NoExecute", Attention(heartbeat=""), True, {}),
+        (watched("True"), "b:NoSchedule", NOW, True, {}),
+        (watched("True"), "", NOW, True, {}),
+        (watched("True", policy="zero"), "", NOW, True, {POLICY_TAINTS_CONFIRMED_ANNOTATION: None}),
+        (watched("True", policy="zero"), "b:NoSchedule", NOW, False, {POLICY_TAINTS_CONFIRMED_ANNOTATION: None}),
+    ],
+)
+def test_s13_what_policies_drive_out_for_is_confirmed_once_for_each_heartbeat(
+    there: Cluster, owned: str, attention: Attention, expected: dict[str, str | None], *, confirmed: bool
+) -> None:
+    assert policy_confirmation(there, PolicyTaints((), owned), attention, confirmed=confirmed) == expected
+
+
+def test_an_operator_that_nobody_knows_matches_nothing() -> None:
+    ready = (Condition("Ready", "True", "Test"),)
+    assert all_match((MatchCondition("Ready", "In", ("True",)),), ready)
+    unknown = msgspec.structs.replace(MatchCondition("Ready", "In", ("True",)), operator="Exists")
+    assert not all_match((unknown,), ready)

@@ -171,3 +171,52 @@ def test_s13_a_break_completes_no_threshold_of_a_prober() -> None:
     assert watched_memory(HealthMemory("True", BEFORE_ALL), (at(0), 0.0), (at(99), 99.0), 25, 10, thresholds).since == (
         BEFORE_ALL
     )
+
+
+@pytest.mark.parametrize(
+    ("attention", "settled", "settles"),
+    [
+        (UNKEPT, True, None),
+        (Attention(settled_at=at(200)), True, 200),
+        (Attention(heartbeat="one"), True, None),
+        (Attention(heartbeat="one", is_now=False), False, None),
+        (Attention(heartbeat="one", settled_at=at(99)), True, None),
+        (Attention(heartbeat="one", settled_at=at(100)), True, None),
+        (Attention(heartbeat="one", settled_at=at(101)), False, 101),
+        (Attention(heartbeat="one", is_now=False, settled_at=at(99)), False, None),
+        (Attention(heartbeat="", is_now=False), False, None),
+    ],
+)
+def test_s13_what_is_reported_counts_once_it_was_looked_at_again(
+    attention: Attention, *, settled: bool, settles: float | None
+) -> None:
+    assert attention.has_settled(at(100)) is settled
+    assert attention.settles_at(at(100)) == (None if settles is None else at(settles))
+
+
+def test_a_gap_of_no_length_is_none() -> None:
+    assert ALWAYS.missing(Gap(at(10), at(10))) == ALWAYS
+    assert TIME.until(at(100)) == ALWAYS
+    assert TIME.missing(Gap(at(200), at(300))) == TIME
+
+
+def test_a_difference_of_just_a_step_is_none() -> None:
+    assert not was_away((at(0), 0.0), (at(11), 10.0), 20)
+    assert was_away((at(0), 0.0), (at(11.001), 10.0), 20)
+    assert gap_between((at(0), 0.0), (at(11), 10.0), 20) is None
+    assert gap_between((at(0), 0.0), (at(11.001), 10.0), 20) == Gap(at(10), at(11.001))
+
+
+def test_of_too_many_gaps_the_first_are_joined() -> None:
+    many = WatchedTime(tuple(Gap(at(n * 10), at(n * 10 + 1)) for n in range(MOST_GAPS + 2)))
+    kept = bounded(many, at(10_000))
+    assert kept.gaps[0] == Gap(at(0), at(21))
+    assert kept.gaps[1:] == many.gaps[3:]
+    week = 7 * 86_400
+    assert bounded(TIME, at(160 + week)).gaps == TIME.gaps[1:]
+    assert bounded(TIME, at(159 + week)) == TIME
+
+
+def test_a_gap_with_too_many_ends_is_none() -> None:
+    twice = "2026-01-01T00:01:40Z/2026-01-01T00:02:40Z/2026-01-01T00:03:40Z"
+    assert parse_gaps(twice) == ALWAYS
