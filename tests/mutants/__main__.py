@@ -3,7 +3,7 @@
     make mutants                   the functions in which lines changed since main
     make mutants BASE=HEAD~3       ... since that revision
     make mutants ALL=1             all of the scope
-    make mutants ONLY=core.pace    the modules whose names begin so
+    make mutants ONLY=core.placement the modules whose names begin so
 
 A mutant that no test notices *survives*. Those that change nothing are listed in `survivors.toml`, with a reason; any
 other one fails the run. mutmut makes the mutants and plays the tests; it works on a copy, so that nothing here changes.

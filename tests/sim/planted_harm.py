@@ -51,24 +51,24 @@ def steered(story: Callable[[Casting], Sequence[AnyStep]], turn: int = 0) -> His
 
 def _end_evictions_by_time() -> Any:
     """A task that is past its grace period ends, whatever the old copy serves."""
-    may_end_at = graceful._may_end_at  # pyright: ignore[reportPrivateUsage]
+    may_end = graceful._may_end  # pyright: ignore[reportPrivateUsage]
 
     def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, brake: bool) -> Any:
-        at, taken = may_end_at(copies, task, now, end, *more, brake=brake)
-        return (end + timedelta(microseconds=1) if at is None and not brake else at), taken
+        found = may_end(copies, task, now, end, *more, brake=brake)
+        return replace(found, at=end + timedelta(microseconds=1)) if found.at is None and not brake else found
 
-    return mock.patch.object(graceful, "_may_end_at", by_time)
+    return mock.patch.object(graceful, "_may_end", by_time)
 
 
 def _end_evictions_under_the_brake() -> Any:
     """The same, and the brake holds no task."""
-    may_end_at = graceful._may_end_at  # pyright: ignore[reportPrivateUsage]
+    may_end = graceful._may_end  # pyright: ignore[reportPrivateUsage]
 
     def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, brake: bool) -> Any:
-        at, taken = may_end_at(copies, task, now, end, *more, brake=False)
-        return (end + timedelta(microseconds=1) if at is None and brake else at), taken
+        found = may_end(copies, task, now, end, *more, brake=False)
+        return replace(found, at=end + timedelta(microseconds=1)) if found.at is None and brake else found
 
-    return mock.patch.object(graceful, "_may_end_at", by_time)
+    return mock.patch.object(graceful, "_may_end", by_time)
 
 
 def _forget_what_is_leaving() -> Any:

@@ -16,15 +16,14 @@ from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.core.failover.eviction import (
     DueEvictions,
     Eviction,
-    PurgeMode,
     Stay,
     counts,
     decide_stay,
     due_evictions,
     last_resort_at,
-    purge_mode,
     replicas_in,
 )
+from leeward.core.failover.purge_modes import PurgeMode, purge_mode_of
 from leeward.core.failover.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from tests.builders import at, binding, cluster, dead, divided, fleet, targets
 
@@ -204,19 +203,18 @@ def test_c1_the_last_resort_is_open_half_an_hour_after_the_last_of_them_was_tain
 @pytest.mark.parametrize(
     ("failover", "default", "expected"),
     [
-        (None, "Directly", "Directly"),
-        (None, "Gracefully", "Gracefully"),
-        (None, "", "Gracefully"),
-        (FailoverBehavior(), "Directly", "Directly"),
-        (FailoverBehavior(cluster=ClusterFailover("Directly")), "Gracefully", "Directly"),
-        (FailoverBehavior(cluster=ClusterFailover("Gracefully")), "Directly", "Gracefully"),
-        (FailoverBehavior(cluster=ClusterFailover("")), "Directly", "Gracefully"),
+        (None, PurgeMode.DIRECTLY, PurgeMode.DIRECTLY),
+        (None, PurgeMode.GRACEFULLY, PurgeMode.GRACEFULLY),
+        (FailoverBehavior(), PurgeMode.DIRECTLY, PurgeMode.DIRECTLY),
+        (FailoverBehavior(cluster=ClusterFailover("Directly")), PurgeMode.GRACEFULLY, PurgeMode.DIRECTLY),
+        (FailoverBehavior(cluster=ClusterFailover("Gracefully")), PurgeMode.DIRECTLY, PurgeMode.GRACEFULLY),
+        (FailoverBehavior(cluster=ClusterFailover("")), PurgeMode.DIRECTLY, PurgeMode.GRACEFULLY),
     ],
 )
 def test_the_policys_word_on_purging_comes_before_the_flags(
-    failover: FailoverBehavior | None, default: str, expected: PurgeMode
+    failover: FailoverBehavior | None, default: PurgeMode, expected: PurgeMode
 ) -> None:
-    assert purge_mode(failover, default) == expected
+    assert purge_mode_of(failover, default) is expected
 
 
 def test_an_eviction_names_its_cause() -> None:

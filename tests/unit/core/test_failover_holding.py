@@ -6,19 +6,21 @@ from leeward.api.core import Taint
 from leeward.api.meta import Condition, ObjectMeta
 from leeward.api.names import POLICY_TAINTS_ANNOTATION
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work
-from leeward.core.failover.eviction import Eviction, PurgeMode
+from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.graceful import Assessment
+from leeward.core.failover.held_reasons import Deferral
 from leeward.core.failover.holding import (
+    held_deferred,
     held_for_lost_state,
     held_for_others,
     held_for_place,
     held_tasks,
-    held_turn,
     held_unconfirmed,
     held_without_gain,
     is_automatic,
     is_braked,
 )
+from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.failover.state import StateNotPreserved
 from tests.builders import at, binding, cluster, dead, divided, duplicated, targets
 
@@ -99,11 +101,16 @@ def test_s12_what_others_live_in_names_its_kind_and_the_way_to_evict_it_all_the_
 
 
 def test_who_waits_for_a_turn_says_each_reason_once() -> None:
-    waits = {"m1": "2 of 2 are leaving", "m2": "2 of 2 are leaving", "m3": "not asked for"}
-    assert said(held_turn((M1, M2), waits)) == ("WaitingForTurn", f"not evicted from {LISTED} yet: 2 of 2 are leaving")
-    both = said(held_turn((M1, M2), {"m1": "first", "m2": "second"}))
-    assert both[1].endswith(" yet: first; second")
-    assert held_turn((), waits) is None
+    paced = {"m1": Deferral.RATE, "m2": Deferral.RATE, "m3": Deferral.DRAIN_BUDGET}
+    assert said(held_deferred((M1, M2), paced, {"m3": 2})) == (
+        "WaitingForTurn",
+        f"not evicted from {LISTED} yet: evictions are spaced out by --resource-eviction-rate",
+    )
+    both = said(held_deferred((M1, M2), {"m1": Deferral.DRAIN_BUDGET, "m2": Deferral.RATE}, {"m1": 2}))
+    assert both[1].endswith(
+        " yet: it is drained with a budget, 2 at a time; evictions are spaced out by --resource-eviction-rate"
+    )
+    assert held_deferred((), paced, {}) is None
 
 
 def test_s13_an_outage_that_nobody_has_confirmed_says_why_it_does_not_count() -> None:
@@ -123,14 +130,14 @@ def test_a_state_that_would_be_lost_names_the_way_out() -> None:
     )
 
 
-def task(name: str, mode: PurgeMode = "Gracefully", *, suppress: bool | None = None) -> GracefulEvictionTask:
+def task(name: str, mode: PurgeMode = PurgeMode.GRACEFULLY, *, suppress: bool | None = None) -> GracefulEvictionTask:
     return GracefulEvictionTask(
-        name, "TaintUntolerated", "TaintManager", mode, suppress_deletion=suppress, creation_timestamp=at(0)
+        name, "TaintUntolerated", "TaintManager", mode.value, suppress_deletion=suppress, creation_timestamp=at(0)
     )
 
 
 WORKS = {"m1": Work(), "m2": Work()}
-PURGED = (task("m1", "Directly"), task("m2", "Directly"), task("m3", "Directly"))
+PURGED = (task("m1", PurgeMode.DIRECTLY), task("m2", PurgeMode.DIRECTLY), task("m3", PurgeMode.DIRECTLY))
 SUPPRESSED = (task("m1", suppress=True), task("m2", suppress=True), task("m3", suppress=False), task("m4"))
 
 
@@ -180,5 +187,5 @@ def test_of_several_reasons_the_one_that_needs_somebody_is_told(
 
 
 def test_where_nothing_is_overdue_nothing_is_held() -> None:
-    kept = (task("m1"), task("m3", "Directly"), task("m4", suppress=False))
+    kept = (task("m1"), task("m3", PurgeMode.DIRECTLY), task("m4", suppress=False))
     assert held_tasks(Assessment(kept, (), (), None), (), WORKS) is None

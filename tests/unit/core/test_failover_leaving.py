@@ -14,6 +14,7 @@ from leeward.api.work import (
 )
 from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.leaving import eviction_task, leave, leave_further, leave_term, stalled_task
+from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.failover.state import StateNotPreserved
 from tests.builders import at, binding, divided, targets
 
@@ -101,7 +102,7 @@ def test_s1_what_is_well_leaves_its_term_as_gracefully_as_what_is_lost() -> None
 
 
 def test_a_stalled_target_is_left_in_the_name_of_leeward() -> None:
-    assert stalled_task("m1", "Directly", at(60)) == GracefulEvictionTask(
+    assert stalled_task("m1", PurgeMode.DIRECTLY, at(60)) == GracefulEvictionTask(
         "m1", "ReplacementFailed", "Leeward", "Directly", creation_timestamp=at(60)
     )
 
@@ -121,7 +122,7 @@ REPORTS = (
 
 
 def test_the_task_of_a_taint_carries_the_state_of_the_copy_that_leaves_and_where_it_came_from() -> None:
-    assert eviction_task(stateful(*REPORTS), Eviction("m1"), "Directly", at(60)) == GracefulEvictionTask(
+    assert eviction_task(stateful(*REPORTS), Eviction("m1"), PurgeMode.DIRECTLY, at(60)) == GracefulEvictionTask(
         "m1",
         "TaintUntolerated",
         "TaintManager",
@@ -135,12 +136,12 @@ def test_the_task_of_a_taint_carries_the_state_of_the_copy_that_leaves_and_where
 def test_where_no_state_is_to_be_preserved_the_task_carries_none() -> None:
     plain = GracefulEvictionTask("m1", "TaintUntolerated", "TaintManager", "Gracefully", creation_timestamp=at(60))
     for bound in (stateful(*REPORTS, preserves=False), binding(SHARES, 5, targets(m1=3, m2=2))):
-        assert eviction_task(bound, Eviction("m1"), "Gracefully", at(60)) == plain
+        assert eviction_task(bound, Eviction("m1"), PurgeMode.GRACEFULLY, at(60)) == plain
 
 
 def test_a_state_that_was_not_reported_is_not_taken_from_another_copy() -> None:
     with pytest.raises(StateNotPreserved, match="the label job: the status in m1 has not been collected yet"):
-        eviction_task(stateful(REPORTS[0]), Eviction("m1"), "Directly", at(60))
+        eviction_task(stateful(REPORTS[0]), Eviction("m1"), PurgeMode.DIRECTLY, at(60))
 
 
 def test_a_state_that_an_earlier_failover_has_brought_goes_on_with_the_copy() -> None:
@@ -151,7 +152,7 @@ def test_a_state_that_an_earlier_failover_has_brought_goes_on_with_the_copy() ->
     )
     bound = stateful()
     bound = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, graceful_eviction_tasks=earlier))
-    left = eviction_task(bound, Eviction("m1"), "Directly", at(60))
+    left = eviction_task(bound, Eviction("m1"), PurgeMode.DIRECTLY, at(60))
     assert left.preserved_label_state == {"job": "42", "more": "1"}
     with pytest.raises(StateNotPreserved):
-        eviction_task(bound, Eviction("m9"), "Directly", at(60))
+        eviction_task(bound, Eviction("m9"), PurgeMode.DIRECTLY, at(60))

@@ -20,7 +20,7 @@ from leeward.core.failover.places import (
     place_anew,
     tolerating_hold_down,
 )
-from leeward.core.placement import Surroundings, decide_placement
+from leeward.core.placement import Snapshot, decide
 from leeward.core.scheduling import Fleet, Placed, Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
@@ -250,7 +250,7 @@ def test_s3_a_drain_does_not_leave_the_lost_as_all_that_is_asked_for_beside_targ
     """Scaled down at the same instant: `b` left, what was in the dead `a` was kept, and others got no replicas."""
     drained = cluster("b", taints=(Taint("leeward.dev/drain", "NoExecute", time_added=at(0)),))
     bound = binding(divided({"a": 1, "b": 1, "c": 1}), 2, targets(a=2, b=3))
-    decision = decide_placement(bound, Surroundings(fleet(dead("a"), drained, C)), at(10))
+    decision = decide(Snapshot(bound, fleet(dead("a"), drained, C), now=at(10)))
     assert all(target.replicas for target in decision.clusters)
     assert sum(target.replicas for target in decision.clusters) == 2
     assert decision.eviction_tasks == ()

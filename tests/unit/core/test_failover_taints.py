@@ -1,5 +1,7 @@
 """The taints of an outage: which, since when, and what remembers it."""
 
+from collections.abc import Mapping
+
 import msgspec
 import pytest
 
@@ -37,11 +39,11 @@ def lost(
     since: float | None = 100,
     began: str = "",
     mode: str = "Push",
-    **marks: str,
+    marks: Mapping[str, str] | None = None,
 ) -> Cluster:
     """A cluster whose Ready turned at `since`, and whose outage began at `began`."""
     there = cluster("m1", ready, taints=taints, sync_mode=mode)
-    annotations = {**marks, **({OUTAGE_ANNOTATION: began} if began else {})}
+    annotations = {**(marks or {}), **({OUTAGE_ANNOTATION: began} if began else {})}
     conditions = tuple(
         msgspec.structs.replace(c, last_transition_time=None if since is None else at(since))
         for c in there.status.conditions
@@ -132,7 +134,7 @@ ENDS: dict[str, str | None] = {OUTAGE_ANNOTATION: None, OUTAGE_CONFIRMED_ANNOTAT
 
 def test_when_it_is_ready_again_the_four_go_and_the_clock_with_them() -> None:
     taints = (no_schedule(NOT_READY, 100), BY_HAND, no_execute(NOT_READY, 400))
-    back = lost(*taints, ready="True", began=BEGAN, **{OUTAGE_CONFIRMED_ANNOTATION: "one"})
+    back = lost(*taints, ready="True", began=BEGAN, marks={OUTAGE_CONFIRMED_ANNOTATION: "one"})
     assert decide(back, 500) == TaintDecision((BY_HAND,), ENDS)
     assert decide(lost(BY_HAND, ready="True"), 500) == TaintDecision((BY_HAND,))
 
@@ -149,32 +151,32 @@ def test_what_could_not_be_looked_at_is_no_outage_unless_karmada_is_asked_for() 
 
 def test_a_taint_that_a_policy_has_added_is_not_the_conditions() -> None:
     mine = {POLICY_TAINTS_ANNOTATION: f"{NOT_READY}:NoExecute"}
-    back = lost(no_execute(NOT_READY, 0), ready="True", **mine)
+    back = lost(no_execute(NOT_READY, 0), ready="True", marks=mine)
     assert decide(back, 500).taints == (no_execute(NOT_READY, 0),)
-    fails = decide(lost(no_execute(NOT_READY, 0), began=BEGAN, **mine), 110)
+    fails = decide(lost(no_execute(NOT_READY, 0), began=BEGAN, marks=mine), 110)
     assert fails.taints == (no_execute(NOT_READY, 0), no_schedule(NOT_READY, 110))
-    other = decide(lost(no_execute(NOT_READY, 0), ready="Unknown", began=BEGAN, **mine), 110)
+    other = decide(lost(no_execute(NOT_READY, 0), ready="Unknown", began=BEGAN, marks=mine), 110)
     assert other.taints == (no_execute(NOT_READY, 0), no_schedule(UNREACHABLE, 110))
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", set()),
+        ("", set[tuple[str, str]]()),
         ("a:NoExecute", {("a", "NoExecute")}),
         ("a:NoExecute,b/c:d:NoSchedule", {("a", "NoExecute"), ("b/c:d", "NoSchedule")}),
-        ("nonsense", set()),
+        ("nonsense", set[tuple[str, str]]()),
     ],
 )
 def test_the_taints_of_policies_are_read_from_their_list(text: str, expected: set[tuple[str, str]]) -> None:
-    assert policy_taints(lost(**{POLICY_TAINTS_ANNOTATION: text})) == expected
+    assert policy_taints(lost(marks={POLICY_TAINTS_ANNOTATION: text})) == expected
     assert policy_taints(lost()) == set()
 
 
 def test_s13_an_outage_is_confirmed_once_for_each_heartbeat() -> None:
     assert confirmation(lost(), "one") == {OUTAGE_CONFIRMED_ANNOTATION: "one"}
-    assert confirmation(lost(**{OUTAGE_CONFIRMED_ANNOTATION: "one"}), "one") == {}
-    assert confirmation(lost(**{OUTAGE_CONFIRMED_ANNOTATION: "one"}), "two") == {OUTAGE_CONFIRMED_ANNOTATION: "two"}
+    assert confirmation(lost(marks={OUTAGE_CONFIRMED_ANNOTATION: "one"}), "one") == {}
+    assert confirmation(lost(marks={OUTAGE_CONFIRMED_ANNOTATION: "one"}), "two") == {OUTAGE_CONFIRMED_ANNOTATION: "two"}
 
 
 def test_the_clock_of_an_outage_is_read_where_it_can_be() -> None:

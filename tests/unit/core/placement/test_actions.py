@@ -1,6 +1,8 @@
 """The ways in which a binding moves, as the decision that is written: clusters, tasks, what is told, and when again."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 import msgspec
 import pytest
@@ -25,16 +27,20 @@ from leeward.api.work import (
     GracefulEvictionTask,
     ResourceBinding,
 )
-from leeward.core.decision import Decision, PlacementSettings
 from leeward.core.failover.application import FailureRecord, Watch
 from leeward.core.failover.eviction import Eviction
-from leeward.core.failover.stalled import StalledTarget
-from leeward.core.moves import evict, fail_over, move_on, place
+from leeward.core.failover.purge_modes import PurgeMode
+from leeward.core.failover.stalled import StalledTarget, StalledTargets
+from leeward.core.placement import PlacementSettings, Snapshot
+from leeward.core.placement.actions import evict, fail_over, move_on, place
+from leeward.core.placement.decision import Outcome
+from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.rooms import DYNAMIC, roomy, spread
 
 SETTINGS = PlacementSettings()
+AT_ONCE = PlacementSettings(purge_mode=PurgeMode.DIRECTLY)
 UNGRACEFUL = PlacementSettings(graceful=False)
 EXACT = PlacementSettings(keep_without_place=False, withdraw=False, exact_health=True)
 NOT_READY = Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(0))
@@ -62,19 +68,32 @@ def changed(bound: ResourceBinding, **spec: object) -> ResourceBinding:
     return msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, **spec))
 
 
-def kept(decision: Decision | None) -> dict[str, int]:
+def kept(decision: Outcome | None) -> dict[str, int]:
     assert decision is not None
     return {target.name: target.replicas for target in decision.clusters}
 
 
-def left(decision: Decision | None) -> dict[str, int | None]:
+def left(decision: Outcome | None) -> dict[str, int | None]:
     assert decision is not None
     return {task.from_cluster: task.replicas for task in decision.eviction_tasks}
 
 
-def told(decision: Decision) -> tuple[str, str]:
+def told(decision: Outcome) -> tuple[str, str]:
     assert decision.held is not None
     return decision.held.reason, decision.held.message
+
+
+def situation(
+    bound: ResourceBinding,
+    clusters: Mapping[str, Cluster],
+    now: datetime,
+    settings: PlacementSettings = SETTINGS,
+    **found: object,
+) -> Situation:
+    """That of `bound`, of which these parts are found already; otherwise nothing is due."""
+    at = Situation(Snapshot(bound, clusters, settings=settings, now=now))
+    vars(at).update({"spec": bound.spec, "watched": Watch(FailureRecord()), **found})
+    return at
 
 
 SUSPENDED = {"suspension": BindingSuspension(scheduling=True)}
@@ -88,33 +107,33 @@ THEIRS = {"scheduler_name": "another"}
 def test_who_must_not_place_leaves_all_as_it_is(authority: dict[str, object]) -> None:
     opened = task("c", 1)
     bound = changed(bound_to(SHARES, 5, opened, a=2), **authority)
-    assert place(bound, bound.spec, fleet(A, B), at(10), SETTINGS) == Decision(targets(a=2), (opened,))
+    assert place(situation(bound, fleet(A, B), at(10))) == Outcome(targets(a=2), (opened,))
 
 
 def test_where_nothing_is_due_nothing_is_asked() -> None:
     opened = task("c", 1)
     bound = bound_to(SHARES, 4, opened, a=2, b=2)
-    assert place(bound, bound.spec, fleet(A, B), at(10), SETTINGS) == Decision(targets(a=2, b=2), (opened,))
+    assert place(situation(bound, fleet(A, B), at(10))) == Outcome(targets(a=2, b=2), (opened,))
 
 
 def test_what_is_asked_for_is_placed_and_its_tasks_go_on() -> None:
     opened = task("c", 1)
     bound = bound_to(SHARES, 4, opened, a=2)
-    decision = place(bound, bound.spec, fleet(A, B, C), at(10), SETTINGS)
-    assert decision == Decision(targets(a=2, b=2), (opened,), Placed(targets(a=2, b=2), ""))
-    elsewhere = place(bound_to(SHARES, 2), bound_to(SHARES, 2).spec, fleet(A, B), at(10), SETTINGS, ("a",))
+    decision = place(situation(bound, fleet(A, B, C), at(10)))
+    assert decision == Outcome(targets(a=2, b=2), (opened,), Placed(targets(a=2, b=2), ""))
+    elsewhere = place(situation(bound_to(SHARES, 2), fleet(A, B), at(10)), ("a",))
     assert kept(elsewhere) == {"b": 2}
 
 
 def test_where_no_cluster_fits_none_is_kept_and_where_it_is_too_small_what_is_there_is() -> None:
     nowhere = bound_to(divided({"z": 1}), 3, a=2)
-    nobody = place(nowhere, nowhere.spec, fleet(A), at(10), SETTINGS)
+    nobody = place(situation(nowhere, fleet(A), at(10)))
     assert isinstance(nobody.result, Unplaceable)
     assert (nobody.clusters, nobody.result.kind) == ((), "FitError")
     small = changed(spread(DYNAMIC, {"a": 2, "b": 1}), replicas=9)
     gone = msgspec.structs.replace(A, metadata=msgspec.structs.replace(A.metadata, deletion_timestamp=at(0)))
     for there, expected in ((A, {"a": 2, "b": 1}), (gone, {"b": 1})):
-        decision = place(small, small.spec, fleet(roomy(there, 1), roomy(B, 1)), at(10), SETTINGS)
+        decision = place(situation(small, fleet(roomy(there, 1), roomy(B, 1)), at(10)))
         assert isinstance(decision.result, Unplaceable)
         assert kept(decision) == expected
 
@@ -133,14 +152,16 @@ def evicted(
     seconds: float = 300,
     settings: PlacementSettings = SETTINGS,
     tried: tuple[str, ...] = (),
-) -> Decision:
-    return evict(bound, bound.spec, due, fleet(*clusters, LEFT_AT_ONCE), at(seconds), settings, tried)
+) -> Outcome:
+    watched = Watch(FailureRecord(left=tried))
+    there = fleet(*clusters, LEFT_AT_ONCE)
+    return evict(situation(bound, there, at(seconds), settings, due=due, watched=watched))
 
 
 def test_leaving_and_placing_are_one_decision() -> None:
     bound = bound_to(SHARES, 4, a=2, b=2)
     decision = evicted(bound, lost("a"), dead("a"), B, C)
-    assert decision == Decision(
+    assert decision == Outcome(
         targets(b=2, c=2),
         (task("a", 2, 300),),
         Placed(targets(b=2, c=2), ""),
@@ -216,7 +237,9 @@ def test_s1_what_is_well_leaves_its_term_as_gracefully_beside_a_part() -> None:
 
 def test_the_flag_says_how_copies_leave_where_the_policy_does_not() -> None:
     bound = bound_to(SHARES, 2, a=2)
-    decision = evicted(bound, lost("a"), dead("a"), dead("b"), settings=PlacementSettings(purge_mode="Directly"))
+    decision = evicted(
+        bound, lost("a"), dead("a"), dead("b"), settings=PlacementSettings(purge_mode=PurgeMode.DIRECTLY)
+    )
     assert [opened.purge_mode for opened in decision.eviction_tasks] == ["Directly"]
     assert kept(decision) == {}
 
@@ -329,8 +352,8 @@ def app(bound: ResourceBinding, **how: object) -> ResourceBinding:
 
 def fails(
     bound: ResourceBinding, watched: Watch, *clusters: Cluster, settings: PlacementSettings = SETTINGS
-) -> Decision:
-    return fail_over(bound, bound.spec, watched, fleet(*clusters, LEFT_AT_ONCE), at(60), settings)
+) -> Outcome:
+    return fail_over(situation(bound, fleet(*clusters, LEFT_AT_ONCE), at(60), settings, watched=watched))
 
 
 def test_a_failed_copy_goes_where_its_release_has_not_failed() -> None:
@@ -397,8 +420,9 @@ def goes_on(
     *clusters: Cluster,
     tried: tuple[str, ...] = (),
     settings: PlacementSettings = SETTINGS,
-) -> Decision | None:
-    return move_on(bound, bound.spec, stalled, tried, fleet(*clusters, LEFT_AT_ONCE), at(900), settings)
+) -> Outcome | None:
+    found = {"watched": Watch(FailureRecord(left=tried)), "stalled": StalledTargets(stalled)}
+    return move_on(situation(bound, fleet(*clusters, LEFT_AT_ONCE), at(900), settings, **found))
 
 
 STALLED = StalledTarget("b", 0, 0, "which does not take it: disk full")
