@@ -21,6 +21,7 @@ from leeward.core.failover.taints import (
 from leeward.core.failover.watched_time import ALWAYS, Gap, WatchedTime
 from tests.builders import at, cluster
 
+NO_MARKS: Mapping[str, str] = {}
 NOT_READY, UNREACHABLE = "cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"
 BY_HAND = Taint("example.com/x", "NoExecute", time_added=at(0))
 
@@ -39,11 +40,11 @@ def lost(
     since: float | None = 100,
     began: str = "",
     mode: str = "Push",
-    marks: Mapping[str, str] | None = None,
+    marks: Mapping[str, str] = NO_MARKS,
 ) -> Cluster:
     """A cluster whose Ready turned at `since`, and whose outage began at `began`."""
     there = cluster("m1", ready, taints=taints, sync_mode=mode)
-    annotations = {**(marks or {}), **({OUTAGE_ANNOTATION: began} if began else {})}
+    annotations = {**marks, **({OUTAGE_ANNOTATION: began} if began else {})}
     conditions = tuple(
         msgspec.structs.replace(c, last_transition_time=None if since is None else at(since))
         for c in there.status.conditions
@@ -162,10 +163,10 @@ def test_a_taint_that_a_policy_has_added_is_not_the_conditions() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", set[tuple[str, str]]()),
+        ("", set()),
         ("a:NoExecute", {("a", "NoExecute")}),
         ("a:NoExecute,b/c:d:NoSchedule", {("a", "NoExecute"), ("b/c:d", "NoSchedule")}),
-        ("nonsense", set[tuple[str, str]]()),
+        ("nonsense", set()),
     ],
 )
 def test_the_taints_of_policies_are_read_from_their_list(text: str, expected: set[tuple[str, str]]) -> None:
