@@ -76,7 +76,7 @@ def move_on(at: Situation) -> Outcome | None:
 def return_home(at: Situation) -> Outcome | None:
     """One step home, where nothing else happens to the binding."""
     spec, snapshot = at.binding.spec, at.snapshot
-    if at.home is None or at.braked or snapshot.brake or not at.authority.returns:
+    if at.home is None or at.braked or at.waiting or snapshot.brake or not at.authority.returns:
         return None
     placed = actions.place(at)
     if spec.graceful_eviction_tasks or not spec.clusters or placed.clusters != spec.clusters:
