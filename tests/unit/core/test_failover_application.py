@@ -26,7 +26,7 @@ from leeward.api.work import (
     Work,
 )
 from leeward.core import placement
-from leeward.core.failover.application import StateNotPreserved, parse_record, task_of
+from leeward.core.failover.application import FailureRecord, StateNotPreserved, Watch, parse_record, task_of
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
 
@@ -316,3 +316,32 @@ def test_c1_within_a_round_a_workload_visits_each_cluster_at_most_once(history: 
         if not parse_record(state).left:
             visited = list(placed(decision))
         assert len(visited) == len(set(visited))
+
+
+def test_of_several_failed_copies_each_is_named() -> None:
+    items = tuple(AggregatedStatusItem(cluster_name=name, health="Unhealthy") for name in ("a", "b"))
+    watched = Watch(FailureRecord(since={"a": at(0), "b": at(60)}), items)
+    assert watched.describe() == "a (unhealthy since 2026-01-01T00:00:00Z), b (unhealthy since 2026-01-01T00:01:00Z)"
+
+
+@pytest.mark.parametrize(
+    ("text", "release", "replicas", "left"),
+    [
+        (None, "7", 2, ()),
+        ("{", "7", 2, ()),
+        ('{"release":"7","replicas":2,"left":["a"]}', "7", 2, ("a",)),
+        ('{"release":"7","replicas":1,"left":["a"]}', "7", 2, ("a",)),
+        ('{"release":"6","replicas":1,"left":["a"]}', "7", 2, ("a",)),
+        ('{"release":"6","replicas":2,"left":["a"]}', "7", 2, ()),
+    ],
+    ids=["nothing", "nonsense", "as it was", "scaled", "scaled, which is no release", "a new release"],
+)
+def test_a_record_is_that_of_the_present_release(
+    text: str | None, release: str, replicas: int, left: tuple[str, ...]
+) -> None:
+    bound = binding(ONE_COPY, replicas, targets(member1=2))
+    resource = msgspec.structs.replace(bound.spec.resource, resource_version=release)
+    bound = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, resource=resource))
+    annotations = {} if text is None else {APPLICATION_FAILURES_ANNOTATION: text}
+    bound = msgspec.structs.replace(bound, metadata=msgspec.structs.replace(bound.metadata, annotations=annotations))
+    assert parse_record(bound) == FailureRecord(release=release, replicas=replicas, left=left)
