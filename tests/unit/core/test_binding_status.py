@@ -11,8 +11,8 @@ from leeward.core.failover.outage import Outage, OutageReport, Outcome, Outlook
 from leeward.core.scheduling import Placed, Unplaceable
 from tests.builders import at, binding, duplicated, targets
 
-BOUND = binding(duplicated("a", "b"), 2, targets(a=2))
-BOUND = msgspec.structs.replace(BOUND, metadata=msgspec.structs.replace(BOUND.metadata, generation=7))
+OLDER = binding(duplicated("a", "b"), 2, targets(a=2))
+BOUND = msgspec.structs.replace(OLDER, metadata=msgspec.structs.replace(OLDER.metadata, generation=7))
 HELD = Condition("leeward.dev/EvictionHeld", "True", "NoPlaceToGo", "not evicted from a")
 OTHER = Condition("FullyApplied", "True", "FullyAppliedSuccess", "all of it", at(1))
 SUCCESS = Condition("Scheduled", "True", "Success", "Binding has been scheduled successfully.")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leeward.api.meta import Condition
 from leeward.api.names import APPLICATION_FAILURES_ANNOTATION
 from leeward.api.policy import (
     ApplicationFailover,
@@ -22,11 +23,24 @@ from leeward.api.work import (
     BindingSuspension,
     ClusterResourceBinding,
     GracefulEvictionTask,
+    Health,
     ResourceBinding,
     Work,
 )
 from leeward.core import placement
-from leeward.core.failover.application import FailureRecord, StateNotPreserved, Watch, parse_record, task_of
+from leeward.core.failover.application import (
+    FailureRecord,
+    StateNotPreserved,
+    Watch,
+    after_leaving,
+    held_failure,
+    parse_record,
+    remember,
+    task_of,
+    toleration_seconds,
+    watch,
+)
+from leeward.core.failover.watched_time import Attention, Gap, WatchedTime
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
 
@@ -345,3 +359,98 @@ def test_a_record_is_that_of_the_present_release(
     annotations = {} if text is None else {APPLICATION_FAILURES_ANNOTATION: text}
     bound = msgspec.structs.replace(bound, metadata=msgspec.structs.replace(bound.metadata, annotations=annotations))
     assert parse_record(bound) == FailureRecord(release=release, replicas=replicas, left=left)
+
+
+def reported(**health: Health) -> tuple[AggregatedStatusItem, ...]:
+    return tuple(AggregatedStatusItem(cluster_name=name, health=how) for name, how in health.items())
+
+
+SPEC = app(copies={"member1": 2}).spec
+TRIED = FailureRecord(left=("member9",))
+
+
+def test_s13_the_clock_of_a_copy_runs_over_watched_time_and_strikes_when_it_was_looked_at_again() -> None:
+    items, record = reported(member1="Unhealthy"), FailureRecord(since={"member1": at(0)})
+    assert watch(SPEC, items, record, at(60)) == Watch(record, (), at(60.000001))
+    assert watch(SPEC, items, record, at(61)) == Watch(record, items)
+    settling = Attention(heartbeat="one", settled_at=at(90))
+    assert watch(SPEC, items, record, at(61), settling) == Watch(record, (), at(90.000001))
+    assert watch(SPEC, items, record, at(90), settling) == Watch(record, items, at(90.000001))
+    assert watch(SPEC, items, record, at(91), settling) == Watch(record, items)
+    well = reported(member1="Healthy")
+    assert watch(SPEC, well, FailureRecord(), at(61), settling) == Watch(FailureRecord())
+    missed = Attention(WatchedTime((Gap(at(10), at(40)),)))
+    assert watch(SPEC, items, record, at(61), missed) == Watch(record, (), at(90.000001))
+
+
+def test_without_a_toleration_a_copy_has_five_minutes() -> None:
+    plain = app(copies={"member1": 2}, failover=FailoverBehavior(application=ApplicationFailover(DecisionConditions())))
+    for spec in (plain.spec, binding(ONE_COPY, 2, targets(member1=2)).spec):
+        assert toleration_seconds(spec) == 300
+    assert toleration_seconds(SPEC) == 60
+
+
+def test_a_round_ends_when_all_have_been_well_for_long() -> None:
+    well = reported(member1="Healthy")
+    begun = msgspec.structs.replace(TRIED, healthy_since=at(10))
+    assert watch(SPEC, well, TRIED, at(10)) == Watch(begun, (), at(310))
+    assert watch(SPEC, well, begun, at(309)) == Watch(begun, (), at(310))
+    assert watch(SPEC, well, begun, at(310)) == Watch(FailureRecord())
+    assert watch(SPEC, (), begun, at(310)) == Watch(TRIED), "it begins anew"
+    both = app(copies={"member1": 2, "member2": 2}).spec
+    assert watch(both, well, begun, at(310)) == Watch(TRIED), "not by one of two"
+    assert watch(msgspec.structs.replace(SPEC, clusters=()), (), begun, at(310)) == Watch(TRIED)
+
+
+def test_without_application_failover_only_the_round_is_remembered() -> None:
+    well, record = reported(member1="Healthy"), msgspec.structs.replace(TRIED, since={"member1": at(0)})
+    begun = msgspec.structs.replace(TRIED, healthy_since=at(10))
+    assert remember(SPEC, well, record, at(10)) == Watch(begun, (), at(310))
+    assert remember(SPEC, well, begun, at(310)) == Watch(FailureRecord())
+    assert remember(SPEC, reported(member1="Unhealthy"), record, at(10)) == Watch(TRIED)
+
+
+def test_a_cluster_that_was_left_is_remembered_once_and_its_clock_is_gone() -> None:
+    record = FailureRecord(since={"a": at(0), "b": at(1)}, left=("c",))
+    assert after_leaving(record, ("a", "c")) == FailureRecord(since={"b": at(1)}, left=("c", "a"))
+    assert after_leaving(record, ("a",), remember=False) == FailureRecord(since={"b": at(1)}, left=("c",))
+
+
+def test_what_is_held_back_says_since_when_it_fails_and_where_else_it_has() -> None:
+    alone = Watch(FailureRecord(since={"a": at(0)}), reported(a="Unhealthy"))
+    assert held_failure(alone, "none fits") == Condition(
+        "leeward.dev/EvictionHeld",
+        "True",
+        "NoPlaceToGo",
+        "not evicted from a (unhealthy since 2026-01-01T00:00:00Z): there is no place to go: none fits",
+    )
+    both = Watch(FailureRecord(since={"b": at(0)}, left=("a",)), reported(b="Unhealthy"))
+    assert held_failure(both, "none fits") == Condition(
+        "leeward.dev/EvictionHeld",
+        "True",
+        "UnhealthyEverywhere",
+        "not evicted from b (unhealthy since 2026-01-01T00:00:00Z): it is or was unhealthy in a, b, which looks like "
+        "a bad release, and no other cluster fits: none fits",
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "told", "grace", "suppress"),
+    [("", "Gracefully", 30, None), ("Gracefully", "Gracefully", 30, None), ("Directly", "Directly", None, None),
+     ("Never", "Never", None, True)],
+)  # fmt: skip
+def test_a_failed_copy_leaves_as_the_policy_says(
+    mode: Any, told: str, grace: int | None, suppress: bool | None
+) -> None:
+    bound = app(copies={"member1": 2}, failover=failover(purge_mode=mode, grace_period_seconds=30))
+    (item,) = reported(member1="Unhealthy")
+    assert task_of(bound, item, at(7.5)) == GracefulEvictionTask(
+        "member1",
+        "ApplicationFailure",
+        "resource-binding-application-failover-controller",
+        told,
+        grace_period_seconds=grace,
+        suppress_deletion=suppress,
+        creation_timestamp=at(7),
+    )
+    assert task_of(bound, item).creation_timestamp is None

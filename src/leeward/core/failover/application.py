@@ -84,7 +84,7 @@ def parse_record(binding: Binding) -> FailureRecord:
     try:
         record = decode(binding.metadata.annotations[APPLICATION_FAILURES_ANNOTATION].encode(), FailureRecord)
     except (KeyError, DecodeError):
-        record = FailureRecord(release=release, replicas=replicas)
+        record = FailureRecord()
     is_same = record.release == release or record.replicas != replicas
     return msgspec.structs.replace(record if is_same else FailureRecord(), release=release, replicas=replicas)
 
