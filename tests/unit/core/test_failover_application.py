@@ -440,7 +440,7 @@ def test_what_is_held_back_says_since_when_it_fails_and_where_else_it_has() -> N
      ("Never", "Never", None, True)],
 )  # fmt: skip
 def test_a_failed_copy_leaves_as_the_policy_says(
-    mode: Any, told: str, grace: int | None, suppress: bool | None
+    mode: Any, told: Any, grace: int | None, suppress: bool | None
 ) -> None:
     bound = app(copies={"member1": 2}, failover=failover(purge_mode=mode, grace_period_seconds=30))
     (item,) = reported(member1="Unhealthy")
