@@ -11,13 +11,13 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.failback import FailbackOptions
 from leeward.api.names import FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION, FLAPPING_ANNOTATION, HOME_ANNOTATION
-from leeward.api.policy import Placement, SpreadConstraint
+from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
 from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.failback import Failback, decide_failback
 from leeward.core.failover.home import Home, failback_options, goal_of, home_patch, parse_home, remembered_home
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
-from tests.rooms import DYNAMIC, roomy, spread
+from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
 
 SHARES = divided({"a": 1, "b": 1, "c": 1})
 A, B, C = cluster("a"), cluster("b"), cluster("c")
@@ -336,3 +336,42 @@ def test_s2_where_a_constraint_allows_nothing_between_all_return_at_once_or_none
     assert found.spec is not None
     assert (found.spec.clusters, found.spec.graceful_eviction_tasks) == ((TargetCluster("a", 8),), (task("b", 8),))
     assert decide(bound, TWO_HOMES, WELL, roomy(A, 9), roomy(B, 0)).spec is None
+    later = msgspec.structs.replace(ready_since(300), metadata=C.metadata)
+    waits = decide(bound, {"a": 4, "b": 2, "c": 2}, WELL, roomy(A, 9), roomy(B, 0), roomy(later, 9))
+    assert (waits.spec, waits.wake_at) == (None, at(900))
+    assert waits.home is not None
+
+
+@pytest.mark.parametrize(
+    ("homes", "held", "expected"),
+    [
+        ({"a": 4, "b": 2, "d": 2}, {"a": 3, "b": 5}, {"a": 4, "b": 4}),
+        ({"a": 4, "b": 4}, {"a": 3, "b": 4, "c": 1}, {"a": 4, "b": 4}),
+    ],
+    ids=["more is too much than is missing", "the last one elsewhere"],
+)
+def test_no_more_returns_than_is_missing(homes: dict[str, int], held: dict[str, int], expected: dict[str, int]) -> None:
+    found = decide(away(SHARES, 8, **held), homes, works(held), A, B, C, dead("d"))
+    assert found.spec is not None
+    assert {target.name: target.replicas for target in found.spec.clusters} == expected
+
+
+def test_nothing_more_returns_to_a_cordoned_cluster_that_has_a_part() -> None:
+    held = {"a": 3, "b": 5}
+    assert decide(away(SHARES, 8, **held), TWO_HOMES, works(held), CORDONED, B).spec is None
+
+
+def test_s2_nothing_returns_out_of_the_term_that_the_binding_is_in() -> None:
+    terms = tuple(ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=(name,)) for n, name in enumerate("ab"))
+    placement = msgspec.structs.replace(SHARES, cluster_affinity=None, cluster_affinities=terms)
+    bound = away(placement, 8, b=8)
+    bound = msgspec.structs.replace(
+        bound, status=msgspec.structs.replace(bound.status, scheduler_observing_affinity_name="t1")
+    )
+    assert decide(bound, TWO_HOMES, WELL, A, B).spec is None
+
+
+def test_aggregated_replicas_return_as_far_as_there_is_room() -> None:
+    found = decide(aggregated(spread(AGGREGATED, {"b": 8})), TWO_HOMES, WELL, roomy(A, 1), roomy(B, 0))
+    assert found.spec is not None
+    assert found.spec.clusters == targets(a=1, b=7)

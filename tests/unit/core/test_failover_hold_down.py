@@ -25,11 +25,14 @@ BY_HAND = Taint("example.com/x", "NoExecute", time_added=at(0))
 HELD = Taint(FLAPPING_TAINT, "NoSchedule", time_added=at(0))
 
 
-def member(*taints: Taint, score: float = 0, until: float | None = None, ready: str = "True", **marks: str) -> Cluster:
+def member(
+    *taints: Taint, score: float = 0, until: float | None = None, ready: str = "True", policy: str = ""
+) -> Cluster:
     there = cluster("m1", ready, taints=taints)
     memory = {"score": score, "at": "2026-01-01T00:00:00Z"}
     if until is not None:
         memory["until"] = f"2026-01-01T00:{int(until // 60):02}:{int(until % 60):02}Z"
+    marks = {POLICY_TAINTS_ANNOTATION: policy} if policy else {}
     annotations = {**marks, **({FLAPPING_ANNOTATION: json.dumps(memory)} if score else {})}
     return msgspec.structs.replace(there, metadata=msgspec.structs.replace(there.metadata, annotations=annotations))
 
@@ -87,7 +90,7 @@ def test_an_old_score_that_is_small_lets_the_taint_of_an_earlier_one_go() -> Non
         member(LOST, ready="False"),
         member(BY_HAND),
         member(Taint("cluster.karmada.io/not-ready", "NoSchedule", time_added=at(0))),
-        member(LOST, **{POLICY_TAINTS_ANNOTATION: "cluster.karmada.io/not-ready:NoExecute"}),
+        member(LOST, policy="cluster.karmada.io/not-ready:NoExecute"),
     ],
     ids=["not ready", "by hand", "it was never driven out", "a policy's"],
 )
