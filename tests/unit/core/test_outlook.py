@@ -1,5 +1,8 @@
 """What is told of an outage: since when, what is expected, and that the decision keeps to it."""
 
+from datetime import datetime
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -8,7 +11,7 @@ from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition, find_condition, format_time
 from leeward.api.names import LAST_SEEN_CONDITION, NOT_SEEN_SINCE, OUTAGE_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
-from leeward.core.failover.outage import OutageReport, Outcome, marked, marks_in, not_seen_since, with_last_seen
+from leeward.core.failover.outage import Outage, OutageReport, Outcome, marked, marks_in, not_seen_since, with_last_seen
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.placement import PlacementSettings, Snapshot, decide
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
@@ -176,3 +179,68 @@ def test_marks_stand_in_what_the_member_said_and_leave_nothing_behind() -> None:
     assert marked(once, {}) == items
     spoilt = (AggregatedStatusItem("member1", status={NOT_SEEN_SINCE: "yesterday"}),)
     assert marks_in(spoilt) == {}
+
+
+def told_of(bound: ResourceBinding, *clusters: Cluster, **how: Any) -> tuple[Outcome, str, datetime | None]:
+    """The first outlook: what is expected, the sentence without its head, and when."""
+    told = report(bound, *clusters, **how)
+    assert told is not None
+    (outlook,) = told.outlooks
+    assert outlook.outage == Outage("member1", at(0))
+    return outlook.outcome, outlook.sentence.partition(": ")[2], outlook.at
+
+
+def driven_out(name: str) -> Cluster:
+    no_execute = Taint(key="cluster.karmada.io/not-ready", effect="NoExecute", time_added=at(0))
+    there = lost(name)
+    spec = msgspec.structs.replace(there.spec, taints=(*there.spec.taints, no_execute))
+    return msgspec.structs.replace(there, spec=spec)
+
+
+FOR_EVER = msgspec.structs.replace(
+    PLACED.spec.placement, cluster_tolerations=(Toleration(key="cluster.karmada.io/not-ready", operator="Exists"),)
+)
+TOLERANT = msgspec.structs.replace(PLACED, spec=msgspec.structs.replace(PLACED.spec, placement=FOR_EVER))
+
+
+def test_each_outcome_is_told_of_its_outage() -> None:
+    uncollected = lost("member1", "StatusCollectionFailed")
+    assert told_of(PLACED, uncollected, cluster("member2"))[:2] == (
+        Outcome.NOT_COLLECTED,
+        "it stays there, because a cluster that could not be looked at is not taken for dead.",
+    )
+    off = PlacementSettings(evict=False)
+    assert told_of(PLACED, driven_out("member1"), cluster("member2"), settings=off)[:2] == (
+        Outcome.NOT_EVICTED,
+        "it stays there, because evictions are switched off.",
+    )
+    assert told_of(TOLERANT, driven_out("member1"), cluster("member2"))[:2] == (
+        Outcome.TOLERATED,
+        "it stays there, because it tolerates that for ever.",
+    )
+    braked = told_of(PLACED, driven_out("member1"), cluster("member2"), brake=True)
+    assert braked[0] == Outcome.HELD
+    assert braked[1].startswith("its eviction is held: most of the fleet looks dead")
+
+
+def test_a_copy_that_gets_nothing_for_it_is_held_and_the_reason_is_told() -> None:
+    there = driven_out("member1")
+    alone = binding(divided({"member1": 1}), 1, targets(member1=1))
+    nowhere = told_of(alone, there, seconds=10)
+    assert nowhere[0] == Outcome.HELD
+    assert nowhere[1].startswith("its eviction, due at 2026-01-01T00:05:00Z, is held: ")
+    over = told_of(alone, there, seconds=300)
+    assert (over[0], over[2]) == (Outcome.HELD, at(300))
+
+
+def test_where_it_goes_is_who_gets_more_than_it_had() -> None:
+    more = divided({"member1": 1, "member2": 1, "member3": 1})
+    bound = binding(more, 6, targets(member1=2, member2=2, member3=2))
+    told = report(bound, driven_out("member1"), cluster("member2"), cluster("member3"))
+    assert told is not None
+    assert told.outlooks[0].to == ("member2", "member3")
+    uneven = binding(more, 4, targets(member1=1, member2=1, member3=2))
+    told = report(uneven, driven_out("member1"), cluster("member2"), cluster("member3"))
+    assert told is not None
+    assert told.outlooks[0].to == ("member2",)
+    assert told.outlooks[0].why == ""

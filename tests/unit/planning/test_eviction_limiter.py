@@ -140,3 +140,97 @@ def test_a_budget_holds_nobody_in_a_cluster_that_has_died() -> None:
 @pytest.mark.parametrize(("text", "budget"), [("3", 3), ("0", 1), ("", None), ("many", None), ("-1", None)])
 def test_a_budget_is_at_least_one_and_what_is_none_is_no_limit(text: str, budget: int | None) -> None:
     assert drain_budget(drained("member1", budget=text)) == budget
+
+
+def test_who_waits_is_told_why_for_each_cluster() -> None:
+    limiter, member1 = EvictionLimiter[str](0.5), drained("member1", budget="1")
+    leave(limiter, "a", Binding("member1"), 0, member1)
+    budget = limiter.budget("b", {"member1": member1}, after(0))
+    assert budget == EvictionBudget(after(2), {"member1": 1})
+    assert Binding("member1", "member2").decide(budget, after(0)).deferred == {
+        "member1": Deferral.DRAIN_BUDGET,
+        "member2": Deferral.RATE,
+    }
+
+
+def test_a_binding_whose_part_is_on_its_way_out_is_in_nobodys_way_but_its_own() -> None:
+    limiter, member1 = EvictionLimiter[str](None), drained("member1", budget="1")
+    assert leave(limiter, "a", Binding("member1"), 0, member1)[0] == {"member1"}
+    assert leave(limiter, "a", Binding("member1"), 1, member1)[0] == {"member1"}, "the rest of it follows"
+    assert leave(limiter, "b", Binding("member1"), 1, member1)[0] == set()
+    limiter.observe("a", ["member1"])
+    leave(limiter, "a", Binding("member2"), 2, member1)
+    assert leave(limiter, "b", Binding("member1"), 3, member1)[0] == set(), "it is still on its way out of both"
+    limiter.forget("a")
+    assert leave(limiter, "b", Binding("member1"), 4, member1)[0] == {"member1"}
+
+
+def test_a_cluster_without_a_budget_hides_none_that_has_one() -> None:
+    limiter, clusters = EvictionLimiter[str](None), (cluster("member1"), drained("member2", budget="1"))
+    both = Binding("member1", "member2")
+    assert leave(limiter, "a", both, 0, *clusters)[0] == {"member1", "member2"}
+    assert leave(limiter, "b", both, 0, *clusters)[0] == {"member1"}
+    by_hand = Binding("member2", taint="example.com/x")
+    assert leave(limiter, "c", by_hand, 0, *clusters)[0] == {"member2"}, "a budget is that of the drain"
+
+
+def test_as_many_of_those_in_line_follow_as_there_is_room_for() -> None:
+    limiter, web, two = EvictionLimiter[str](None), Binding("member1"), drained("member1", budget="2")
+    for key in "abcdef":
+        leave(limiter, key, web, 0, two)
+    for key in "ab":
+        limiter.observe(key, ())
+    assert list(limiter.next_in_line({"member1": two})) == ["c", "d"]
+    assert list(limiter.next_in_line({"member1": cluster("member1")})) == ["c", "d", "e", "f"], "the budget is gone"
+    assert limiter.waiting == 4
+    limiter.forget("c")
+    assert (limiter.waiting, list(limiter.next_in_line({"member1": two}))) == (3, ["d", "e"])
+
+
+def test_one_that_waits_for_another_cluster_holds_up_no_one() -> None:
+    limiter, one, other = EvictionLimiter[str](None), drained("member1", budget="1"), drained("member2", budget="1")
+    leave(limiter, "a", Binding("member1"), 0, one, other)
+    leave(limiter, "b", Binding("member2"), 0, one, other)
+    leave(limiter, "c", Binding("member1"), 0, one, other)
+    leave(limiter, "d", Binding("member2"), 0, one, other)
+    limiter.observe("b", ())
+    assert list(limiter.next_in_line({"member1": one, "member2": other})) == ["d"]
+
+
+def test_turns_that_are_given_back_are_free_again() -> None:
+    limiter, web = EvictionLimiter[str](0.1), Binding("member1")
+    for key in "abc":
+        leave(limiter, key, web, 0)
+    limiter.forget("b")
+    assert limiter.waiting == 1
+    limiter.forget("c")
+    assert leave(limiter, "d", web, 0) == (set(), 10)
+    assert leave(limiter, "d", Binding(), 1) == (set(), 0)
+    assert (limiter.waiting, leave(limiter, "e", web, 1)) == (0, (set(), 9))
+    limiter.forget("nobody")
+    assert leave(limiter, "e", web, 10) == ({"member1"}, 0)
+    assert limiter.waiting == 0
+
+
+def test_two_copies_that_wait_take_two_turns() -> None:
+    limiter = EvictionLimiter[str](1)
+    leave(limiter, "a", Binding("member1"), 0)
+    assert leave(limiter, "b", Binding("member1", "member2"), 0) == (set(), 1)
+    assert leave(limiter, "c", Binding("member1"), 0) == (set(), 3)
+
+
+def test_c4_of_what_an_earlier_process_has_evicted_the_newest_second_counts_with_all_that_left_in_it() -> None:
+    limiter, web = EvictionLimiter[str](0.1), Binding("member1")
+    limiter.see_evictions([], after(100))
+    limiter.see_evictions([after(100), after(100), after(90)], after(100))
+    limiter.see_evictions([after(100)], after(101))
+    limiter.see_evictions([after(95)], after(101))
+    assert leave(limiter, "a", web, 102) == (set(), 19)
+    unlimited = EvictionLimiter[str](None)
+    unlimited.see_evictions([after(100)], after(100))
+    assert leave(unlimited, "a", web, 100) == ({"member1"}, 0)
+
+
+def test_a_cluster_that_was_never_drained_has_no_budget() -> None:
+    assert drain_budget(cluster("member1")) is None
+    assert drain_budget(None) is None
