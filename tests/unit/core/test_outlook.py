@@ -198,7 +198,8 @@ def driven_out(name: str) -> Cluster:
 
 
 FOR_EVER = msgspec.structs.replace(
-    PLACED.spec.placement, cluster_tolerations=(Toleration(key="cluster.karmada.io/not-ready", operator="Exists"),)
+    divided({"member1": 1, "member2": 2}),
+    cluster_tolerations=(Toleration(key="cluster.karmada.io/not-ready", operator="Exists"),),
 )
 TOLERANT = msgspec.structs.replace(PLACED, spec=msgspec.structs.replace(PLACED.spec, placement=FOR_EVER))
 
