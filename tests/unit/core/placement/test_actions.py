@@ -372,6 +372,7 @@ def test_a_failed_copy_without_a_place_stays_and_in_karmada_it_goes() -> None:
     assert (kept(stays), left(stays), stays.evicted) == ({"a": 2}, {}, ())
     assert told(stays)[0] == "NoPlaceToGo"
     assert told(stays)[1].startswith("not evicted from a (unhealthy since 2026-01-01T00:00:00Z): there is no place")
+    assert not told(stays)[1].endswith("None"), "the scheduler's word is told"
     goes = fails(bound, failed("a"), A, settings=EXACT)
     assert (kept(goes), left(goes), goes.evicted) == ({}, {"a": 2}, (Eviction("a"),))
     assert isinstance(goes.result, Unplaceable)
@@ -409,6 +410,7 @@ def test_a_failed_copy_whose_state_would_be_lost_stays_and_the_rest_is_still_pla
     decision = fails(bound, failed("a", left=("b",)), A, B, C)
     assert (kept(decision), left(decision)) == ({"a": 3, "c": 3}, {}), "nothing new goes where it has failed"
     assert told(decision)[0] == "StateNotPreserved"
+    assert told(decision)[1].endswith("the label job: the status in a has not been collected yet")
 
 
 # move_on
