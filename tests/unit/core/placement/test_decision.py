@@ -1,6 +1,7 @@
 """What the one decision is made of: each part where it is asked for, and what is told first of several things."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import msgspec
 import pytest
@@ -17,10 +18,12 @@ from leeward.api.names import (
 )
 from leeward.api.policy import ApplicationFailover, DecisionConditions, FailoverBehavior
 from leeward.api.work import BindingResource, BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
-from leeward.core.decision import Decision, PlacementSettings, Surroundings
+from leeward.core import placement
 from leeward.core.failover.application import FailureRecord
+from leeward.core.failover.eviction import Eviction
+from leeward.core.failover.held_reasons import Deferral
 from leeward.core.failover.watched_time import UNKEPT, Attention, Gap, WatchedTime
-from leeward.core.placement import decide_placement
+from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot
 from leeward.core.scheduling import Placed
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
 
@@ -48,7 +51,13 @@ def changed(bound: ResourceBinding, **spec: object) -> ResourceBinding:
 
 
 NO_WORKS: Mapping[str, Work] = {}
-NO_WAITS: Mapping[str, str] = {}
+
+
+class Turns(EvictionBudget):
+    """Others come first in the clusters that are named."""
+
+    def defers(self, evictions: Sequence[Eviction], now: datetime) -> Mapping[str, Deferral]:
+        return {each.cluster: Deferral.RATE for each in evictions if each.cluster in self.exhausted}
 
 
 def decide(
@@ -58,11 +67,13 @@ def decide(
     seconds: float = 300,
     settings: PlacementSettings = SETTINGS,
     brake: bool = False,
-    waits: Mapping[str, str] = NO_WAITS,
+    waits: tuple[str, ...] = (),
     attention: Attention = UNKEPT,
 ) -> Decision:
-    around = Surroundings(fleet(*clusters), copies, brake, waits, attention)
-    return decide_placement(bound, around, at(seconds), settings)
+    budget = Turns(exhausted=dict.fromkeys(waits, 1))
+    return placement.decide(
+        Snapshot(bound, fleet(*clusters), copies, brake, budget, attention, settings, now=at(seconds))
+    )
 
 
 def kept(decision: Decision) -> dict[str, int]:
@@ -142,7 +153,7 @@ def test_no_step_home_is_taken_while_anything_else_happens(
 
 def test_s4_no_step_home_is_taken_out_of_a_cluster_that_is_to_be_left() -> None:
     drained = cluster("b", taints=(Taint("leeward.dev/drain", "NoExecute", time_added=at(0)),))
-    held = decide(MOVED, A, drained, copies=WELL, seconds=400, waits={"b": "others first"})
+    held = decide(MOVED, A, drained, copies=WELL, seconds=400, waits=("b",))
     assert (kept(held), dict(held.returning)) == ({"b": 4}, {})
     leaving = decide(MOVED, A, drained, copies=WELL, seconds=400)
     assert (kept(leaving), left(leaving), dict(leaving.returning)) == ({"a": 4}, ["b"], {})
@@ -310,9 +321,9 @@ def test_s13_what_nobody_has_confirmed_is_told() -> None:
 
 def test_who_waits_for_a_turn_is_told_and_the_others_leave() -> None:
     both = aggregated(binding(SHARES, 6, targets(a=2, b=2, c=2)))
-    decision = decide(both, dead("a"), dead("b"), C, waits={"a": "spaced out"})
+    decision = decide(both, dead("a"), dead("b"), C, waits=("a",))
     assert (kept(decision), left(decision), reason(decision)) == ({"a": 2, "c": 4}, ["b"], "WaitingForTurn")
-    held = decide(both, dead("a"), dead("b"), C, waits={"a": "spaced out"}, brake=True)
+    held = decide(both, dead("a"), dead("b"), C, waits=("a",), brake=True)
     assert (kept(held), reason(held)) == ({"a": 2, "b": 2, "c": 2}, "BrakeEngaged")
 
 
