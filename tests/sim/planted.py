@@ -23,10 +23,16 @@ from leeward.core.execution.works import build_works
 from leeward.core.failover import graceful
 from leeward.core.failover.evidence import is_fresh, is_seen_healthy
 from leeward.core.placement import Decision, Snapshot, decide
+from leeward.core.placement.check import Violation
 from leeward.manager import member_side
 from leeward.runtime.informer import Informer
 
 ATTEMPTS = 4
+
+
+def nothing_wrong(_: Snapshot, __: Decision) -> tuple[Violation, ...]:
+    """In the place of the check of decisions, which would refuse what is planted before a checker sees it."""
+    return ()
 
 
 def _evict_twice() -> Any:
@@ -38,7 +44,7 @@ def _evict_twice() -> Any:
         again = tuple(task for task in decision.eviction_tasks if task.from_cluster not in known)
         return replace(decision, eviction_tasks=(*decision.eviction_tasks, *again))
 
-    return mock.patch.object(deciding, "decide", decide_twice)
+    return mock.patch.multiple(deciding, decide=decide_twice, check=nothing_wrong)
 
 
 def _forget_to_evict() -> Any:
@@ -53,7 +59,7 @@ def _forget_to_evict() -> Any:
             decision, clusters=spec.clusters, eviction_tasks=spec.graceful_eviction_tasks, evicted=(), held=None
         )
 
-    return mock.patch.object(deciding, "decide", decide_to_stay)
+    return mock.patch.multiple(deciding, decide=decide_to_stay, check=nothing_wrong)
 
 
 def _drop_a_finalizer() -> Any:

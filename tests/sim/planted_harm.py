@@ -3,7 +3,8 @@
 The histories are steered ones (`sim/histories/steered`), so that each bug meets the situation in which it does harm.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +14,8 @@ from leeward.api.meta import Manifest
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
+from leeward.controllers import work_writing
+from leeward.controllers.scheduler import deciding
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover import graceful
 from leeward.core.failover.stalled import StalledTargets
@@ -28,6 +31,7 @@ from leeward.sim.histories.steered.evictions import cut_off_while_stuck, in_vain
 from leeward.sim.histories.steered.hub import away
 from leeward.sim.histories.steered.members import refusing
 from leeward.sim.histories.steered.people import failing, shared, shared_with_room, suspended
+from tests.sim.planted import nothing_wrong
 
 PUSHED: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"), ("m3", "Push"))
 
@@ -91,9 +95,20 @@ def _build_nothing_for_newcomers() -> Any:
     return mock.patch.object(binding_controller, "build_works", built)
 
 
+@contextmanager
+def _both(*patches: Any) -> Generator[None]:
+    with ExitStack() as stack:
+        for patch in patches:
+            stack.enter_context(patch)
+        yield
+
+
 def _evict_for_nothing() -> Any:
-    """What gets no new place is evicted, too."""
-    return mock.patch.object(actions, "_without_gain", return_value=())
+    """What gets no new place is evicted, too, and nobody checks that."""
+    return _both(
+        mock.patch.object(actions, "_without_gain", return_value=()),
+        mock.patch.object(deciding, "check", nothing_wrong),
+    )
 
 
 def _evict_what_others_live_in() -> Any:
@@ -106,7 +121,7 @@ def _delete_and_create() -> Any:
     async def keep_nothing(_: Client, work: Work) -> Work:
         return work
 
-    return mock.patch.object(binding_controller, "keep_objects", keep_nothing)
+    return mock.patch.object(work_writing, "keep_objects", keep_nothing)
 
 
 def _believe_what_was_seen_before() -> Any:
