@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
-from leeward.api.work import BindingResource
-from leeward.core.propagation.reach import Reach, reach_problems, reference_problems
+from leeward.api.meta import Manifest, ObjectMeta
+from leeward.api.status import Problem
+from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec
+from leeward.core.propagation.reach import Reach, binding_problems, reach_problems, reference_problems
 from leeward.core.propagation.skipping import parse_skipped_apis
 
 OWN = BindingResource(api_version="apps/v1", kind="Deployment", name="web", namespace="tenant")
@@ -63,6 +64,81 @@ def test_what_is_out_of_reach_is_named_by_its_field(named: BindingResource, name
     assert fields(named, namespace) == [f"spec.resource.{field}"]
 
 
+SKIPPED = "it is reserved for the control plane, or in --skipped-propagating-namespaces"
+
+
+@pytest.mark.parametrize(
+    ("named", "namespace", "told"),
+    [
+        (
+            resource(api_version="a/b/c"),
+            "tenant",
+            'spec.resource.apiVersion: Invalid value: "a/b/c": must be VERSION or GROUP/VERSION, as in apps/v1',
+        ),
+        (
+            resource(kind="a/b"),
+            "tenant",
+            'spec.resource.kind: Invalid value: "a/b": must be the name of a kind, as in Deployment',
+        ),
+        (
+            resource(api_version="work.karmada.io/v1alpha2", kind="Work"),
+            "tenant",
+            "spec.resource.kind: Forbidden: work.karmada.io/v1alpha2 Work is never propagated: "
+            "it is the control plane's own, or in --skipped-propagating-apis",
+        ),
+        (
+            resource(api_version="v1", kind="Node"),
+            "tenant",
+            "spec.resource.kind: Forbidden: Node has no namespace: only a ClusterResourceBinding may refer to it",
+        ),
+        (
+            resource(name="../web"),
+            "tenant",
+            'spec.resource.name: Invalid value: "../web": must be the name of an object, without / and %',
+        ),
+        (
+            resource(namespace="other"),
+            "tenant",
+            'spec.resource.namespace: Invalid value: "other": must be "tenant", as the binding\'s own',
+        ),
+        (
+            resource(),
+            "",
+            'spec.resource.namespace: Invalid value: "tenant": must be empty in a ClusterResourceBinding',
+        ),
+        (
+            resource(namespace="kube-system"),
+            "kube-system",
+            f"spec.resource.namespace: Forbidden: nothing of kube-system is propagated: {SKIPPED}",
+        ),
+        (
+            resource(api_version="v1", kind="Namespace", name="kube-system", namespace=""),
+            "",
+            f"spec.resource.name: Forbidden: Namespace kube-system is not propagated: {SKIPPED}",
+        ),
+    ],
+)
+def test_who_is_refused_is_told_why(named: BindingResource, namespace: str, told: str) -> None:
+    assert [str(problem) for problem in reach_problems(named, namespace, Reach())] == [told]
+
+
+def test_a_kind_with_namespaces_is_no_cluster_bindings() -> None:
+    thing = resource(api_version="example.com/v1", kind="Thing", namespace="")
+    message = "Thing has a namespace: only a ResourceBinding there may refer to it"
+    assert reach_problems(thing, "", Reach(), True) == [Problem.forbidden("spec.resource.kind", message)]
+
+
+def test_a_binding_that_there_is_is_asked_the_same() -> None:
+    thing = resource(api_version="example.com/v1", kind="Global", namespace="private-a")
+    there = ResourceBinding(
+        metadata=ObjectMeta(name="web", namespace="private-a"), spec=ResourceBindingSpec(resource=thing)
+    )
+    assert binding_problems(there, Reach()) == []
+    assert [problem.field for problem in binding_problems(there, Reach(), False)] == ["spec.resource.kind"]
+    skipping = Reach(skipped_namespaces=("private-.*",))
+    assert [problem.field for problem in binding_problems(there, skipping)] == ["spec.resource.namespace"]
+
+
 def test_the_scope_of_a_kind_counts_where_it_is_known() -> None:
     thing = resource(api_version="example.com/v1", kind="Global")
     assert fields(thing, "tenant", is_namespaced=True) == []
@@ -98,7 +174,10 @@ def test_what_is_written_is_asked_the_same() -> None:
     assert told(binding(namespace="other")) == ["spec.resource.namespace"]
     assert told(binding()) == ["spec.resource.namespace"]
     assert told(binding("ClusterResourceBinding", namespace="tenant")) == ["spec.resource.namespace"]
+    assert told(binding("ClusterResourceBinding")) == []
+    assert told({**binding(), "metadata": {"name": "web"}}) == []
     assert told(binding("Work", namespace="other")) == []
+    assert told({**binding(namespace="other"), "apiVersion": "work.karmada.io/v1alpha2/x"}) != []
     assert told({**binding(), "spec": {"resource": ["no", "mapping"]}}) != []
 
 
@@ -107,3 +186,16 @@ def test_a_reference_from_before_stays_but_no_new_one_comes() -> None:
     assert told({**old, "metadata": {"name": "web", "namespace": "tenant", "finalizers": []}}, old) == []
     assert told(binding(namespace="third"), old) == ["spec.resource.namespace"]
     assert told(binding(namespace="tenant"), old) == []
+
+
+def test_what_is_missing_in_a_reference_is_empty() -> None:
+    def named(**given: str) -> list[str]:
+        new = {**binding(), "spec": {"resource": given}}
+        return [str(problem) for problem in reference_problems(new, None, Reach())]
+
+    name = 'spec.resource.name: Invalid value: "": must be the name of an object, without / and %'
+    namespace = 'spec.resource.namespace: Invalid value: "": must be "tenant", as the binding\'s own'
+    kind = 'spec.resource.kind: Invalid value: "": must be the name of a kind, as in Deployment'
+    version = 'spec.resource.apiVersion: Invalid value: "": must be VERSION or GROUP/VERSION, as in apps/v1'
+    assert named() == [version, name, namespace]
+    assert named(apiVersion="v1") == [kind, name, namespace]

@@ -98,6 +98,7 @@ def test_all_grades_are_told_in_their_order_also_those_without_nodes() -> None:
 def test_a_node_without_room_for_a_pod_is_of_no_grade_and_hides_no_other() -> None:
     nodes = [node("full", cpu="2", memory="16Gi", pods="1"), node("free", cpu="2", memory="16Gi")]
     assert grades(nodes, [pod(on="full")]) == {2: 1}
+    assert grades(nodes, []) == {2: 2}
 
 
 def model(grade: int, **mins: str) -> ResourceModel:
