@@ -10,7 +10,11 @@ USAGES = ["client auth", "digital signature"]
 
 @pytest.mark.parametrize(
     ("asker", "asker_groups"),
-    [("system:bootstrap:abcdef", [BOOTSTRAP, "system:authenticated"]), (AGENT, [AGENTS, "system:authenticated"])],
+    [
+        ("system:bootstrap:abcdef", [BOOTSTRAP, "system:authenticated"]),
+        ("system:bootstrap:abcdef", [BOOTSTRAP, f"{BOOTSTRAP}:leeward:single-use"]),
+        (AGENT, [AGENTS, "system:authenticated"]),
+    ],
 )
 def test_a_bootstrap_token_and_the_agent_itself_may_ask_for_an_agents_name(asker: str, asker_groups: list[str]) -> None:
     assert is_asked_by_agent(AGENT, [AGENTS], USAGES, asker, asker_groups)
