@@ -19,6 +19,11 @@ def list_at(manifest: object, *path: str) -> Sequence[Any]:
     return cast(Sequence[Any], value) if isinstance(value, list | tuple) else ()
 
 
+def mappings_at(manifest: ReadOnlyManifest, *path: str) -> list[Manifest]:
+    """The items of a list that are mappings; whoever writes others into one is not understood. Holds: S10."""
+    return [cast(Manifest, item) for item in list_at(manifest, *path) if isinstance(item, dict)]
+
+
 def text_at(manifest: object, *path: str) -> str:
     value = value_at(manifest, *path)
     return value if isinstance(value, str) else ""

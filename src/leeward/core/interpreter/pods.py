@@ -5,7 +5,17 @@ from typing import Any
 
 from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
-from leeward.core.interpreter.fields import drop, list_at, mapping_at, pick, put, statuses, text_at, value_at
+from leeward.core.interpreter.fields import (
+    drop,
+    list_at,
+    mapping_at,
+    mappings_at,
+    pick,
+    put,
+    statuses,
+    text_at,
+    value_at,
+)
 from leeward.core.interpreter.pod_template import replica_requirements
 from leeward.core.interpreter.rules import Rules, Status
 
@@ -41,7 +51,7 @@ def _containers(reported: Sequence[Mapping[str, Any]], name: str) -> list[Mappin
     return [
         {key: container[key] for key in ("ready", "state") if key in container}
         for status in reported
-        for container in list_at(status, name)
+        for container in mappings_at(status, name)
     ]
 
 
@@ -54,7 +64,7 @@ def _retain(desired: Manifest, observed: ReadOnlyManifest) -> None:
         else:
             put(desired, value, "spec", field)
     for kind in ("containers", "initContainers"):
-        _retain_mounts(list_at(desired, "spec", kind), list_at(observed, "spec", kind))
+        _retain_mounts(mappings_at(desired, "spec", kind), mappings_at(observed, "spec", kind))
 
 
 def _retain_mounts(desired: Sequence[Manifest], observed: Sequence[ReadOnlyManifest]) -> None:

@@ -38,6 +38,7 @@ _DAEMON_SET = (
     "numberUnavailable",
 )
 _DAEMON_SET_REQUIRED = _DAEMON_SET[:4]
+_INT64_DIGITS = 19
 
 
 def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
@@ -70,9 +71,9 @@ def _reflect(manifest: ReadOnlyManifest, counts: Sequence[str]) -> Status:
 
 
 def template_generation(manifest: ReadOnlyManifest) -> int:
-    """From the annotation; 0 when it is missing or no number (Karmada then reports no status at all)."""
+    """From the annotation; 0 when it is missing or no int64 (Karmada then reports no status at all). Holds: S10."""
     text = text_at(manifest, "metadata", "annotations", TEMPLATE_GENERATION_ANNOTATION)
-    return int(text) if text.isdecimal() else 0
+    return int(text) if text.isdecimal() and len(text) <= _INT64_DIGITS else 0
 
 
 def _aggregate(
