@@ -4,9 +4,10 @@ import random
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 
 from leeward.core.scheduling.bulk import allocate
-from leeward.core.scheduling.division import allocate_seats
+from leeward.core.scheduling.division import allocate_seats, divide, names_descend
 
 MOST = 2**31 - 1
 
@@ -59,3 +60,36 @@ def test_the_most_replicas_that_can_be_asked_for_take_no_time() -> None:
 def test_a_count_below_nothing_is_nothing() -> None:
     assert allocate_seats(3, {"a": 1}, {"a": -MOST}) == {"a": 3}
     assert allocate(48, np.ones(24, dtype=np.int64), np.full(24, -MOST), False).tolist() == [2] * 24
+
+
+def test_many_light_parties_may_take_more_than_their_quota_from_a_heavy_one() -> None:
+    """Each of sixty has a quota of a little more than half a seat: by Webster's rounding they win one each."""
+    light = [f"light-{n:02}" for n in range(60)]
+    votes = {"heavy": 16_940, **dict.fromkeys(light, 51)}
+    assert allocate_seats(226, votes, {}) == {"heavy": 166, **dict.fromkeys(light, 1)}
+    assert allocate(226, np.array(list(votes.values())), np.zeros(61, dtype=np.int64), False).tolist() == [
+        166,
+        *[1] * 60,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "weights", "initial", "expected"),
+    [
+        (3, {"a": 0, "b": 0}, {"c": 2}, {"c": 2}),
+        (3, {}, None, {}),
+        (0, {"a": 1}, {"c": 2}, {"c": 2}),
+        (0, {"a": 1, "b": 0}, None, {"a": 0, "b": 0}),
+        (1, {"a": 1}, {"c": 2}, {"a": 1, "c": 2}),
+    ],
+)
+def test_nothing_is_shared_out_where_nothing_is_to_be_or_nobody_has_weight(
+    replicas: int, weights: Mapping[str, int], initial: Mapping[str, int] | None, expected: Mapping[str, int]
+) -> None:
+    assert divide(replicas, weights, initial) == expected
+
+
+@pytest.mark.parametrize(("uid", "first"), [("", "a"), ("u", "a"), ("b", "c")])
+def test_the_uid_gives_the_direction_in_which_names_break_ties(uid: str, first: str) -> None:
+    assert divide(1, {"a": 1, "b": 1, "c": 1}, None, uid)[first] == 1
+    assert names_descend(uid) is (first == "c")
