@@ -23,11 +23,8 @@ from leeward.core.scheduling.trace import CandidateTrace, TermTrace
 from tests.placements import binding_spec, cluster
 
 DUPLICATED = {"replicaSchedulingType": "Duplicated"}
-DYNAMIC = {
-    "replicaSchedulingType": "Divided",
-    "replicaDivisionPreference": "Weighted",
-    "weightPreference": {"dynamicWeight": "AvailableReplicas"},
-}
+STATIC = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
+DYNAMIC = {**STATIC, "weightPreference": {"dynamicWeight": "AvailableReplicas"}}
 
 
 def candidate(name: str, room: int = 10, assigned: int = 0, score: int = 0) -> Candidate:
@@ -107,6 +104,8 @@ def test_a_selection_that_fails_has_refused_no_cluster_itself() -> None:
         ({"m1": 1, "m2": 1, "m3": 1, "m4": 3}, 1, 2, ["m1", "m4"]),
         ({"m1": 1, "m2": 1, "m3": 1}, 3, 9, ["m1", "m2", "m3"]),
         ({"m1": 1, "m2": 1, "m3": 1}, 1, 2, None),
+        ({"m1": 2, "m2": 1, "m3": 5}, 1, 2, ["m1", "m2"]),
+        ({"m1": 0, "m2": 1, "m3": 1, "m4": 1}, 3, 3, ["m4", "m2", "m3"]),
     ],
 )
 def test_the_last_of_the_best_give_way_to_the_roomiest_of_the_rest(
@@ -126,23 +125,23 @@ def test_in_a_failover_a_cluster_that_holds_replicas_gives_way_to_none() -> None
 
 
 @pytest.mark.parametrize(
-    ("strategy", "constraints", "overflows", "expected"),
+    ("strategy", "constraints", "terms", "expected"),
     [
-        (None, (), False, False),
-        (DUPLICATED, (), False, False),
-        (DUPLICATED, (over(1, 1),), False, True),
-        (DYNAMIC, (), False, True),
-        ({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}, (), False, True),
-        ({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}, (over(1, 1),), False, False),
-        ({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}, (), True, True),
+        (None, (), (), False),
+        (DUPLICATED, (), (), False),
+        (DUPLICATED, (over(1, 1),), (), True),
+        (DYNAMIC, (), (), True),
+        ({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}, (), (), True),
+        (STATIC, (over(1, 1),), (), False),
+        (STATIC, (), ({"affinityName": "near"},), False),
+        (STATIC, (), ({"affinityName": "a", "overflowAffinities": [{"affinityName": "far"}]},), True),
     ],
 )
 def test_room_decides_where_it_can_change_the_result(
-    strategy: Any, constraints: Any, overflows: bool, expected: bool
+    strategy: Any, constraints: Any, terms: Any, expected: bool
 ) -> None:
-    terms = [{"affinityName": "near", "overflowAffinities": [{"affinityName": "far"}]}, {"affinityName": "last"}]
-    placement = {"replicaScheduling": strategy, "spreadConstraints": constraints}
-    spec = binding_spec(placement | ({"clusterAffinities": terms} if overflows else {}))
+    placement = {"replicaScheduling": strategy, "spreadConstraints": constraints, "clusterAffinities": terms}
+    spec = binding_spec(placement)
     assert spec.placement is not None
     assert room_decides(spec.placement) is expected
 
@@ -165,7 +164,8 @@ def test_the_first_filter_that_refuses_a_cluster_gives_the_reason() -> None:
 
 def estimating(answers: dict[str, int] | None) -> Estimator:
     def estimate(request: Request) -> Callable[[Cluster], int] | None:
-        return None if answers is None else lambda cluster: answers[cluster.name]
+        known = answers
+        return None if known is None else lambda cluster: known[cluster.name]
 
     return Estimator("Test", estimate)
 
