@@ -39,7 +39,7 @@ def over(by: str, low: int, high: int) -> dict[str, Any]:
     return {"spreadByField": by, "minGroups": low, "maxGroups": high}
 
 
-SPREADS = (
+SPREADS: tuple[Any, ...] = (
     [],
     [over("cluster", 1, 2)],
     [over("cluster", 9, 9)],
