@@ -33,8 +33,6 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 PAGE_SIZE, SMALLEST_PAGE = 500, 4
-PUT_AT_ONCE = 2_000
-"""Objects of a list that are taken in between two turns of the loop."""
 FIRST_RETRY_SECONDS = 0.1
 LAST_RETRY_SECONDS = 5.0
 SYNC_TIMEOUT_SECONDS = 10.0
@@ -181,18 +179,27 @@ class Informer(Generic[T]):
 
     async def _adopt(self, found: dict[Key, T], sizes: dict[Key, int], listed_at: int) -> None:
         """Makes the list the cache, but for own writes since. After versions that ran backwards (a server restored
-        from a backup, or another one) nothing of what was known counts. A long list is taken in piece by piece."""
+        from a backup, or another one) nothing of what was known counts.
+
+        A long list is taken in piece by piece. What is in it comes first, each object in one go, so that whoever runs
+        in between never misses what is there.
+        """
         restored = listed_at < self._version
-        for count, (key, obj) in enumerate(list(self._objects.items()), 1):
-            if key in self._client.unreadable and not restored:
+        known = dict(self._objects)
+        for key, obj in found.items():
+            await self._turns.take()
+            old = self._objects.get(key)
+            is_known = old is not None and old is known.get(key)
+            if old is not None and is_known and (restored or _is_over(old, obj, listed_at)):
+                self._replace(key, old, obj, sizes.get(key, 0))
+            else:
+                self._put(obj, sizes.get(key, 0))
+        for key, old in known.items():
+            await self._turns.take()
+            if key in found or (key in self._client.unreadable and not restored):
                 continue
-            is_gone = restored or (version_of(obj) <= listed_at and not _is_later(found.get(key), obj))
-            if is_gone and self._objects.get(key) is obj:
+            if self._objects.get(key) is old and (restored or version_of(old) <= listed_at):
                 self._remove(key)
-            await _take_turns(count)
-        for count, (key, obj) in enumerate(found.items(), 1):
-            self._put(obj, sizes.get(key, 0))
-            await _take_turns(count)
         self._version = listed_at
         self._listed = True
         self._misses = 0
@@ -249,12 +256,23 @@ class Informer(Generic[T]):
         old = self._objects.get(key)
         if old is not None and version_of(old) >= version_of(obj):
             return
+        self._keep(key, old, obj, size)
+
+    def _keep(self, key: Key, old: T | None, obj: T, size: int) -> None:
         self._objects[key] = obj
         if self._budget is not None:
             self._budget.take(size - self._sizes.get(key, 0), old is None)
             self._sizes[key] = size
         self._by_namespace.setdefault(key.namespace, {})[key] = obj
         self._notify(old, obj)
+
+    def _replace(self, key: Key, old: T, obj: T, size: int) -> None:
+        """Whatever the versions say. Another object of the same name is the end of the old one."""
+        if uid_of(old) != uid_of(obj):
+            self._remove(key)
+            self._put(obj, size)
+        else:
+            self._keep(key, old, obj, size)
 
     def _delete(self, key: Key, version: int) -> None:
         """Unless the object has been made anew since, and is remembered."""
@@ -292,11 +310,7 @@ class Informer(Generic[T]):
                 await self._hurry.wait()
 
 
-async def _take_turns(count: int) -> None:
-    if count % PUT_AT_ONCE == 0:
-        await asyncio.sleep(0)
-
-
-def _is_later(found: object | None, known: object) -> bool:
-    """Whether what is found is what was known, or a later state of it, and not an earlier one or another object."""
-    return found is not None and uid_of(found) == uid_of(known) and version_of(found) >= version_of(known)
+def _is_over(known: object, found: object, listed_at: int) -> bool:
+    """Whether a list shows an earlier state of what was known, or another object, and is not older than that."""
+    is_later = uid_of(found) == uid_of(known) and version_of(found) >= version_of(known)
+    return version_of(known) <= listed_at and not is_later

@@ -3,25 +3,7 @@
 import asyncio
 
 from leeward.loop.turns import BUDGET_SECONDS, Turns
-from leeward.loop.virtual import VirtualLoop
-
-
-class BusyLoop(VirtualLoop):
-    """A virtual loop on which computing takes time."""
-
-    def compute(self, seconds: float) -> None:
-        self._now += seconds
-
-
-def run(story: object) -> None:
-    with asyncio.Runner(loop_factory=BusyLoop) as runner:
-        runner.run(story)  # type: ignore[arg-type]
-
-
-def busy() -> BusyLoop:
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, BusyLoop)
-    return loop
+from tests.unit.loop.busy_loop import busy, run_busy
 
 
 def test_l4_a_heartbeat_beats_beside_workers_that_never_wait() -> None:
@@ -44,7 +26,7 @@ def test_l4_a_heartbeat_beats_beside_workers_that_never_wait() -> None:
         assert len(late) > 20
         assert max(late) <= 2 * (BUDGET_SECONDS + 0.004), "a timer takes two rounds: to fire, and to wake who waits"
 
-    run(story())
+    run_busy(story())
 
 
 def test_turns_go_round_in_the_order_of_asking() -> None:
@@ -60,7 +42,7 @@ def test_turns_go_round_in_the_order_of_asking() -> None:
         await asyncio.gather(*(work(number) for number in range(4)))
         assert order == [0, 0, 1, 2, 3, 0, 1, 2, 3, 1, 2, 3]
 
-    run(story())
+    run_busy(story())
 
 
 def test_one_who_is_cancelled_while_it_waits_keeps_nobodys_turn() -> None:
@@ -77,4 +59,4 @@ def test_one_who_is_cancelled_while_it_waits_keeps_nobodys_turn() -> None:
         await last
         assert given_up.cancelled()
 
-    run(story())
+    run_busy(story())

@@ -14,6 +14,7 @@ from leeward.loop.supervisor import Supervisor
 from leeward.loop.virtual import run_virtual
 from leeward.runtime.index import Index
 from leeward.runtime.informer import LAST_RETRY_SECONDS, Informer
+from tests.unit.loop.busy_loop import busy, run_busy
 from tests.unit.runtime.small_world import (
     CLOCK,
     ScriptedTransport,
@@ -108,7 +109,7 @@ def test_it_lists_again_when_the_server_has_forgotten_where_it_was() -> None:
         world.store.compact(world.store.revision)
         world.link.mend()
         await asyncio.sleep(10)
-        assert changes[2:] == [("a", None), ("b", "b")]
+        assert changes[2:] == [("b", "b"), ("a", None)]
 
     tell(story)
 
@@ -188,6 +189,43 @@ def test_a_server_that_was_away_is_listed_again_for_its_versions_may_have_overta
         "b": ("second", "840"),
         "c": ("", "880"),
     }
+
+
+@pytest.mark.parametrize("now_at", [950, 30])
+def test_s5_a_long_list_taken_in_piece_by_piece_never_shows_an_absence_of_what_is_there(now_at: int) -> None:
+    """Whoever runs in between sees the old state or the new one: after a long absence, and of a restored server."""
+    known = [config_map(f"c{number}", 20, uid=f"u{number}") for number in range(60)]
+    others = [config_map(f"c{number}", 21, uid=f"v{number}") for number in range(30)]
+    lost = config_map("lost", 20)
+    transport = ScriptedTransport(
+        answers=[config_maps(900, *known, lost), config_maps(now_at, *others, *known[30:])],
+        watches=[[20, Unreachable("connection reset")], [Unreachable("connection refused")], [1e6]],
+    )
+    looks = list[set[str]]()
+
+    async def look(informer: Informer[ConfigMap]) -> None:
+        while True:
+            looks.append(names(informer))
+            await asyncio.sleep(0)
+            busy().compute(0.001)
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            informer = Informer(Client(transport), CONFIG_MAPS, Randomness(0))
+            supervisor.start(informer.run(), "informer")
+            await informer.wait_synced()
+            informer.on_change(lambda _old, _new: busy().compute(0.004))
+            supervisor.start(look(informer), "look")
+            await asyncio.sleep(60)
+            assert {obj.metadata.uid for obj in informer.list()} == {
+                *(f"v{number}" for number in range(30)),
+                *(f"u{number}" for number in range(30, 60)),
+            }
+
+    run_busy(main())
+    there = {f"c{number}" for number in range(60)}
+    assert all(there <= look for look in looks)
+    assert [look - there for look in looks[:1] + looks[-1:]] == [{"lost"}, set()]
 
 
 def test_a_server_that_only_broke_the_stream_is_followed_from_where_it_was() -> None:

@@ -1,0 +1,26 @@
+"""BusyLoop: a virtual loop on which computing takes time, so that work can be late, and last longer than a turn."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from leeward.loop.virtual import VirtualLoop
+
+
+class BusyLoop(VirtualLoop):
+    """Its clock moves while somebody computes."""
+
+    def compute(self, seconds: float) -> None:
+        self._now += seconds
+
+
+def run_busy(story: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=BusyLoop) as runner:
+        runner.run(story)
+
+
+def busy() -> BusyLoop:
+    """The running loop."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, BusyLoop)
+    return loop
