@@ -63,6 +63,7 @@ class Hold(Enum):
 
 HOLDS: Mapping[str, Hold] = {
     HeldReason.BRAKE_ENGAGED: Hold.HELD,
+    HeldReason.DECISION_REFUSED: Hold.HELD,
     HeldReason.DELETION_SUPPRESSED: Hold.KEPT,
     HeldReason.NO_PLACE_TO_GO: Hold.HELD,
     HeldReason.NOT_CONFIRMED: Hold.HELD,

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 class HeldReason(StrEnum):
     BRAKE_ENGAGED = "BrakeEngaged"
+    DECISION_REFUSED = "DecisionRefused"
     DELETION_SUPPRESSED = "DeletionSuppressed"
     NO_PLACE_TO_GO = "NoPlaceToGo"
     NOT_CONFIRMED = "NotConfirmed"

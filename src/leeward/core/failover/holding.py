@@ -124,6 +124,11 @@ def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mappin
     return None
 
 
+def held_refused(why: str) -> Condition:
+    """The decision would have broken an invariant."""
+    return _held(HeldReason.DECISION_REFUSED, f"nothing is moved: {why}; it is decided again after a minute")
+
+
 def _held(reason: HeldReason, message: str) -> Condition:
     return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason.value, message=message)
 

@@ -15,9 +15,11 @@ import msgspec
 from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.holding import held_refused
 from leeward.core.failover.leaving import TAINT_UNTOLERATED
 from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.failover.purge_modes import rules_of_task
+from leeward.core.placement.authority import authority_over
 from leeward.core.placement.decision import Decision
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.scheduling import Placed, Unplaceable
@@ -158,8 +160,15 @@ def _gains(move: _Move) -> Iterator[Violation]:
 
 
 def refused(snapshot: Snapshot, violations: Sequence[Violation]) -> Decision:
-    """What is written instead: the binding stays as it is, and says so."""
-    spec = snapshot.binding.spec
-    why = "; ".join(map(str, violations))
-    result = Unplaceable("Error", f"the decision was refused, which is a bug of Leeward: {why}", {})
-    return Decision(spec.clusters, spec.graceful_eviction_tasks, result, wake_at=snapshot.now + RETRY)
+    """What is written instead: the binding stays as it is, and says so, where that is ours to say (S9)."""
+    spec, settings = snapshot.binding.spec, snapshot.settings
+    why = f"the decision was refused, which is a bug of Leeward ({'; '.join(map(str, violations))})"
+    return Decision(
+        spec.clusters,
+        spec.graceful_eviction_tasks,
+        Unplaceable("Error", why, {}),
+        held=held_refused(why),
+        foreign=not authority_over(snapshot.binding, settings).places,
+        foreign_held=not settings.tells_held,
+        wake_at=snapshot.now + RETRY,
+    )

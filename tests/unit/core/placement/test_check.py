@@ -79,6 +79,31 @@ def test_what_is_refused_stays_and_says_why() -> None:
     assert "S3: 5 replicas are assigned, 4 are asked for" in decision.result.message
 
 
+def test_what_is_refused_is_held_as_well() -> None:
+    snapshot = Snapshot(SHARED, CLUSTERS, now=at(0))
+    held = refused(snapshot, check(snapshot, moved(task("a"), b=5))).held
+    assert held is not None
+    assert (held.reason, held.status) == ("DecisionRefused", "True")
+    assert "S3: 5 replicas are assigned, 4 are asked for" in held.message
+
+
+@pytest.mark.parametrize(
+    ("settings", "foreign", "foreign_held"),
+    [
+        (PlacementSettings(), False, False),
+        (PlacementSettings(place=False, finish=False), True, False),
+        (PlacementSettings(evict=False, finish=False), False, True),
+        (PlacementSettings(scheduler_name="another"), True, False),
+    ],
+)
+def test_s9_what_is_refused_says_no_more_than_is_its_own_to_say(
+    settings: PlacementSettings, foreign: bool, foreign_held: bool
+) -> None:
+    snapshot = Snapshot(SHARED, CLUSTERS, settings=settings, now=at(0))
+    decision = refused(snapshot, check(snapshot, moved(task("a"), b=5)))
+    assert (decision.foreign, decision.foreign_held) == (foreign, foreign_held)
+
+
 @given(outages())
 def test_what_is_decided_in_an_outage_breaks_nothing(outage: Outage) -> None:
     for clusters in (outage.fleet, Fleet(outage.fleet.values())):
