@@ -19,7 +19,9 @@ from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBinding, ResourceBindingStatus
 from leeward.core.placement import Snapshot, decide
-from leeward.core.scheduling import Fleet, plan, schedule
+from leeward.core.scheduling import schedule
+from leeward.planning import Fleet, plan
+from tests.one_by_one import schedule_one_by_one
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 STATUS = ResourceBindingStatus()
@@ -49,7 +51,7 @@ def _one_binding(count: int, goal_ms: float) -> None:
         schedule(asked[0], STATUS, fleet.view())
         ours = _seconds(lambda asked=asked: [schedule(spec, STATUS, fleet.view()) for spec in asked]) / SAMPLE
         few = asked[: max(2, 2_000 // count)]
-        plain = _seconds(lambda few=few: [schedule(spec, STATUS, clusters) for spec in few]) / len(few)
+        plain = _seconds(lambda few=few: [schedule_one_by_one(spec, STATUS, clusters) for spec in few]) / len(few)
         _print(f"one binding, {count:,} clusters, {name}", ours * 1e3, plain * 1e3, "ms", goal_ms)
 
 
@@ -72,10 +74,10 @@ def _mixed(count: int, clusters: int) -> None:
 
 
 def _stroke(title: str, clusters: Sequence[Cluster], bindings: Mapping[int, Binding], goal: float) -> None:
-    fleet, plain = Fleet(clusters), {each.name: each for each in clusters}
+    fleet = Fleet(clusters)
     ours = _seconds(lambda: plan(fleet, bindings, lambda _, each: decide(Snapshot(each, fleet, now=NOW))))
     few = [bindings[number] for number in range(0, len(bindings), len(bindings) // SAMPLE)]
-    seconds = _seconds(lambda: [decide(Snapshot(each, plain, now=NOW)) for each in few])
+    seconds = _seconds(lambda: [decide(Snapshot(each, Fleet(clusters), now=NOW)) for each in few])
     _print(title, ours, seconds / len(few) * len(bindings), "s", goal)
 
 

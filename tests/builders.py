@@ -31,6 +31,7 @@ from leeward.api.work import (
     Work,
     WorkStatus,
 )
+from leeward.planning import Fleet
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DEPLOYMENTS = APIEnablement(group_version="apps/v1", resources=(APIResource(name="deployments", kind="Deployment"),))
@@ -55,8 +56,8 @@ def cluster(name: str, ready: str | None = "True", taints: tuple[Taint, ...] = (
     )
 
 
-def fleet(*clusters: Cluster) -> dict[str, Cluster]:
-    return {c.name: c for c in clusters}
+def fleet(*clusters: Cluster) -> Fleet:
+    return Fleet(clusters)
 
 
 def dead(name: str, since: float = 0, **spec: Any) -> Cluster:

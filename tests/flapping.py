@@ -16,7 +16,7 @@ from leeward.core.failover.flapping import HoldDownSettings, decide_hold_down
 from leeward.core.failover.health import BEFORE_ALL, HealthMemory, Thresholds, decide_ready, ready_condition
 from leeward.core.failover.taints import decide_taints
 from leeward.core.placement import PlacementSettings, Snapshot, decide
-from tests.builders import aggregated, at, cluster, works
+from tests.builders import aggregated, at, cluster, fleet, works
 
 PROBE_SECONDS = 10
 THRESHOLDS = Thresholds(30, 30)
@@ -79,7 +79,11 @@ class FlappingFleet:
         seconds = (now - at(0)).total_seconds()
         decision = decide(
             Snapshot(
-                self.binding, self._clusters, works(reported, reflected=seconds), settings=PlacementSettings(), now=now
+                self.binding,
+                fleet(*self._clusters.values()),
+                works(reported, reflected=seconds),
+                settings=PlacementSettings(),
+                now=now,
             )
         )
         self.moves += len(decision.evicted)

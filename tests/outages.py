@@ -14,9 +14,9 @@ from leeward.api.meta import Condition, ObjectMeta
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import FailoverBehavior
 from leeward.api.work import ResourceBinding, ResourceBindingStatus
-from leeward.core.scheduling import Placed, schedule
+from leeward.core.scheduling import Placed
 from tests.builders import DEFAULT_TOLERATIONS, NOW, at
-from tests.placements import binding_spec, cluster, placements
+from tests.placements import binding_spec, cluster, placements, schedule_on
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def outages(draw: st.DrawFn) -> Outage:
         placement=replace(spec.placement, cluster_tolerations=DEFAULT_TOLERATIONS),
         failover=draw(st.sampled_from([None, directly])),
     )
-    before = schedule(spec, ResourceBindingStatus(), fleet)
+    before = schedule_on(spec, ResourceBindingStatus(), fleet)
     spec = replace(spec, clusters=before.clusters if isinstance(before, Placed) else ())
     applied = {APPLIED_PLACEMENT_ANNOTATION: encode(spec.placement).decode()}
     metadata = ObjectMeta(name="a-deployment", namespace="default", generation=1, annotations=applied)

@@ -1,14 +1,17 @@
 """Clusters, bindings and placements for tests of scheduling, and strategies that make many of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hypothesis import strategies as st
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import from_wire
-from leeward.api.work import ResourceBindingSpec
-from leeward.core.scheduling import Placed, Unplaceable
+from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
+from leeward.core.scheduling import Placed, Unplaceable, schedule
+from leeward.core.scheduling.model import Profile
+from leeward.core.scheduling.steps import DEFAULT_PROFILE
+from leeward.planning import Fleet
 
 NAMES: tuple[str, ...] = ("m1", "m2", "m3", "m4", "m5")
 TAINT = {"key": "k", "effect": "NoSchedule"}
@@ -35,6 +38,17 @@ def binding_spec(
         **more,
     }
     return from_wire(wire, ResourceBindingSpec)
+
+
+def schedule_on(
+    spec: ResourceBindingSpec,
+    status: ResourceBindingStatus,
+    clusters: Iterable[Cluster],
+    profile: Profile = DEFAULT_PROFILE,
+    **options: Any,
+) -> Placed | Unplaceable:
+    """As `schedule`, on these clusters, in which nothing is reserved."""
+    return schedule(spec, status, Fleet(clusters, profile).view(), **options)
 
 
 def task(name: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ class Room:
 
 
 ROOMS = (
-    Room("core", ("core",), ("tests/unit/core",)),
+    Room("core", ("core", "planning"), ("tests/unit/core", "tests/unit/planning")),
     Room("store", ("apiserver/store",), ("tests/unit/apiserver/store",)),
 )
 

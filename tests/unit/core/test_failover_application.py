@@ -79,6 +79,9 @@ def after(before: ResourceBinding, decision: Decision) -> ResourceBinding:
     )
 
 
+UNSEEN = {**FLEET, **fleet(cluster("member1", ready="Unknown"))}
+
+
 def decide(
     before: ResourceBinding,
     reports: dict[str, Work],
@@ -86,7 +89,7 @@ def decide(
     around: Mapping[str, Any] = FLEET,
     using: PlacementSettings = SETTINGS,
 ) -> Decision:
-    return placement.decide(Snapshot(before, around, reports, settings=using, now=at(seconds)))
+    return placement.decide(Snapshot(before, fleet(*around.values()), reports, settings=using, now=at(seconds)))
 
 
 def fail(before: ResourceBinding, reports: dict[str, Work], start: float = 0, **how: Any) -> Decision:
@@ -122,7 +125,11 @@ def test_a_copy_leaves_when_it_is_unhealthy_for_longer_than_is_tolerated() -> No
         ("contents that are not applied yet", work("member1", None, applied=0), FLEET),
         ("a report on earlier contents", work("member1", None, carried=0), FLEET),
         ("a report from before the cluster became ready", work("member1", None, reflected=-1), FLEET),
-        ("a cluster that cannot be seen", work("member1", None), FLEET | fleet(cluster("member1", ready="Unknown"))),
+        (
+            "a cluster that cannot be seen",
+            work("member1", None),
+            UNSEEN,
+        ),
     ],
 )
 def test_s5_nobody_leaves_for_what_is_not_known_now(story: str, report: Work, around: Mapping[str, Any]) -> None:
@@ -132,7 +139,7 @@ def test_s5_nobody_leaves_for_what_is_not_known_now(story: str, report: Work, ar
 
 def test_a_clock_goes_on_while_the_cluster_cannot_be_seen_but_does_not_strike() -> None:
     started = after(app(copies={"member1": 2}), decide(app(copies={"member1": 2}), works({"member1": None}), 0))
-    unseen = decide(started, works({"member1": None}), 100, FLEET | fleet(cluster("member1", ready="Unknown")))
+    unseen = decide(started, works({"member1": None}), 100, UNSEEN)
     assert (placed(unseen), unseen.annotations) == ({"member1": 2}, {})
     assert placed(decide(started, works({"member1": None}), 101)) == {"member2": 2}
 
@@ -258,7 +265,7 @@ def test_a_duplicated_template_is_not_filled_up_where_it_has_just_failed() -> No
 def test_a_dead_cluster_goes_first() -> None:
     start = app(copies={"member1": 2})
     seen = after(start, decide(start, works({"member1": None}), 0))
-    decision = decide(seen, works({"member1": None}), 300, FLEET | fleet(dead("member1")))
+    decision = decide(seen, works({"member1": None}), 300, {**FLEET, **fleet(dead("member1"))})
     assert [task.reason for task in decision.eviction_tasks] == ["TaintUntolerated"]
 
 

@@ -21,6 +21,7 @@ from leeward.api.work import ResourceBinding, Work
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed
+from leeward.planning import Fleet
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
 
@@ -156,7 +157,7 @@ class History:
     def _wanted(self) -> Mapping[str, int]:
         return replicas_by_cluster(self.binding.spec)
 
-    def _fleet(self) -> dict[str, Cluster]:
+    def _fleet(self) -> Fleet:
         return fleet(*map(self._cluster, CLUSTERS))
 
     def _cluster(self, name: str) -> Cluster:

@@ -21,7 +21,8 @@ from leeward.core.failover.places import (
     tolerating_hold_down,
 )
 from leeward.core.placement import Snapshot, decide
-from leeward.core.scheduling import Fleet, Placed, Unplaceable
+from leeward.core.scheduling import Placed, Unplaceable
+from leeward.planning import Fleet
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
 

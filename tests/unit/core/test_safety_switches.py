@@ -32,7 +32,9 @@ def decide(
     settings: PlacementSettings,
     reports: Mapping[str, Work] | None = None,
 ) -> Decision:
-    return placement.decide(Snapshot(bound, clusters, reports or {}, settings=settings, now=at(seconds)))
+    return placement.decide(
+        Snapshot(bound, fleet(*clusters.values()), reports or {}, settings=settings, now=at(seconds))
+    )
 
 
 def replicas(decision: Decision) -> dict[str, int]:

@@ -12,19 +12,19 @@ from leeward.api.codec import encode
 from leeward.api.meta import ObjectMeta
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.work import ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
-from leeward.core.scheduling import Placed, Profile, Unplaceable, needs_scheduling, schedule
+from leeward.core.scheduling import Placed, Profile, Unplaceable, needs_scheduling
 from leeward.core.scheduling.affinity import cluster_matches
 from leeward.core.scheduling.api_enablement import is_enabled
 from leeward.core.scheduling.division import allocate_seats, divide
 from leeward.core.scheduling.model import Filter
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.toleration import untolerated_taint
-from tests.placements import TAINT, binding_spec, cluster, fleets, names, placed, specs, task
+from tests.placements import TAINT, binding_spec, cluster, fleets, names, placed, schedule_on, specs, task
 
 
 @given(specs, fleets)
 def test_every_assignment_is_legal_s2(spec: ResourceBindingSpec, fleet: list[Cluster]) -> None:
-    result = schedule(spec, ResourceBindingStatus(), fleet)
+    result = schedule_on(spec, ResourceBindingStatus(), fleet)
     known = {each.name: each for each in fleet}
     placement = spec.placement
     assert placement is not None
@@ -41,7 +41,7 @@ def test_every_assignment_is_legal_s2(spec: ResourceBindingSpec, fleet: list[Clu
 
 @given(specs, fleets)
 def test_replicas_are_conserved_s3(spec: ResourceBindingSpec, fleet: list[Cluster]) -> None:
-    result = schedule(spec, ResourceBindingStatus(), fleet)
+    result = schedule_on(spec, ResourceBindingStatus(), fleet)
     if isinstance(result, Unplaceable):
         return
     counts = list(placed(result).values())
@@ -61,7 +61,7 @@ def test_the_order_of_the_clusters_does_not_matter(
     shuffled = list(fleet)
     random.shuffle(shuffled)
     status = ResourceBindingStatus()
-    assert schedule(spec, status, shuffled) == schedule(spec, status, fleet)
+    assert schedule_on(spec, status, shuffled) == schedule_on(spec, status, fleet)
 
 
 weights = st.dictionaries(names, st.integers(0, 2**60), min_size=1)
@@ -97,7 +97,7 @@ def test_a_failover_keeps_what_is_assigned_to_the_survivors() -> None:
     placement = {"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}
     spec = binding_spec(placement, 6, {"m2": 2}, gracefulEvictionTasks=[task("m1")])
     fleet = [cluster("m1"), cluster("m2", pods=1), cluster("m3")]
-    assert placed(schedule(spec, ResourceBindingStatus(), fleet)) == {"m2": 2, "m3": 4}
+    assert placed(schedule_on(spec, ResourceBindingStatus(), fleet)) == {"m2": 2, "m3": 4}
 
 
 def test_a_duplicated_binding_without_enough_clusters_is_not_placed() -> None:
@@ -105,7 +105,9 @@ def test_a_duplicated_binding_without_enough_clusters_is_not_placed() -> None:
         "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
         "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
     }
-    result = schedule(binding_spec(placement), ResourceBindingStatus(), [cluster("m1"), cluster("m2", taints=[TAINT])])
+    result = schedule_on(
+        binding_spec(placement), ResourceBindingStatus(), [cluster("m1"), cluster("m2", taints=[TAINT])]
+    )
     assert isinstance(result, Unplaceable)
     assert result.kind == "Error"
     assert result.rejected == {"m2": "cluster(s) had untolerated taint {k:NoSchedule}"}
@@ -123,7 +125,7 @@ TERMS = [
 )
 def test_affinity_terms_are_tried_from_the_observed_one_on(observed: str, expected: object, term: str) -> None:
     status = ResourceBindingStatus(scheduler_observing_affinity_name=observed)
-    result = schedule(binding_spec({"clusterAffinities": TERMS}), status, [cluster("m1"), cluster("m2")])
+    result = schedule_on(binding_spec({"clusterAffinities": TERMS}), status, [cluster("m1"), cluster("m2")])
     assert placed(result) == expected
     assert isinstance(result, Placed)
     assert result.affinity_name == term
@@ -131,12 +133,12 @@ def test_affinity_terms_are_tried_from_the_observed_one_on(observed: str, expect
 
 def test_the_next_affinity_term_is_tried_when_one_gives_no_result() -> None:
     fleet = [cluster("m1", taints=[TAINT]), cluster("m2")]
-    assert placed(schedule(binding_spec({"clusterAffinities": TERMS}), ResourceBindingStatus(), fleet)) == {"m2": 3}
+    assert placed(schedule_on(binding_spec({"clusterAffinities": TERMS}), ResourceBindingStatus(), fleet)) == {"m2": 3}
 
 
 def test_when_no_affinity_term_gives_a_result_the_first_reason_counts() -> None:
     fleet = [cluster("m1", taints=[TAINT]), cluster("m2", deleted=True)]
-    result = schedule(binding_spec({"clusterAffinities": TERMS}), ResourceBindingStatus(), fleet)
+    result = schedule_on(binding_spec({"clusterAffinities": TERMS}), ResourceBindingStatus(), fleet)
     assert isinstance(result, Unplaceable)
     assert "untolerated taint" in result.rejected["m1"]
 
@@ -154,7 +156,7 @@ def test_a_binding_on_a_cluster_that_is_gone_is_scheduled_again(clusters: tuple[
 def test_a_plug_in_of_another_profile_takes_part() -> None:
     refuses_m1 = Filter("Custom", lambda request, cluster: "not m1" if cluster.name == "m1" else None)
     profile = Profile((*DEFAULT_PROFILE.filters, refuses_m1), DEFAULT_PROFILE.scores, DEFAULT_PROFILE.estimators)
-    result = schedule(binding_spec({}), ResourceBindingStatus(), [cluster("m1"), cluster("m2")], profile)
+    result = schedule_on(binding_spec({}), ResourceBindingStatus(), [cluster("m1"), cluster("m2")], profile)
     assert placed(result) == {"m2": 3}
 
 
@@ -162,4 +164,4 @@ def test_a_plug_in_of_another_profile_takes_part() -> None:
 def test_a_member_that_reports_nonsense_harms_only_itself_s10(pods: Any) -> None:
     placement = {"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}
     fleet = [cluster("m1", pods=pods), cluster("m2")]
-    assert placed(schedule(binding_spec(placement), ResourceBindingStatus(), fleet)) == {"m2": 3}
+    assert placed(schedule_on(binding_spec(placement), ResourceBindingStatus(), fleet)) == {"m2": 3}

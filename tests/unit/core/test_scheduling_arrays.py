@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
-from leeward.core.scheduling import Fleet, Placed, Unplaceable, schedule
+from leeward.core.scheduling import Placed, Unplaceable, schedule
 from leeward.core.scheduling.bulk import allocate
 from leeward.core.scheduling.division import allocate_seats
+from leeward.planning import Fleet
+from tests.one_by_one import schedule_one_by_one
 from tests.placements import binding_spec, cluster, fleets, names, placements, specs, task
 
 STATUS = ResourceBindingStatus()
@@ -25,7 +27,7 @@ def told(result: Placed | Unplaceable) -> object:
 
 @given(specs, fleets, st.booleans())
 def test_arrays_place_as_cluster_by_cluster(spec: ResourceBindingSpec, fleet: list[Cluster], keep: bool) -> None:
-    one_by_one = schedule(spec, STATUS, fleet, keep_assigned=keep)
+    one_by_one = schedule_one_by_one(spec, STATUS, fleet, keep_assigned=keep)
     assert told(schedule(spec, STATUS, Fleet(fleet).view(), keep_assigned=keep)) == told(one_by_one)
 
 
@@ -44,7 +46,7 @@ def test_arrays_follow_every_change_of_a_cluster(
     for gone in set(fleet) - {each.name for each in after}:
         fleet.remove(gone)
     for spec in asked:
-        assert told(schedule(spec, STATUS, fleet.view())) == told(schedule(spec, STATUS, after))
+        assert told(schedule(spec, STATUS, fleet.view())) == told(schedule_one_by_one(spec, STATUS, after))
 
 
 @given(specs, fleets, fleets)
@@ -56,7 +58,7 @@ def test_arrays_follow_changes_that_leave_the_fleet_as_large_as_it_was(
     for changed in after:
         if changed.name in fleet:
             fleet.put(changed)
-    assert told(schedule(spec, STATUS, fleet.view())) == told(schedule(spec, STATUS, list(fleet.values())))
+    assert told(schedule(spec, STATUS, fleet.view())) == told(schedule_one_by_one(spec, STATUS, list(fleet.values())))
 
 
 weights = st.integers(24, 60).flatmap(
@@ -88,7 +90,7 @@ def test_arrays_place_as_cluster_by_cluster_in_a_fleet_with_ties(
     placement: Any, replicas: int, assigned: dict[str, int]
 ) -> None:
     spec = binding_spec({**placement, "clusterAffinity": {}}, replicas, assigned, gracefulEvictionTasks=[task("c001")])
-    assert told(schedule(spec, STATUS, Fleet(LARGE).view())) == told(schedule(spec, STATUS, LARGE))
+    assert told(schedule(spec, STATUS, Fleet(LARGE).view())) == told(schedule_one_by_one(spec, STATUS, LARGE))
 
 
 @given(names, specs, fleets)
@@ -97,4 +99,4 @@ def test_a_repeated_question_is_answered_alike(name: str, spec: ResourceBindingS
     first = schedule(spec, STATUS, fleet.view())
     assert schedule(spec, STATUS, fleet.view()) == first
     fleet.put(cluster(name, pods=1))
-    assert told(schedule(spec, STATUS, fleet.view())) == told(schedule(spec, STATUS, list(fleet.values())))
+    assert told(schedule(spec, STATUS, fleet.view())) == told(schedule_one_by_one(spec, STATUS, list(fleet.values())))

@@ -1,4 +1,4 @@
-"""What other estimators said: the lowest answer counts, less what was promised meanwhile; silence limits nothing."""
+"""What other estimators said: the lowest answer counts, less what was reserved meanwhile; silence limits nothing."""
 
 import dataclasses
 
@@ -9,14 +9,16 @@ from msgspec.structs import replace
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, ResourceBindingStatus
-from leeward.core.scheduling import Fleet, Placed, Unplaceable, schedule
-from leeward.core.scheduling.capacity import MAX_REPLICAS
-from leeward.core.scheduling.estimates import Estimates, asks_for_room, estimator_of, lowest, question_of
-from leeward.core.scheduling.model import Profile, Request
+from leeward.core.scheduling import Placed, Unplaceable, schedule
+from leeward.core.scheduling.estimates import asks_for_room, estimator_of, lowest, question_of
+from leeward.core.scheduling.model import MAX_REPLICAS, Profile, Request
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
+from leeward.planning import Fleet
+from leeward.planning.estimates import Estimates
 from tests.builders import binding, dead, divided, fleet, targets
 from tests.builders import cluster as ready_cluster
-from tests.placements import binding_spec, cluster, fleets, names, placed, specs
+from tests.one_by_one import schedule_one_by_one
+from tests.placements import binding_spec, cluster, fleets, names, placed, schedule_on, specs
 
 STATUS = ResourceBindingStatus()
 DYNAMIC = {
@@ -32,7 +34,7 @@ def told(spec: ResourceBindingSpec, **answers: int) -> Profile:
     """A profile with an estimator that answered so for replicas like these."""
     estimates = Estimates()
     estimates.put(question_of(Request(spec)), answers)
-    return dataclasses.replace(DEFAULT_PROFILE, estimators=(*DEFAULT_PROFILE.estimators, estimator_of(estimates)))
+    return dataclasses.replace(DEFAULT_PROFILE, estimators=(estimator_of(estimates.of),))
 
 
 def test_the_lowest_answer_counts_and_negative_ones_say_nothing() -> None:
@@ -47,7 +49,7 @@ def test_an_estimate_limits_what_a_cluster_gets() -> None:
     spec = binding_spec(DYNAMIC, 12)
     clusters = [cluster("m1", pods=20), cluster("m2", pods=20), cluster("m3", pods=3)]
     profile = told(spec, m1=4, m3=9)
-    assert placed(schedule(spec, STATUS, clusters, profile)) == {"m1": 2, "m2": 9, "m3": 1}
+    assert placed(schedule_one_by_one(spec, STATUS, clusters, profile)) == {"m1": 2, "m2": 9, "m3": 1}
     assert placed(schedule(spec, STATUS, Fleet(clusters, profile).view())) == {"m1": 2, "m2": 9, "m3": 1}
 
 
@@ -67,7 +69,7 @@ def test_arrays_and_loop_agree_with_estimates(
 ) -> None:
     profile = told(spec, **answers)
     on_arrays = schedule(spec, STATUS, Fleet(clusters, profile).view())
-    one_by_one = schedule(spec, STATUS, clusters, profile)
+    one_by_one = schedule_one_by_one(spec, STATUS, clusters, profile)
     assert type(on_arrays) is type(one_by_one)
     assert getattr(on_arrays, "clusters", None) == getattr(one_by_one, "clusters", None)
 
@@ -76,18 +78,18 @@ def test_arrays_and_loop_agree_with_estimates(
 def test_an_estimate_never_makes_room(
     spec: ResourceBindingSpec, clusters: list[Cluster], answers: dict[str, int]
 ) -> None:
-    without = schedule(spec, STATUS, clusters)
+    without = schedule_on(spec, STATUS, clusters)
     if isinstance(without, Unplaceable):
-        assert isinstance(schedule(spec, STATUS, clusters, told(spec, **answers)), Unplaceable)
+        assert isinstance(schedule_on(spec, STATUS, clusters, told(spec, **answers)), Unplaceable)
 
 
-@pytest.mark.parametrize(("promised_cpu", "left"), [("1", 5), ("500m", 5), ("2", 2), ("2500m", 0)])
-def test_what_was_promised_meanwhile_is_taken_off_an_estimate(promised_cpu: str, left: int) -> None:
-    """Eight replicas of one CPU fit, of which three of the promised size take up to three, six or nine."""
+@pytest.mark.parametrize(("reserved_cpu", "left"), [("1", 5), ("500m", 5), ("2", 2), ("2500m", 0)])
+def test_what_was_reserved_meanwhile_is_taken_off_an_estimate(reserved_cpu: str, left: int) -> None:
+    """Eight replicas of one CPU fit, of which three of the reserved size take up to three, six or nine."""
     ours = binding_spec(DYNAMIC, 1, replicaRequirements={"resourceRequest": {"cpu": "1"}})
-    theirs = binding_spec(DYNAMIC, 3, replicaRequirements={"resourceRequest": {"cpu": promised_cpu}})
+    theirs = binding_spec(DYNAMIC, 3, replicaRequirements={"resourceRequest": {"cpu": reserved_cpu}})
     fleet = Fleet([cluster_with_cpu("m1", "100")], told(ours, m1=8))
-    fleet.promise("default/theirs", theirs, targets(m1=3))
+    fleet.reserve("default/theirs", theirs, targets(m1=3))
     assert fits(ours, fleet) == left
 
 

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
-from leeward.core.scheduling import Fleet, Placed, Unplaceable, schedule
+from leeward.core.scheduling import Placed, Unplaceable, schedule
 from leeward.core.scheduling.model import Request
-from leeward.core.scheduling.steps import DEFAULT_PROFILE, filter_clusters
-from tests.placements import binding_spec, cluster, names, placed, strategies, task
+from leeward.planning import Fleet
+from tests.one_by_one import filter_clusters, schedule_one_by_one
+from tests.placements import binding_spec, cluster, names, placed, schedule_on, strategies, task
 
 STATUS = ResourceBindingStatus()
 
@@ -77,7 +78,7 @@ def failovers(draw: st.DrawFn) -> tuple[ResourceBindingSpec, list[Cluster]]:
         "spreadConstraints": [spread(by, *limit) for by, limit in draw(spreads)],
     }
     spec = binding_spec(placement, draw(st.integers(1, 30)))
-    before = schedule(spec, STATUS, fleet)
+    before = schedule_on(spec, STATUS, fleet)
     targets = before.clusters if isinstance(before, Placed) else ()
     if not targets:
         return spec, fleet
@@ -96,8 +97,8 @@ def cluster_with_room(known: Cluster, pods: int) -> Cluster:
 @given(failovers())
 def test_a_failover_shrinks_no_survivor_c2(failover: tuple[ResourceBindingSpec, list[Cluster]]) -> None:
     spec, fleet = failover
-    for view in (fleet, Fleet(fleet).view()):
-        result = schedule(spec, STATUS, view, keep_assigned=True)
+    for decide in (schedule_on, schedule_one_by_one):
+        result = decide(spec, STATUS, fleet, keep_assigned=True)
         if isinstance(result, Placed):
             after = placed(result)
             assert all(after[target.name] >= target.replicas for target in spec.clusters)
@@ -106,7 +107,7 @@ def test_a_failover_shrinks_no_survivor_c2(failover: tuple[ResourceBindingSpec, 
 @given(failovers())
 def test_arrays_and_loop_fail_over_alike(failover: tuple[ResourceBindingSpec, list[Cluster]]) -> None:
     spec, fleet = failover
-    one_by_one = schedule(spec, STATUS, fleet, keep_assigned=True)
+    one_by_one = schedule_one_by_one(spec, STATUS, fleet, keep_assigned=True)
     on_arrays = schedule(spec, STATUS, Fleet(fleet).view(), keep_assigned=True)
     assert type(on_arrays) is type(one_by_one)
     assert getattr(on_arrays, "clusters", None) == getattr(one_by_one, "clusters", None)
@@ -131,7 +132,7 @@ def test_whatever_was_assigned_a_failover_shrinks_no_legal_survivor_c2(
     asks_for_less = spec.is_divided and sum(assigned.values()) > replicas
     if isinstance(result, Unplaceable) or asks_for_less:
         return
-    legal, _ = filter_clusters(Request(spec, result.affinity_name), fleet, DEFAULT_PROFILE)
+    legal, _ = filter_clusters(Request(spec, result.affinity_name), fleet)
     after = placed(result)
     for survivor in legal:
         if survivor.name in assigned:
@@ -147,7 +148,7 @@ def test_the_survivors_region_stays_though_others_are_heavier(strategy: dict[str
     constraints = [spread("region", 2, 2), spread("cluster", 2, 2)]
     spec = binding_spec({"replicaScheduling": strategy, "spreadConstraints": constraints}, 4, {"m2": 2})
     fleet = regions(m2="r2", m3="r3", m4="r3", m5="r3", m6="r4", m7="r4", m8="r4")
-    after = placed(schedule(spec, STATUS, fleet, keep_assigned=True))
+    after = placed(schedule_on(spec, STATUS, fleet, keep_assigned=True))
     assert after["m2"] >= 2
     assert len(after) == 2
 
@@ -165,7 +166,7 @@ def test_a_survivor_in_an_overflow_group_is_not_emptied_for_the_primary_one() ->
     }
     spec = binding_spec({"clusterAffinities": [term], "replicaScheduling": dynamic}, 9, {"m3": 4})
     fleet = [cluster("m2", pods=100), cluster("m3", pods=100)]
-    assert placed(schedule(spec, STATUS, fleet, keep_assigned=True)) == {"m2": 5, "m3": 4}
+    assert placed(schedule_on(spec, STATUS, fleet, keep_assigned=True)) == {"m2": 5, "m3": 4}
 
 
 def test_where_a_constraint_could_only_be_met_by_leaving_a_healthy_cluster_nothing_is_moved() -> None:
@@ -173,6 +174,6 @@ def test_where_a_constraint_could_only_be_met_by_leaving_a_healthy_cluster_nothi
     placement = {"replicaScheduling": DUPLICATED, "spreadConstraints": constraints}
     spec = binding_spec(placement, 2, {"m1": 2})
     fleet = regions(m1="r1", m2="r2", m3="r2", m4="r3", m5="r3")
-    for view in (fleet, Fleet(fleet).view()):
-        assert isinstance(schedule(spec, STATUS, view, keep_assigned=True), Unplaceable)
-        assert isinstance(schedule(spec, STATUS, view), Placed)
+    for decide in (schedule_on, schedule_one_by_one):
+        assert isinstance(decide(spec, STATUS, fleet, keep_assigned=True), Unplaceable)
+        assert isinstance(decide(spec, STATUS, fleet), Placed)

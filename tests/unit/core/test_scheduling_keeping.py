@@ -12,19 +12,12 @@ from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import ApplicationFailover, DecisionConditions, FailoverBehavior, Placement
 from leeward.api.work import ResourceBinding, ResourceBindingStatus, TargetCluster
 from leeward.core.scheduling.affinity import UNKNOWN_TIER, affinity_names, common_term, tier_of
-from leeward.core.scheduling.estimates import (
-    MAX_QUESTIONS,
-    Estimates,
-    Question,
-    asks_for_room,
-    estimator_of,
-    lowest,
-    question_of,
-)
+from leeward.core.scheduling.estimates import Question, asks_for_room, estimator_of, lowest, question_of
 from leeward.core.scheduling.keeping import without_loss
 from leeward.core.scheduling.model import Placed, Request, Unplaceable
 from leeward.core.scheduling.reschedule import placement_changed, scheduling_type
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
+from leeward.planning.estimates import MAX_QUESTIONS, Estimates
 from tests.builders import at, targets
 from tests.placements import TAINT, binding_spec, cluster
 
@@ -218,7 +211,7 @@ def test_questions_are_about_replicas_or_about_sets_of_components() -> None:
 
 def test_an_estimator_says_nothing_of_what_was_not_answered() -> None:
     spec, estimates = binding_spec({}, 3), Estimates()
-    plugin = estimator_of(estimates)
+    plugin = estimator_of(estimates.of)
     assert (plugin.name, plugin.estimate(Request(spec))) == ("Estimates", None)
     estimates.put(question_of(Request(spec)), {"m1": 5})
     asked = plugin.estimate(Request(spec))

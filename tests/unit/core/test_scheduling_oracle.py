@@ -15,24 +15,21 @@ from leeward.api.names import fnv1a_32
 from leeward.api.policy import ClusterAffinity
 from leeward.api.quantity import parse_quantity
 from leeward.api.work import Component, ReplicaRequirements, ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
-from leeward.core.scheduling import (
-    Fleet,
-    Placed,
-    Unplaceable,
-    failures_condition,
-    needs_scheduling,
-    scheduled_condition,
-)
+from leeward.core.scheduling import Placed, Unplaceable, failures_condition, needs_scheduling, scheduled_condition
 from leeward.core.scheduling.affinity import cluster_matches
-from leeward.core.scheduling.capacity import Capacity, Demand
 from leeward.core.scheduling.division import allocate_seats, divide
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Profile, Request, is_reschedule_requested
-from leeward.core.scheduling.pipeline import affinity_names_to_try, place
+from leeward.core.scheduling.pipeline import affinity_names_to_try
 from leeward.core.scheduling.reschedule import placement_changed, replicas_changed, scheduling_type
 from leeward.core.scheduling.selection import divides, ignores_constraints
-from leeward.core.scheduling.steps import DEFAULT_PROFILE, filter_clusters, fit_message
-from leeward.core.scheduling.workload_affinity import WorkloadGroups, workload_affinity_filters
+from leeward.core.scheduling.steps import DEFAULT_PROFILE, fit_message, reasons_of
+from leeward.core.scheduling.vectors import place
+from leeward.core.scheduling.workload_affinity import workload_affinity_filters
+from leeward.planning import Fleet
+from leeward.planning.capacity import Capacity, Demand
+from leeward.planning.workload_groups import WorkloadGroups
+from tests.one_by_one import filter_clusters, place_one_by_one
 from tests.oracle import Case, Difference, all_at, at, load, replay
 
 NO_LIMIT = 2**31 - 1
@@ -67,7 +64,7 @@ def profile_of(case: Case) -> Profile:
     if "WorkloadAffinity=true" not in all_at(case.given, "featureGates"):
         return DEFAULT_PROFILE
     others = from_wire(all_at(case.given, "existingBindings"), list[ResourceBinding])
-    more = workload_affinity_filters(WorkloadGroups(others))
+    more = workload_affinity_filters(WorkloadGroups(others).others)
     return dataclasses.replace(DEFAULT_PROFILE, filters=(*DEFAULT_PROFILE.filters, *more))
 
 
@@ -76,7 +73,7 @@ def clusters_of(case: Case) -> list[Cluster]:
 
 
 def placement_answer(case: Case) -> object:
-    return told_result(case, place(request_of(case), clusters_of(case), profile_of(case)))
+    return told_result(case, place_one_by_one(request_of(case), clusters_of(case), profile_of(case)))
 
 
 def placement_answer_on_arrays(case: Case) -> object:
@@ -151,7 +148,7 @@ def test_templates_go_where_karmada_places_them(suite: str, at_least: int, answe
 def test_a_rejected_cluster_has_a_reason_that_karmada_gives(suite: str) -> None:
     def answer(case: Case) -> object:
         feasible, rejected = filter_clusters(request_of(case), clusters_of(case), profile_of(case))
-        for name, reason in rejected.items():
+        for name, reason in reasons_of(rejected).items():
             assert reason in [recorded["reason"] for recorded in at(case.expected, "filtered", name)], case.id
         return sorted(cluster.name for cluster in feasible)
 

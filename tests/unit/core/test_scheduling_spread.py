@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBindingStatus
-from leeward.core.scheduling import Placed, Unplaceable, schedule
+from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.groups import Group, groupings
 from leeward.core.scheduling.paths import paths_that_keep, ranked_paths
-from tests.placements import binding_spec, cluster, placed
+from tests.placements import binding_spec, cluster, placed, schedule_on
 
 STATUS = ResourceBindingStatus()
 AGGREGATED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
@@ -59,7 +59,7 @@ FLEET = [
     ],
 )
 def test_clusters_are_spread_over_groups(constraints: Any, expected: set[str]) -> None:
-    assert set(placed(schedule(binding_spec(spread(*constraints)), STATUS, FLEET))) == expected
+    assert set(placed(schedule_on(binding_spec(spread(*constraints)), STATUS, FLEET))) == expected
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_clusters_are_spread_over_groups(constraints: Any, expected: set[str]) -
     ],
 )
 def test_what_cannot_be_spread_says_why(constraints: Any, message: str) -> None:
-    result = schedule(binding_spec(spread(*constraints)), STATUS, FLEET)
+    result = schedule_on(binding_spec(spread(*constraints)), STATUS, FLEET)
     assert isinstance(result, Unplaceable)
     assert message in result.message
 
@@ -100,7 +100,7 @@ constraint_sets = st.lists(
 def test_every_constraint_is_met_s2(fleet: list[Cluster], constraints: list[tuple[str, int, int]]) -> None:
     wire = spread(*constraints)
     spec = binding_spec(wire, replicas=1)
-    result = schedule(spec, STATUS, fleet)
+    result = schedule_on(spec, STATUS, fleet)
     if isinstance(result, Unplaceable):
         return
     chosen = [each for each in fleet if each.name in placed(result)]
@@ -111,7 +111,7 @@ def test_every_constraint_is_met_s2(fleet: list[Cluster], constraints: list[tupl
 
 
 def test_a_divided_template_fits_into_the_groups_with_room() -> None:
-    result = schedule(binding_spec(spread(("zone", 1, 2), strategy=AGGREGATED), 9), STATUS, FLEET)
+    result = schedule_on(binding_spec(spread(("zone", 1, 2), strategy=AGGREGATED), 9), STATUS, FLEET)
     assert isinstance(result, Placed)
     assert sum(placed(result).values()) == 9
 

@@ -8,18 +8,19 @@ import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import TargetCluster
-from leeward.core.scheduling.capacity import MAX_REPLICAS
-from leeward.core.scheduling.model import Candidate, Estimator, Filter, Placed, Request, Unplaceable
+from leeward.core.scheduling.found import room_in
+from leeward.core.scheduling.model import MAX_REPLICAS, Candidate, Estimator, Filter, Placed, Request, Unplaceable
 from leeward.core.scheduling.selection import room_decides, select
 from leeward.core.scheduling.steps import (
     DEFAULT_PROFILE,
-    filter_clusters,
     finish,
     first_rejection,
     fit_message,
-    room_of,
+    is_feasible,
 )
 from leeward.core.scheduling.trace import CandidateTrace, TermTrace
+from leeward.core.scheduling.vectors import place
+from leeward.planning import Fleet
 from tests.placements import binding_spec, cluster
 
 DUPLICATED = {"replicaSchedulingType": "Duplicated"}
@@ -151,15 +152,22 @@ def refusing(name: str, *names: str) -> Filter:
 
 
 def test_the_first_filter_that_refuses_a_cluster_gives_the_reason() -> None:
-    filters = (refusing("A", "m1"), refusing("B", "m1", "m2"))
-    profile = dataclasses.replace(DEFAULT_PROFILE, filters=filters)
+    profile = dataclasses.replace(DEFAULT_PROFILE, filters=(refusing("A", "m1"), refusing("B", "m1", "m2", "m3")))
     request = dataclasses.replace(asking(DUPLICATED), trace=TermTrace())
-    fleet = [cluster("m1", deleted=True), cluster("m1"), cluster("m2"), cluster("m3")]
-    feasible, rejected = filter_clusters(request, fleet, profile)
-    assert ([each.name for each in feasible], rejected) == (["m3"], {"m1": "A says no", "m2": "B says no"})
+    result = place(request, Fleet([cluster("m0", deleted=True), cluster("m1"), cluster("m2")], profile).view())
+    assert isinstance(result, Unplaceable)
+    assert result.rejected == {"m1": "A says no", "m2": "B says no"}
     assert request.trace is not None
     assert request.trace.rejected == {"m1": "A: A says no", "m2": "B: B says no"}
-    assert first_rejection(request, cluster("m3"), filters) is None
+    assert first_rejection(request, cluster("m4"), profile.filters) is None
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"), [(cluster("m3"), True), (cluster("m3", deleted=True), False), (cluster("m1"), False)]
+)
+def test_a_cluster_is_feasible_when_all_filters_let_it_pass_and_it_stays(there: Cluster, expected: bool) -> None:
+    profile = dataclasses.replace(DEFAULT_PROFILE, filters=(refusing("A", "m1"),))
+    assert is_feasible(asking(DUPLICATED), there, profile) is expected
 
 
 def estimating(answers: dict[str, int] | None) -> Estimator:
@@ -175,17 +183,18 @@ def estimating(answers: dict[str, int] | None) -> Estimator:
     [
         (7, [{"m1": 3}, {"m1": 5}], 3),
         (7, [None, {"m1": 5}], 5),
-        (7, [{"m1": MAX_REPLICAS}], 7),
-        (7, [None], 7),
-        (7, [], 7),
+        (7, [{"m1": 900}], 110),
+        (7, [{"m1": MAX_REPLICAS}], 110),
+        (7, [None], 110),
+        (7, [], 110),
         (0, [{"m1": 3}], MAX_REPLICAS),
     ],
 )
-def test_room_is_the_lowest_estimate_and_all_that_is_asked_for_without_any(
+def test_room_is_the_lowest_estimate_also_that_of_what_the_cluster_reports(
     replicas: int, answers: Any, expected: int
 ) -> None:
     profile = dataclasses.replace(DEFAULT_PROFILE, estimators=tuple(estimating(each) for each in answers))
-    assert room_of(asking(DYNAMIC, replicas=replicas), profile)(cluster("m1")) == expected
+    assert room_in(asking(DYNAMIC, replicas=replicas), Fleet([cluster("m1")], profile), "m1") == expected
 
 
 def test_a_trace_has_the_candidates_in_their_order_and_the_chosen() -> None:

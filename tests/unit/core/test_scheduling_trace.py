@@ -4,9 +4,11 @@ from hypothesis import given
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
-from leeward.core.scheduling import Fleet, Trace, schedule
+from leeward.core.scheduling import Trace, schedule
 from leeward.core.scheduling.trace import DivisionTrace
-from tests.placements import TAINT, binding_spec, cluster, fleets, specs
+from leeward.planning import Fleet
+from tests.one_by_one import schedule_one_by_one
+from tests.placements import TAINT, binding_spec, cluster, fleets, schedule_on, specs
 
 STATUS = ResourceBindingStatus()
 DYNAMIC = {
@@ -18,7 +20,7 @@ DYNAMIC = {
 
 @given(specs, fleets)
 def test_asking_why_changes_nothing(spec: ResourceBindingSpec, fleet: list[Cluster]) -> None:
-    assert schedule(spec, STATUS, fleet, trace=Trace()) == schedule(spec, STATUS, fleet)
+    assert schedule_on(spec, STATUS, fleet, trace=Trace()) == schedule_on(spec, STATUS, fleet)
 
 
 def test_a_trace_tells_filters_scores_weights_and_remainders() -> None:
@@ -38,14 +40,14 @@ def test_a_trace_tells_the_groups() -> None:
     constraints = [{"spreadByField": "region", "minGroups": 2, "maxGroups": 2}]
     fleet = [cluster(f"m{n}", region=f"r{n}") for n in range(3)]
     trace = Trace()
-    schedule(binding_spec({"spreadConstraints": constraints}), STATUS, fleet, trace=trace)
+    schedule_on(binding_spec({"spreadConstraints": constraints}), STATUS, fleet, trace=trace)
     assert trace.terms[0].groups == {"region": {"r0": 1000, "r1": 1000}}
 
 
 def test_a_trace_tells_every_term_that_was_tried() -> None:
     terms = [{"affinityName": "near", "clusterNames": ["m9"]}, {"affinityName": "far", "clusterNames": ["m1"]}]
     trace = Trace()
-    schedule(binding_spec({"clusterAffinities": terms}), STATUS, [cluster("m1")], trace=trace)
+    schedule_on(binding_spec({"clusterAffinities": terms}), STATUS, [cluster("m1")], trace=trace)
     assert [(term.affinity_name, bool(term.rejected)) for term in trace.terms] == [("near", True), ("far", False)]
 
 
@@ -54,7 +56,7 @@ def test_arrays_tell_what_is_told_cluster_by_cluster(spec: ResourceBindingSpec, 
     """What decides in production and what is read one by one give the same reasons."""
     arrays, one_by_one = Trace(), Trace()
     result = schedule(spec, STATUS, Fleet(fleet).view(), trace=arrays)
-    assert result == schedule(spec, STATUS, fleet, trace=one_by_one)
+    assert result == schedule_one_by_one(spec, STATUS, fleet, trace=one_by_one)
     for ours, reference in zip(arrays.terms, one_by_one.terms, strict=True):
         assert (ours.rejected, ours.groups, sorted(ours.selected)) == (
             reference.rejected,

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from leeward.api.work import ResourceBindingStatus
-from leeward.core.scheduling import Fleet, Placed, Trace, Unplaceable, schedule
+from leeward.core.scheduling import Placed, Trace, Unplaceable, schedule
+from leeward.planning import Fleet
 from tests.builders import at
+from tests.one_by_one import schedule_one_by_one
 from tests.placements import TAINT, binding_spec, cluster, task
 
 STATIC = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
@@ -72,7 +74,7 @@ def test_arrays_and_loop_tell_the_same_of_every_question(strategy: Any, constrai
         )
         status = ResourceBindingStatus(last_scheduled_time=at(0 if asked_anew else 60))
         reasons, reference = Trace(), Trace()
-        expected = told(schedule(spec, status, FLEET, keep_assigned=keeps, trace=reference))
+        expected = told(schedule_one_by_one(spec, status, FLEET, keep_assigned=keeps, trace=reference))
         assert told(schedule(spec, status, fleet.view(), keep_assigned=keeps, trace=reasons)) == expected
         assert told(schedule(spec, status, fleet.view(), keep_assigned=keeps)) == expected
         (ours,), (theirs,) = reasons.terms, reference.terms

@@ -23,15 +23,15 @@ from leeward.core.failover.watched_time import Attention
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused
-from leeward.core.placement.fleet import has_no_execute, placement_fleet
-from leeward.core.placement.recording import encode_snapshot
 from leeward.core.propagation.reach import Reach, binding_problems
-from leeward.core.scheduling import plan
-from leeward.core.scheduling.batch import owner_of, priority_of
-from leeward.core.scheduling.estimates import Estimates, asks_for_room, question_of
+from leeward.core.scheduling.estimates import asks_for_room, question_of
 from leeward.core.scheduling.model import Request
-from leeward.core.scheduling.workload_affinity import WorkloadGroups
+from leeward.planning.batch import owner_of, plan, priority_of
+from leeward.planning.estimates import Estimates
 from leeward.planning.eviction_limiter import EvictionLimiter
+from leeward.planning.fleet import has_no_execute, placement_fleet
+from leeward.planning.recording import encode_snapshot
+from leeward.planning.workload_groups import WorkloadGroups
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.heartbeat import HeartbeatView

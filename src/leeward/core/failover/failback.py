@@ -27,9 +27,10 @@ from leeward.core.failover.flapping import is_held_down, parse_flapping
 from leeward.core.failover.home import Home, goal_of
 from leeward.core.failover.leaving import LEEWARD, leave
 from leeward.core.failover.places import is_spread
-from leeward.core.scheduling.assignment import mode_of
+from leeward.core.scheduling import ClusterArrays
+from leeward.core.scheduling.found import room_in
 from leeward.core.scheduling.model import Request
-from leeward.core.scheduling.steps import DEFAULT_PROFILE, filter_clusters, room_of
+from leeward.core.scheduling.steps import is_feasible
 
 FAILBACK = "Failback"
 
@@ -50,7 +51,7 @@ class Failback:
 def decide_failback(
     binding: Binding,
     home: Home,
-    fleet: Mapping[str, Cluster],
+    fleet: ClusterArrays,
     works: Mapping[str, Work],
     now: datetime,
     options: FailbackOptions,
@@ -88,12 +89,12 @@ def _divided(
     spec: ResourceBindingSpec,
     goal: Mapping[str, int],
     back: Sequence[str],
-    fleet: Mapping[str, Cluster],
+    fleet: ClusterArrays,
     options: FailbackOptions,
 ) -> Iterator[_Move]:
     """As many replicas as the pace allows; or all at once, where a spread constraint allows nothing between."""
     held = {target.name: target.replicas for target in spec.clusters}
-    wanted = {name: min(goal[name] - held.get(name, 0), _room(spec, fleet[name])) for name in back}
+    wanted = {name: min(goal[name] - held.get(name, 0), room_in(Request(spec), fleet, name)) for name in back}
     surplus = {name: count - goal.get(name, 0) for name, count in held.items() if count > goal.get(name, 0)}
     most = min(sum(wanted.values()), sum(surplus.values()))
     paced = min(options.replicas_of_step(spec.replicas), most)
@@ -150,15 +151,7 @@ def _may_return(binding: Binding, cluster: Cluster, now: datetime) -> bool:
     if is_held_down(cluster) or decide_stay(cluster.spec.taints, tolerations, now).due is not None:
         return False
     bare = msgspec.structs.replace(spec, clusters=())
-    feasible, _ = filter_clusters(Request(bare, binding.status.scheduler_observing_affinity_name), (cluster,))
-    return bool(feasible)
-
-
-def _room(spec: ResourceBindingSpec, cluster: Cluster) -> int:
-    """How many more replicas fit; static weights ask nobody, as in scheduling."""
-    request = Request(spec)
-    mode = mode_of(request.placement.replica_scheduling)
-    return room_of(request, DEFAULT_PROFILE)(cluster) if mode in ("DynamicWeight", "Aggregated") else spec.replicas
+    return is_feasible(Request(bare, binding.status.scheduler_observing_affinity_name), cluster)
 
 
 def _all_healthy(binding: Binding, fleet: Mapping[str, Cluster], works: Mapping[str, Work]) -> bool:

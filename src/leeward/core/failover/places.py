@@ -8,7 +8,7 @@
 Asks the scheduler and writes nothing; whether anything leaves is decided elsewhere. Holds: S2, S3, S11, C1, C2.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -23,7 +23,8 @@ from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.flapping import is_held_down
-from leeward.core.scheduling import Fleet, Placed, Trace, Unplaceable, schedule
+from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
+from leeward.core.scheduling.cluster_arrays import ClusterView
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.selection import ignores_constraints
@@ -41,8 +42,8 @@ class Part:
 
 
 def candidates(
-    spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, but: Collection[str] = ()
-) -> Sequence[Cluster]:
+    spec: ResourceBindingSpec, fleet: ClusterArrays, now: datetime, but: Collection[str] = ()
+) -> ClusterView:
     """All clusters but these, and but those that a copy would have to leave again at once (C1)."""
     tolerations = spec.tolerations
     targets = {target.name for target in spec.clusters}
@@ -52,19 +53,13 @@ def candidates(
         tolerated = untolerated_taint(taints, tolerations) is None
         return decide_stay(taints, tolerations, now).due if tolerated else None
 
-    def may_stay(cluster: Cluster) -> bool:
-        due = leaves_at(cluster)
-        return cluster.name in targets or due is None or due > now
-
-    if isinstance(fleet, Fleet):
-        return fleet.staying(encode(tolerations), leaves_at, now, targets, but)
-    return [fleet[name] for name in sorted(fleet) if name not in but and may_stay(fleet[name])]
+    return fleet.staying(encode(tolerations), leaves_at, now, targets, but)
 
 
 def find_place(
     binding: Binding,
     left: ResourceBindingSpec,
-    fleet: Mapping[str, Cluster],
+    fleet: ClusterArrays,
     now: datetime,
     suspects: Collection[str] = (),
     staying: Collection[str] = (),
@@ -85,7 +80,7 @@ def find_place(
 def place_anew(
     binding: Binding,
     spec: ResourceBindingSpec,
-    fleet: Mapping[str, Cluster],
+    fleet: ClusterArrays,
     now: datetime,
     shunned: Collection[str] = (),
     trace: Trace | None = None,
@@ -129,7 +124,7 @@ def tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
 def _find_place(
     binding: Binding,
     left: ResourceBindingSpec,
-    fleet: Mapping[str, Cluster],
+    fleet: ClusterArrays,
     now: datetime,
     suspects: Collection[str],
     staying: Collection[str],
@@ -159,7 +154,7 @@ def find_part(
     binding: Binding,
     spec: ResourceBindingSpec,
     leaving: Collection[str],
-    fleet: Mapping[str, Cluster],
+    fleet: ClusterArrays,
     now: datetime,
     last_resort: bool = False,
 ) -> Part | None:

@@ -30,7 +30,7 @@ from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.scheduling.affinity import common_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
-from leeward.core.scheduling.steps import filter_clusters
+from leeward.core.scheduling.steps import is_feasible
 
 WITHDRAWN = (TAINT_UNTOLERATED, AFFINITY_TERM_LEFT, APPLICATION_FAILURE, REPLACEMENT_FAILED, FAILBACK)
 """The reasons of tasks that may be withdrawn; what someone else evicts is evicted."""
@@ -160,7 +160,7 @@ def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster:
     with the others (`common_term`). Holds: S2."""
     others = tuple(other for other in spec.graceful_eviction_tasks if other is not task)
     bare = msgspec.structs.replace(spec, graceful_eviction_tasks=others, clusters=())
-    return bool(filter_clusters(Request(bare), (cluster,))[0])
+    return is_feasible(Request(bare), cluster)
 
 
 def _with_old_copy(

@@ -17,7 +17,6 @@ from functools import cached_property
 
 import msgspec
 
-from leeward.api.cluster import Cluster
 from leeward.api.failback import FailbackOptions
 from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.failover.application import (
@@ -38,7 +37,7 @@ from leeward.core.failover.shared_resources import stays_under_taints
 from leeward.core.failover.stalled import StalledTargets, find_stalled
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
-from leeward.core.scheduling import Trace
+from leeward.core.scheduling import ClusterArrays, Trace
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Situation:
         return self.snapshot.binding
 
     @property
-    def clusters(self) -> Mapping[str, Cluster]:
+    def clusters(self) -> ClusterArrays:
         return self.snapshot.clusters
 
     @property

@@ -1,19 +1,19 @@
 """Snapshot: all that one decision about a binding is made on. Frozen: two equal snapshots give equal decisions.
 
-`leeward.core.placement.recording` writes one as JSON and reads it back.
+`leeward.planning.recording` writes one as JSON and reads it back.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from leeward.api.cluster import Cluster
 from leeward.api.names import DRAIN_TAINT
 from leeward.api.work import Binding, Work
 from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.held_reasons import Deferral
 from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.failover.watched_time import UNKEPT, Attention
+from leeward.core.scheduling import ClusterArrays
 
 DEFAULT_SCHEDULER = "default-scheduler"
 
@@ -80,13 +80,13 @@ UNLIMITED = EvictionBudget()
 class Snapshot:
     """`clusters` and the binding's `works` are by cluster name.
 
-    `clusters` is a plain mapping, or a `Fleet`, which also knows what is reserved for other bindings, what estimators
-    answered, and where the others of a workload affinity group are. `brake`: it is engaged. `attention`: who watches
+    `clusters` know what is reserved in them for other bindings, what estimators answered, and where the others of a
+    workload affinity group are, too; the decision only reads them. `brake`: it is engaged. `attention`: who watches
     the clusters, and since when (S13).
     """
 
     binding: Binding
-    clusters: Mapping[str, Cluster]
+    clusters: ClusterArrays
     works: Mapping[str, Work] = field(default_factory=dict[str, Work])
     brake: bool = False
     budget: EvictionBudget = UNLIMITED

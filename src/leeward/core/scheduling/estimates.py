@@ -1,8 +1,8 @@
 """What estimators outside of the scheduler said, as data: a question, and how many more fit into each cluster.
 
-The scheduler takes the lowest answer of all estimators and of its own, which reads what clusters report of themselves
-(`estimation.py`). Asking, with a deadline, is the controller's; here nothing waits, and what was not answered limits
-nothing. What was promised since to other bindings is taken off, see `Ledger.displaced`.
+The scheduler takes the lowest answer of all estimators and of what clusters report of themselves. Asking, with a
+deadline, is the controller's; here nothing waits, and what was not answered limits nothing. What was reserved since for
+other bindings is taken off, see `ClusterArrays.displaced`.
 
 Karmada: pkg/scheduler/core/util.go (`calAvailableReplicas`); same. It asks for every attempt, also where room decides
 nothing.
@@ -13,16 +13,13 @@ from dataclasses import dataclass
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import encode
-from leeward.api.work import Binding, Component, ReplicaRequirements, ResourceBindingSpec
-from leeward.core.scheduling.capacity import MAX_REPLICAS
-from leeward.core.scheduling.model import Estimator, Request
+from leeward.api.work import Binding, Component, ReplicaRequirements
+from leeward.core.scheduling.model import MAX_REPLICAS, Estimator, Request
 from leeward.core.scheduling.reschedule import needs_scheduling
 from leeward.core.scheduling.selection import room_decides
 
 UNAUTHENTIC = -1
 """An estimator's answer for a cluster of which it knows nothing (Karmada: UnauthenticReplica)."""
-
-MAX_QUESTIONS = 1_000
 
 Answers = Mapping[str, int]
 """By the cluster's name, how many more replicas, or sets of components, fit."""
@@ -58,35 +55,11 @@ def lowest(answers: Iterable[Answers]) -> Answers:
     return found
 
 
-class Estimates:
-    """The latest answers to the latest questions."""
-
-    def __init__(self) -> None:
-        self._answers: dict[bytes, Answers] = {}
-
-    def put(self, question: Question, answers: Answers) -> None:
-        """In the place of what was answered before; nothing is kept of a question without any answer."""
-        self._answers.pop(question.key, None)
-        if answers:
-            self._answers[question.key] = answers
-        while len(self._answers) > MAX_QUESTIONS:
-            del self._answers[next(iter(self._answers))]
-
-    def about(self, spec: ResourceBindingSpec) -> tuple[tuple[Question, Answers], ...]:
-        """What was answered to the questions that placing the binding can lead to: for replicas, and for a set."""
-        questions = (Question(spec.replica_requirements), Question(None, spec.components))
-        found = ((question, self._answers.get(question.key)) for question in questions)
-        return tuple((question, answers) for question, answers in found if answers)
-
-    def of(self, request: Request) -> Answers:
-        return self._answers.get(question_of(request).key, {}) if self._answers else {}
-
-
-def estimator_of(estimates: Estimates) -> Estimator:
-    """The plug-in that reads `estimates` as they are when asked."""
+def estimator_of(answers_to: Callable[[Request], Answers]) -> Estimator:
+    """The plug-in that reads what was answered, as it is when asked."""
 
     def estimate(request: Request) -> Callable[[Cluster], int] | None:
-        answers = estimates.of(request)
+        answers = answers_to(request)
         return (lambda cluster: answers.get(cluster.name, MAX_REPLICAS)) if answers else None
 
     return Estimator("Estimates", estimate)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from leeward.api.cluster import Cluster
 from leeward.core.scheduling.model import Placed, Profile, Request, Unplaceable
-from leeward.core.scheduling.steps import first_rejection
+from leeward.core.scheduling.steps import is_feasible
 
 
 def without_loss(
@@ -23,7 +23,7 @@ def without_loss(
     placed = {target.name: target.replicas for target in outcome.clusters}
     losers = {name for name, replicas in request.assigned.items() if _is_less(request, placed.get(name), replicas)}
     lost = (cluster for cluster in (clusters if losers else ()) if cluster.name in losers)
-    kept = [cluster.name for cluster in lost if _may_stay(request, cluster, profile)]
+    kept = [cluster.name for cluster in lost if is_feasible(request, cluster, profile)]
     if not kept:
         return outcome
     message = f"the placement could only be met by taking replicas from {', '.join(sorted(kept))}"
@@ -37,7 +37,3 @@ def _gives_up(request: Request) -> bool:
 
 def _is_less(request: Request, now: int | None, before: int) -> bool:
     return now is None or now < min(before, request.spec.replicas)
-
-
-def _may_stay(request: Request, cluster: Cluster, profile: Profile) -> bool:
-    return not cluster.is_being_deleted and first_rejection(request, cluster, profile.filters) is None

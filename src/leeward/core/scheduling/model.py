@@ -6,10 +6,16 @@ from datetime import datetime
 from typing import Literal
 
 from leeward.api.cluster import Cluster
+from leeward.api.codec import encode
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.lazy import Lazy
 from leeward.core.scheduling.trace import TermTrace
+
+MAX_REPLICAS = 2**31 - 1
+"""What an estimator answers when the cluster sets no limit."""
+
+PlacementKey = tuple[bytes, str, str, str, bool]
 
 
 def any_request(request: "Request") -> bool:
@@ -69,6 +75,13 @@ class Request:
         if self.placement.cluster_affinity is not None:
             return None
         return next((t for t in self.placement.cluster_affinities if t.affinity_name == self.affinity_name), None)
+
+    @Lazy
+    def placement_key(self) -> "PlacementKey":
+        """All that `Feasibility` depends on; the same for requests that have it in common."""
+        resource = self.spec.resource
+        placement = encode(self.placement)
+        return (placement, self.affinity_name, resource.api_version, resource.kind, self.spec.is_workload)
 
     @Lazy
     def assigned(self) -> Mapping[str, int]:
@@ -174,8 +187,8 @@ class Score:
 class Estimator:
     """`estimate` answers how many more replicas (for a set: how many more sets of all components) fit into a cluster.
 
-    It is asked once for each request; None: it knows nothing of such a request. The smallest answer of all estimators
-    counts.
+    It is asked once for each request; None: it knows nothing of such a request. The smallest answer counts, of all
+    estimators and of what the cluster reports of itself.
     """
 
     name: str

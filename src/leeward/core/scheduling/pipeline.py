@@ -1,39 +1,32 @@
 """The scheduler of one binding: filter, score, select, divide.
 
 With `clusterAffinities` the terms are tried in order, from the one that holds now; the first that gives a result wins.
-A view of a `Fleet` is answered on its arrays; any other sequence of clusters one by one, with the same result.
-
 Karmada: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go; same, but that a failover tries the terms
 before the present one, too, when no later one gives a result.
 """
 
-from collections.abc import Sequence
-
-from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
-from leeward.core.scheduling.fleet import FleetView
+from leeward.core.scheduling.cluster_arrays import ClusterView
 from leeward.core.scheduling.keeping import without_loss
-from leeward.core.scheduling.model import Placed, Profile, Request, Unplaceable, is_reschedule_requested
-from leeward.core.scheduling.steps import DEFAULT_PROFILE, candidates_of, filter_clusters, finish, fit_message
+from leeward.core.scheduling.model import Placed, Request, Unplaceable, is_reschedule_requested
 from leeward.core.scheduling.trace import Trace
-from leeward.core.scheduling.vectors import place_in_bulk
+from leeward.core.scheduling.vectors import place
 
 
 def schedule(
     spec: ResourceBindingSpec,
     status: ResourceBindingStatus,
-    clusters: Sequence[Cluster],
-    profile: Profile = DEFAULT_PROFILE,
+    clusters: ClusterView,
     propagate_empty_workloads: bool = False,
     keep_assigned: bool = False,
     trace: Trace | None = None,
 ) -> Placed | Unplaceable:
     """Where the binding's template goes; when no affinity term gives a result, why the first one did not.
 
-    The order of `clusters` does not matter; a view of a fleet has the fleet's profile. `keep_assigned` is for a
-    failover: see `Request`. `trace` is told why; it costs nothing when it is not asked for. Holds: S2, S3, C2.
+    `keep_assigned` is for a failover: see `Request`. `trace` is told why; it costs nothing when it is not
+    asked for. Holds: S2, S3, C2.
     """
-    profile = clusters.fleet.profile if isinstance(clusters, FleetView) else profile
+    profile = clusters.arrays.profile
     first_failure: Unplaceable | None = None
     for affinity_name in affinity_names_to_try(spec, status, around=keep_assigned):
         request = Request(
@@ -45,7 +38,7 @@ def schedule(
             profile.multiple_pod_templates,
             None if trace is None else trace.of_term(affinity_name),
         )
-        outcome = without_loss(request, place(request, clusters, profile), clusters, profile)
+        outcome = without_loss(request, place(request, clusters), clusters, profile)
         if isinstance(outcome, Placed):
             return outcome
         first_failure = first_failure or outcome
@@ -69,13 +62,3 @@ def affinity_names_to_try(
         return names
     at = names.index(observed)
     return names[at:] + (names[:at] if around else ())
-
-
-def place(request: Request, clusters: Sequence[Cluster], profile: Profile = DEFAULT_PROFILE) -> Placed | Unplaceable:
-    """The pipeline, for the one affinity term that the request has in view."""
-    if isinstance(clusters, FleetView):
-        return place_in_bulk(request, clusters)
-    feasible, rejected = filter_clusters(request, clusters, profile)
-    if not feasible:
-        return Unplaceable("FitError", fit_message(len(clusters), rejected), rejected)
-    return finish(request, candidates_of(request, feasible, profile), lambda: rejected)

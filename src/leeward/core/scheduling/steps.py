@@ -1,4 +1,4 @@
-"""The steps of the pipeline, for one term in view: filter, score and estimate, then select and divide.
+"""The steps of the pipeline that look at one cluster after the other: filter, select, divide.
 
 Karmada: pkg/scheduler/core/generic_scheduler.go; same.
 """
@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import TargetCluster, TargetComponent
-from leeward.core.scheduling.affinity import CLUSTER_AFFINITY, tier_of
+from leeward.core.scheduling.affinity import CLUSTER_AFFINITY
 from leeward.core.scheduling.api_enablement import API_ENABLEMENT
 from leeward.core.scheduling.assignment import assign
-from leeward.core.scheduling.capacity import MAX_REPLICAS
-from leeward.core.scheduling.estimation import GENERAL_ESTIMATOR
 from leeward.core.scheduling.eviction import CLUSTER_EVICTION
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY
 from leeward.core.scheduling.model import Candidate, Filter, Placed, Profile, Rejection, Request, Unplaceable
@@ -23,27 +21,13 @@ from leeward.core.scheduling.taints import TAINT_TOLERATION
 DEFAULT_PROFILE = Profile(
     filters=(API_ENABLEMENT, TAINT_TOLERATION, CLUSTER_AFFINITY, SPREAD_CONSTRAINT, CLUSTER_EVICTION),
     scores=(CLUSTER_LOCALITY,),
-    estimators=(GENERAL_ESTIMATOR,),
+    estimators=(),
 )
 
 
-def filter_clusters(
-    request: Request, clusters: Sequence[Cluster], profile: Profile = DEFAULT_PROFILE
-) -> tuple[tuple[Cluster, ...], Mapping[str, str]]:
-    """The clusters that pass all filters, and the others with their first reason; neither has those being deleted."""
-    feasible: list[Cluster] = []
-    rejected: dict[str, Rejection] = {}
-    for cluster in clusters:
-        if cluster.is_being_deleted:
-            continue
-        rejection = first_rejection(request, cluster, profile.filters)
-        if rejection is None:
-            feasible.append(cluster)
-        else:
-            rejected[cluster.name] = rejection
-    if request.trace is not None:
-        request.trace.note_rejections(rejected)
-    return tuple(feasible), reasons_of(rejected)
+def is_feasible(request: Request, cluster: Cluster, profile: Profile = DEFAULT_PROFILE) -> bool:
+    """Whether the cluster passes all filters, and is not being deleted."""
+    return not cluster.is_being_deleted and first_rejection(request, cluster, profile.filters) is None
 
 
 def first_rejection(request: Request, cluster: Cluster, filters: Iterable[Filter]) -> Rejection | None:
@@ -87,35 +71,6 @@ def as_they_are(request: Request, names: Iterable[str]) -> tuple[TargetCluster, 
     parts = tuple(TargetComponent(component.name, component.replicas) for component in request.spec.components)
     is_set = request.is_set and len(parts) > 1
     return tuple(TargetCluster(name, components=parts if is_set else ()) for name in sorted(names))
-
-
-def candidates_of(request: Request, clusters: Sequence[Cluster], profile: Profile) -> list[Candidate]:
-    """The clusters that passed the filters, with their scores and their room."""
-    room_in = room_of(request, profile)
-    return [
-        Candidate(
-            cluster,
-            tier=tier_of(request, cluster),
-            score=sum(plugin.score(request, cluster) for plugin in profile.scores),
-            room=room_in(cluster),
-            assigned=request.assigned.get(cluster.name, 0),
-        )
-        for cluster in clusters
-    ]
-
-
-def room_of(request: Request, profile: Profile) -> Callable[[Cluster], int]:
-    """How many more replicas (or sets of components) fit into a cluster, by the lowest estimate."""
-    spec = request.spec
-    if spec.replicas == 0 and not spec.components:
-        return lambda cluster: MAX_REPLICAS
-    asked = [estimate for plugin in profile.estimators if (estimate := plugin.estimate(request)) is not None]
-
-    def room_in(cluster: Cluster) -> int:
-        room = min((estimate(cluster) for estimate in asked), default=MAX_REPLICAS)
-        return spec.replicas if room == MAX_REPLICAS else room
-
-    return room_in
 
 
 def _targets(request: Request, selected: Sequence[Candidate]) -> tuple[TargetCluster, ...] | Unplaceable:

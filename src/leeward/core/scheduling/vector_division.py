@@ -5,49 +5,50 @@ import numpy as np
 from leeward.api.work import TargetCluster
 from leeward.core.scheduling.assignment import Mode, mode_of, share_out, too_little_room
 from leeward.core.scheduling.bulk import Ints, allocate, listed
+from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.division import names_descend
-from leeward.core.scheduling.fleet import Fleet
 from leeward.core.scheduling.found import Found
 from leeward.core.scheduling.model import Request, Unplaceable
-from leeward.core.scheduling.survey import Survey
 from leeward.core.scheduling.trace import DivisionTrace
 
 
 def assign_in_bulk(
-    request: Request, fleet: Fleet, survey: Survey, selected: Found
+    request: Request, arrays: ClusterArrays, feasibility: Feasibility, selected: Found
 ) -> tuple[TargetCluster, ...] | Unplaceable:
     mode = mode_of(request.placement.replica_scheduling)
     if isinstance(mode, Unplaceable):
         return mode
-    replicas = _replicas(mode, request, survey, fleet, selected)
+    replicas = _replicas(mode, request, feasibility, arrays, selected)
     if isinstance(replicas, Unplaceable):
         return replicas
     some = np.flatnonzero(replicas)
     rows, counts = listed(selected.rows[some]), listed(replicas[some])
-    return tuple(TargetCluster(fleet.names[row], count) for row, count in zip(rows, counts, strict=True))
+    return tuple(TargetCluster(arrays.names[row], count) for row, count in zip(rows, counts, strict=True))
 
 
-def _replicas(mode: Mode, request: Request, survey: Survey, fleet: Fleet, selected: Found) -> Ints | Unplaceable:
+def _replicas(
+    mode: Mode, request: Request, feasibility: Feasibility, arrays: ClusterArrays, selected: Found
+) -> Ints | Unplaceable:
     match mode:
         case "Duplicated":
             return np.full(len(selected.rows), request.spec.replicas, dtype=np.int64)
         case "StaticWeight":
-            return _by_static_weight(request, fleet, survey, selected)
+            return _by_static_weight(request, arrays, feasibility, selected)
         case _:
-            return _by_room(request, fleet, selected, aggregated=mode == "Aggregated")
+            return _by_room(request, arrays, selected, aggregated=mode == "Aggregated")
 
 
-def _by_static_weight(request: Request, fleet: Fleet, survey: Survey, selected: Found) -> Ints:
-    weights = survey.weights[selected.rows]
+def _by_static_weight(request: Request, arrays: ClusterArrays, feasibility: Feasibility, selected: Found) -> Ints:
+    weights = feasibility.weights[selected.rows]
     if not weights.any():
         weights = np.ones_like(weights)
     missing = request.spec.replicas - int(selected.assigned.sum())
     if request.keep_assigned and missing >= 0:
-        return _divide(request, fleet, selected, missing, weights, selected.assigned)
-    return _divide(request, fleet, selected, request.spec.replicas, weights, np.zeros_like(weights))
+        return _divide(request, arrays, selected, missing, weights, selected.assigned)
+    return _divide(request, arrays, selected, request.spec.replicas, weights, np.zeros_like(weights))
 
 
-def _by_room(request: Request, fleet: Fleet, selected: Found, aggregated: bool) -> Ints | Unplaceable:
+def _by_room(request: Request, arrays: ClusterArrays, selected: Found, aggregated: bool) -> Ints | Unplaceable:
     replicas, assigned = request.spec.replicas, int(selected.assigned.sum())
     nothing = np.zeros_like(selected.assigned)
     if request.is_fresh:
@@ -55,16 +56,16 @@ def _by_room(request: Request, fleet: Fleet, selected: Found, aggregated: bool) 
         if int(weights.sum()) < replicas:
             return too_little_room(int(weights.sum()), "do fresh scale")
         weights = _fewest(replicas, weights, selected, nothing, aggregated)
-        return _divide(request, fleet, selected, replicas, weights, nothing)
+        return _divide(request, arrays, selected, replicas, weights, nothing)
     if assigned > replicas:
-        return _scale_down(request, fleet, selected, aggregated)
+        return _scale_down(request, arrays, selected, aggregated)
     if assigned == replicas:
         return selected.assigned
     missing, weights = replicas - assigned, selected.room
     if int(weights.sum()) < missing:
         return too_little_room(int(weights.sum()), "scale up")
     weights = _fewest(missing, weights, selected, selected.assigned, aggregated)
-    return selected.assigned + _divide(request, fleet, selected, missing, weights, nothing)
+    return selected.assigned + _divide(request, arrays, selected, missing, weights, nothing)
 
 
 def _fewest(target: int, weights: Ints, selected: Found, used: Ints, aggregated: bool) -> Ints:
@@ -79,8 +80,8 @@ def _fewest(target: int, weights: Ints, selected: Found, used: Ints, aggregated:
     return chosen
 
 
-def _scale_down(request: Request, fleet: Fleet, selected: Found, aggregated: bool) -> Ints | Unplaceable:
-    rows = {fleet.names[row]: at for at, row in enumerate(listed(selected.rows)) if selected.assigned[at]}
+def _scale_down(request: Request, arrays: ClusterArrays, selected: Found, aggregated: bool) -> Ints | Unplaceable:
+    rows = {arrays.names[row]: at for at, row in enumerate(listed(selected.rows)) if selected.assigned[at]}
     scheduled = {name: count for name, count in request.assigned.items() if name in rows}
     shares = share_out("scale down", request, request.spec.replicas, scheduled, (), aggregated)
     if isinstance(shares, Unplaceable):
@@ -91,7 +92,9 @@ def _scale_down(request: Request, fleet: Fleet, selected: Found, aggregated: boo
     return replicas
 
 
-def _divide(request: Request, fleet: Fleet, selected: Found, replicas: int, weights: Ints, initial: Ints) -> Ints:
+def _divide(
+    request: Request, arrays: ClusterArrays, selected: Found, replicas: int, weights: Ints, initial: Ints
+) -> Ints:
     """As `division.divide`, for weights of which some are above 0."""
     parties = np.flatnonzero(weights > 0)
     if not len(parties) or (replicas == 0 and initial.any()):
@@ -100,7 +103,7 @@ def _divide(request: Request, fleet: Fleet, selected: Found, replicas: int, weig
     descend = names_descend(request.spec.resource.uid)
     result[parties] = allocate(replicas, weights[parties], initial[parties], descend)
     if request.trace is not None:
-        names = [fleet.names[row] for row in listed(selected.rows[parties])]
+        names = [arrays.names[row] for row in listed(selected.rows[parties])]
         shares = (dict(zip(names, listed(each[parties]), strict=True)) for each in (weights, initial, result))
         request.trace.divisions.append(DivisionTrace.of(replicas, *shares))
     return result

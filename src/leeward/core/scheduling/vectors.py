@@ -1,4 +1,4 @@
-"""The pipeline on the arrays of a fleet: the same answers as one cluster at a time, thousands of clusters at once.
+"""The pipeline on the arrays of a arrays: the same answers as one cluster at a time, thousands of clusters at once.
 
 What is common is computed on whole arrays: filters, estimates, selection without constraints or by cluster, and all
 ways of dividing. What is rare (groups, overflow tiers, sets of components, foreign plug-ins) goes on cluster by cluster
@@ -11,9 +11,8 @@ import numpy as np
 
 from leeward.api.policy import SpreadConstraint
 from leeward.core.scheduling.bulk import Bools, listed
+from leeward.core.scheduling.cluster_arrays import ClusterArrays, ClusterView, Feasibility
 from leeward.core.scheduling.division import names_descend
-from leeward.core.scheduling.estimation import GENERAL_ESTIMATOR
-from leeward.core.scheduling.fleet import Fleet, FleetView
 from leeward.core.scheduling.found import Found
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY
 from leeward.core.scheduling.model import Placed, Rejection, Request, Unplaceable
@@ -26,27 +25,26 @@ from leeward.core.scheduling.steps import (
     fit_message,
     reasons_of,
 )
-from leeward.core.scheduling.survey import Survey, survey_key
 from leeward.core.scheduling.trace import TermTrace
 from leeward.core.scheduling.vector_division import assign_in_bulk
 from leeward.core.scheduling.vector_groups import best_by_group
 
 
-def place_in_bulk(request: Request, view: FleetView) -> Placed | Unplaceable:
+def place(request: Request, view: ClusterView) -> Placed | Unplaceable:
     """The pipeline for the one affinity term that the request has in view."""
-    fleet = view.fleet
-    if request.trace is not None or not _is_common(request, fleet):
-        return _place(request, view)
+    arrays = view.arrays
+    if request.trace is not None or not _is_common(request, arrays):
+        return _find(request, view)
     key = _question(request, view)
-    return fleet.answer(key, room_decides(request.placement), lambda: _place(request, view))
+    return arrays.answer(key, room_decides(request.placement), lambda: _find(request, view))
 
 
-def _question(request: Request, view: FleetView) -> tuple[object, ...]:
-    """All that the answer depends on besides the fleet."""
+def _question(request: Request, view: ClusterView) -> tuple[object, ...]:
+    """All that the answer depends on besides the arrays."""
     spec = request.spec
     requirements = spec.replica_requirements
     return (
-        survey_key(request),
+        request.placement_key,
         spec.replicas,
         None if requirements is None else tuple(sorted(requirements.resource_request.items())),
         tuple(request.assigned.items()),
@@ -61,104 +59,108 @@ def _question(request: Request, view: FleetView) -> tuple[object, ...]:
     )
 
 
-def _is_common(request: Request, fleet: Fleet) -> bool:
-    """Whether the answer follows from the fleet's arrays alone."""
-    profile = fleet.profile
+def _is_common(request: Request, arrays: ClusterArrays) -> bool:
+    """Whether the answer follows from the arrays's arrays alone."""
+    profile = arrays.profile
     return (
         profile.scores == (CLUSTER_LOCALITY,)
-        and not any(plugin.concerns(request) for plugin in fleet.own_filters)
-        and all(each is GENERAL_ESTIMATOR or each.estimate(request) is None for each in profile.estimators)
+        and not any(plugin.concerns(request) for plugin in arrays.own_filters)
+        and all(each.estimate(request) is None for each in profile.estimators)
     )
 
 
-def _place(request: Request, view: FleetView) -> Placed | Unplaceable:
-    fleet, survey = view.fleet, view.fleet.survey(request)
-    feasible = _feasible(request, view, survey)
+def _find(request: Request, view: ClusterView) -> Placed | Unplaceable:
+    arrays, feasibility = view.arrays, view.arrays.feasibility(request)
+    feasible = _feasible(request, view, feasibility)
     rows = np.flatnonzero(feasible)
     if request.trace is not None:
-        request.trace.note_rejections(_rejections(request, view, survey))
+        request.trace.note_rejections(_rejections(request, view, feasibility))
     if not len(rows):
-        rejected = reasons_of(_rejections(request, view, survey))
+        rejected = reasons_of(_rejections(request, view, feasibility))
         return Unplaceable("FitError", fit_message(len(view), rejected), rejected)
-    found = Found.of(request, fleet, rows)
-    selected = _select(request, fleet, survey, found) if _is_plain(request, survey, found) else None
+    found = Found.of(request, arrays, rows)
+    selected = _select(request, arrays, feasibility, found) if _is_plain(request, feasibility, found) else None
     if selected is not None and request.trace is not None:
-        _note_selection(request.trace, fleet, survey, found, selected)
+        _note_selection(request.trace, arrays, feasibility, found, selected)
     if selected is None:
-        candidates = [found.candidate(fleet, survey, at) for at in range(len(rows))]
-        return finish(request, candidates, lambda: reasons_of(_rejections(request, view, survey)))
+        candidates = [found.candidate(arrays, feasibility, at) for at in range(len(rows))]
+        return finish(request, candidates, lambda: reasons_of(_rejections(request, view, feasibility)))
     if not request.has_replicas:
-        return Placed(as_they_are(request, (fleet.names[row] for row in listed(selected.rows))), request.affinity_name)
-    targets = assign_in_bulk(request, fleet, survey, selected)
+        return Placed(as_they_are(request, (arrays.names[row] for row in listed(selected.rows))), request.affinity_name)
+    targets = assign_in_bulk(request, arrays, feasibility, selected)
     if isinstance(targets, Unplaceable):
-        return failed_to_assign(targets, reasons_of(_rejections(request, view, survey)))
+        return failed_to_assign(targets, reasons_of(_rejections(request, view, feasibility)))
     return Placed(targets, request.affinity_name)
 
 
-def _feasible(request: Request, view: FleetView, survey: Survey) -> Bools:
+def _feasible(request: Request, view: ClusterView, feasibility: Feasibility) -> Bools:
     """Clusters that the binding has or leaves, and filters of its own, are asked about one by one."""
-    fleet = view.fleet
-    feasible = survey.feasible.copy() if view.allowed is None else survey.feasible & view.allowed
-    for row in _touched(request, fleet):
-        cluster = fleet.clusters[row]
+    arrays = view.arrays
+    feasible = feasibility.feasible.copy() if view.allowed is None else feasibility.feasible & view.allowed
+    for row in _touched(request, arrays):
+        cluster = arrays.clusters[row]
         if not cluster.is_being_deleted and (view.allowed is None or view.allowed[row]):
-            feasible[row] = first_rejection(request, cluster, fleet.shared_filters) is None
-    own = [plugin for plugin in fleet.own_filters if plugin.concerns(request)]
+            feasible[row] = first_rejection(request, cluster, arrays.shared_filters) is None
+    own = [plugin for plugin in arrays.own_filters if plugin.concerns(request)]
     for row in np.flatnonzero(feasible) if own else ():
-        feasible[row] = first_rejection(request, fleet.clusters[row], own) is None
+        feasible[row] = first_rejection(request, arrays.clusters[row], own) is None
     return feasible
 
 
-def _touched(request: Request, fleet: Fleet) -> list[int]:
+def _touched(request: Request, arrays: ClusterArrays) -> list[int]:
     names = {*request.assigned, *request.evicted_from}
-    return [fleet.rows[name] for name in names if name in fleet.rows]
+    return [arrays.rows[name] for name in names if name in arrays.rows]
 
 
-def _note_selection(trace: TermTrace, fleet: Fleet, survey: Survey, found: Found, selected: Found) -> None:
-    trace.note_candidates(found.candidate(fleet, survey, at) for at in listed(found.order))
+def _note_selection(
+    trace: TermTrace, arrays: ClusterArrays, feasibility: Feasibility, found: Found, selected: Found
+) -> None:
+    trace.note_candidates(found.candidate(arrays, feasibility, at) for at in listed(found.order))
     order = found.order if selected.turn is None else np.argsort(selected.turn)
-    trace.selected = tuple(fleet.names[row] for row in listed(selected.rows[order]))
+    trace.selected = tuple(arrays.names[row] for row in listed(selected.rows[order]))
 
 
-def _rejections(request: Request, view: FleetView, survey: Survey) -> Mapping[str, Rejection]:
+def _rejections(request: Request, view: ClusterView, feasibility: Feasibility) -> Mapping[str, Rejection]:
     """What refuses each cluster first."""
-    fleet, touched = view.fleet, set(_touched(request, view.fleet))
+    arrays, touched = view.arrays, set(_touched(request, view.arrays))
     rejections: dict[str, Rejection] = {}
-    for row, cluster in enumerate(fleet.clusters):
+    for row, cluster in enumerate(arrays.clusters):
         if cluster.is_being_deleted or not (view.allowed is None or view.allowed[row]):
             continue
-        known = first_rejection(request, cluster, fleet.shared_filters) if row in touched else survey.rejections[row]
-        rejection = known or first_rejection(request, cluster, fleet.own_filters)
+        known = (
+            first_rejection(request, cluster, arrays.shared_filters) if row in touched else feasibility.rejections[row]
+        )
+        rejection = known or first_rejection(request, cluster, arrays.own_filters)
         if rejection is not None:
             rejections[cluster.name] = rejection
     return rejections
 
 
-def _is_plain(request: Request, survey: Survey, found: Found) -> bool:
+def _is_plain(request: Request, feasibility: Feasibility, found: Found) -> bool:
     """Whether nothing is asked for that has to be looked at cluster by cluster."""
     overflows = request.term is not None and request.term.overflow_affinities is not None
     if request.is_set or overflows or request.propagate_empty_workloads:
         return False
-    return not survey.tiers[found.rows].any()
+    return not feasibility.tiers[found.rows].any()
 
 
-def _select(request: Request, fleet: Fleet, survey: Survey, found: Found) -> Found | None:
+def _select(request: Request, arrays: ClusterArrays, feasibility: Feasibility, found: Found) -> Found | None:
     """All, or the best by a constraint over clusters or groups; None when more has to be looked at."""
     constraints = request.placement.spread_constraints
     if not constraints or ignores_constraints(request.placement.replica_scheduling):
         return found
     cluster = next((c for c in reversed(constraints) if c.spread_by_field == "cluster"), None)
-    if not survey.groupings:
+    if not feasibility.groupings:
         return None if cluster is None else _best(request, found, cluster)
-    codes = survey.group_codes() if len(survey.groupings) == 1 else None
+    codes = feasibility.group_codes if len(feasibility.groupings) == 1 else None
     if codes is None:
         return None
     inside = codes[0][found.rows], codes[1]
     numbers = (found.available, found.score, found.kept)
-    chosen = best_by_group(request, survey.groupings[0], cluster, inside, found.order, *numbers)
+    chosen = best_by_group(request, feasibility.groupings[0], cluster, inside, found.order, *numbers)
     if chosen is not None and request.trace is not None:
-        grouping, at_least = survey.groupings[0], cluster.min_groups if cluster else 0
-        candidates = [found.candidate(fleet, survey, at) for at in listed(chosen)]
+        grouping, at_least = feasibility.groupings[0], cluster.min_groups if cluster else 0
+        candidates = [found.candidate(arrays, feasibility, at) for at in listed(chosen)]
         request.trace.groups = {grouping.title: grouping.weights(request, candidates, at_least)}
     return None if chosen is None else found.at(chosen)
 

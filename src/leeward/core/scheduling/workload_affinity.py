@@ -1,90 +1,20 @@
 """Plug-ins WorkloadAffinity and WorkloadAntiAffinity: next to, or away from, the other bindings of a group.
 
-A group is named by a binding's `workloadAffinityGroups` and lies within one namespace. `WorkloadGroups` knows who is in
-which group and where; the plug-ins are made from it, so that a profile without it (gate WorkloadAffinity off) does not
-have them. A cluster that is a target already always passes.
+A group is named by a binding's `workloadAffinityGroups` and lies within one namespace. Who is in which group and where
+is known to `leeward.planning.WorkloadGroups`; a profile without it (gate WorkloadAffinity off) does not have the
+plug-ins. A cluster that is a target already always passes.
 
 Karmada: plugins/workloadaffinity; same, but that a place which its holder has to leave holds nobody: a group would
 otherwise stay on a dead cluster for ever, each member for the sake of the others.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Object
-from leeward.api.names import binding_name
-from leeward.api.work import Binding, TargetCluster, WorkloadAffinityGroups
 from leeward.core.scheduling.model import Filter, Request
 
-Places = Mapping[str, frozenset[str]]
-"""The clusters of each binding of a group, by the binding's name."""
-
-
-class GroupMember(Object, frozen=True):
-    """A binding of a group, and where it is; `kind` is that of the group, as a binding names it."""
-
-    kind: str
-    name: str
-    clusters: tuple[str, ...] = ()
-
-
-_Group = tuple[str, str, str]
-
-
-class WorkloadGroups:
-    """Who is in which group, and where; keep it up to date with `put` and `remove`."""
-
-    def __init__(self, bindings: Iterable[Binding] = ()) -> None:
-        self._places: dict[_Group, dict[str, frozenset[str]]] = {}
-        self._groups: dict[tuple[str, str], list[_Group]] = {}
-        for binding in bindings:
-            self.put(binding)
-
-    def put(self, binding: Binding, clusters: Sequence[TargetCluster] | None = None) -> None:
-        """Takes in where the binding is, or the `clusters` to which it is about to go."""
-        self.remove(binding)
-        groups = _groups_of(binding.namespace, binding.spec.workload_affinity_groups)
-        targets = frozenset(target.name for target in (binding.spec.clusters if clusters is None else clusters))
-        for group in groups:
-            self._places.setdefault(group, {})[binding.name] = targets
-        if groups:
-            self._groups[binding.namespace, binding.name] = groups
-
-    def remove(self, binding: Binding) -> None:
-        for group in self._groups.pop((binding.namespace, binding.name), ()):
-            del self._places[group][binding.name]
-            if not self._places[group]:
-                del self._places[group]
-
-    def beside(self, binding: Binding) -> set[str]:
-        """The names of the bindings of its namespace that share a group with this one."""
-        groups = self._groups.get((binding.namespace, binding.name), ())
-        return {name for group in groups for name in self._places[group]} - {binding.name}
-
-    def members_beside(self, binding: Binding) -> tuple[GroupMember, ...]:
-        """The other bindings of its groups, with their clusters."""
-        groups = _groups_of(binding.namespace, binding.spec.workload_affinity_groups)
-        return tuple(
-            GroupMember(kind=group[0], name=name, clusters=tuple(sorted(clusters)))
-            for group in groups
-            for name, clusters in sorted(self._places.get(group, {}).items())
-            if name != binding.name
-        )
-
-    def restore(self, binding: Binding, members: Iterable[GroupMember]) -> None:
-        """Takes in what `members_beside` told."""
-        groups = {group[0]: group for group in _groups_of(binding.namespace, binding.spec.workload_affinity_groups)}
-        for member in members:
-            if member.kind in groups:
-                self._places.setdefault(groups[member.kind], {})[member.name] = frozenset(member.clusters)
-
-    def others(self, request: Request, kind: str) -> list[frozenset[str]]:
-        """Where the other bindings are that share the request's group of this kind."""
-        resource, groups = request.spec.resource, request.spec.workload_affinity_groups
-        found = next((g for g in _groups_of(resource.namespace, groups) if g[0] == kind), None)
-        own = binding_name(resource.kind, resource.name)
-        members = self._places.get(found, {}) if found else {}
-        return [targets for name, targets in members.items() if name != own]
+OthersOf = Callable[[Request, str], Sequence[frozenset[str]]]
+"""Where the other bindings are that share the request's group of one kind, `affinity` or `antiAffinity`."""
 
 
 def stays_everywhere(cluster: str) -> bool:
@@ -92,22 +22,22 @@ def stays_everywhere(cluster: str) -> bool:
 
 
 def workload_affinity_filters(
-    groups: WorkloadGroups, is_left: Callable[[str], bool] = stays_everywhere
+    others: OthersOf, is_left: Callable[[str], bool] = stays_everywhere
 ) -> tuple[Filter, Filter]:
-    """The two plug-ins, looking at `groups` as they are when asked; `is_left`: what is in the cluster has to go."""
+    """The two plug-ins, looking at the groups as they are when asked; `is_left`: what is in the cluster has to go."""
 
     def reject_alone(request: Request, cluster: Cluster) -> str | None:
         if cluster.name in request.assigned:
             return None
-        others = groups.others(request, "affinity")
-        if all(cluster.name in targets or all(map(is_left, targets)) for targets in others):
+        places = others(request, "affinity")
+        if all(cluster.name in targets or all(map(is_left, targets)) for targets in places):
             return None
         return "ResourceBinding with the same affinity group does not target this cluster"
 
     def reject_together(request: Request, cluster: Cluster) -> str | None:
         if cluster.name in request.assigned:
             return None
-        if any(cluster.name in targets for targets in groups.others(request, "antiAffinity")):
+        if any(cluster.name in targets for targets in others(request, "antiAffinity")):
             return "cluster already has workload with the same anti-affinity group"
         return None
 
@@ -119,10 +49,3 @@ def workload_affinity_filters(
 
 def _has_groups(request: Request) -> bool:
     return request.spec.workload_affinity_groups is not None
-
-
-def _groups_of(namespace: str, groups: WorkloadAffinityGroups | None) -> list[_Group]:
-    if groups is None:
-        return []
-    named = (("affinity", groups.affinity_group), ("antiAffinity", groups.anti_affinity_group))
-    return [(kind, namespace, name) for kind, name in named if name]

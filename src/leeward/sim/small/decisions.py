@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from leeward import planning
 from leeward.api.cluster import Cluster
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.failover.brake import Brake, BrakeSettings, decide_brake, holds
@@ -75,6 +76,7 @@ class Decisions:
         self.braked = lru_cache(MOST_ANSWERS)(self._braked)
         self.place = lru_cache(MOST_ANSWERS)(self._place)
         self.needed = lru_cache(MOST_ANSWERS)(self._needed)
+        self.arrays = lru_cache(MOST_ANSWERS)(_arrays)
 
     def _probe(self, cluster: ClusterState) -> ClusterState:
         """The cluster after one more look at it."""
@@ -106,7 +108,7 @@ class Decisions:
         decision = self._rules.placement(
             Snapshot(
                 binding_of(workload, plan),
-                _clusters(fleet, room),
+                self.arrays(fleet, room),
                 real_works,
                 braked,
                 settings=PLACEMENT,
@@ -124,6 +126,11 @@ class Decisions:
         """The clusters that need a Work, with its replicas."""
         needed = replicas_by_cluster(binding_of(self._world.workloads[index], plan).spec)
         return {NAMES.index(name): replicas for name, replicas in needed.items()}
+
+
+def _arrays(fleet: Fleet, room: Room) -> planning.Fleet:
+    """The real clusters as the decision reads them."""
+    return planning.Fleet(_clusters(fleet, room).values())
 
 
 def _clusters(fleet: Fleet, room: Room = ()) -> dict[str, Cluster]:

@@ -91,7 +91,7 @@ def situation(
     **found: object,
 ) -> Situation:
     """That of `bound`, of which these parts are found already; otherwise nothing is due."""
-    at = Situation(Snapshot(bound, clusters, settings=settings, now=now))
+    at = Situation(Snapshot(bound, fleet(*clusters.values()), settings=settings, now=now))
     vars(at).update({"spec": bound.spec, "watched": Watch(FailureRecord()), **found})
     return at
 

@@ -12,7 +12,7 @@ from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused
-from leeward.core.scheduling import Fleet, Placed, Unplaceable
+from leeward.core.scheduling import Placed, Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.outages import Outage, outages
 
@@ -57,7 +57,7 @@ def test_what_a_decision_would_break_is_found(bound: ResourceBinding, decision: 
 
 def test_what_a_cluster_that_is_being_deleted_gets_is_found() -> None:
     leaving = msgspec.structs.replace(cluster("c").metadata, deletion_timestamp=at(0))
-    clusters = {**CLUSTERS, "c": msgspec.structs.replace(cluster("c"), metadata=leaving)}
+    clusters = fleet(*CLUSTERS.values(), msgspec.structs.replace(cluster("c"), metadata=leaving))
     bound = binding(divided({"a": 1, "c": 1}), 4, targets(a=4))
     found = check(Snapshot(bound, clusters, now=at(0)), moved(task("a"), c=4))
     assert [str(each) for each in found] == ["S2: c gets replicas, and is not there or being deleted"]
@@ -106,6 +106,5 @@ def test_s9_what_is_refused_says_no_more_than_is_its_own_to_say(
 
 @given(outages())
 def test_what_is_decided_in_an_outage_breaks_nothing(outage: Outage) -> None:
-    for clusters in (outage.fleet, Fleet(outage.fleet.values())):
-        snapshot = Snapshot(outage.binding, clusters, now=at(10_000))
-        assert check(snapshot, decide(snapshot)) == ()
+    snapshot = Snapshot(outage.binding, fleet(*outage.fleet.values()), now=at(10_000))
+    assert check(snapshot, decide(snapshot)) == ()

@@ -4,8 +4,8 @@ from hypothesis import given
 
 from leeward.api.work import TargetCluster
 from leeward.core.placement import Snapshot, decide
-from leeward.core.placement.fleet import placement_fleet
 from leeward.core.scheduling import Placed, Trace
+from leeward.planning.fleet import placement_fleet
 from tests.builders import at, binding, cluster, dead, divided, targets
 from tests.outages import Outage, outages
 from tests.rooms import DYNAMIC, roomy, spread
@@ -25,7 +25,7 @@ def test_asking_for_reasons_changes_no_decision(outage: Outage) -> None:
 def test_the_room_that_is_told_is_what_others_have_left() -> None:
     bound = spread(DYNAMIC, {"a": 4})
     fleet = placement_fleet([dead("a"), roomy(cluster("b"), 6), roomy(cluster("c"), 6)])
-    fleet.promise("default/other", spread(DYNAMIC, {"c": 5}).spec, (TargetCluster("c", 9),))
+    fleet.reserve("default/other", spread(DYNAMIC, {"c": 5}).spec, (TargetCluster("c", 9),))
     trace = Trace()
     decision = decide(Snapshot(bound, fleet, now=at(300)), trace)
     assert {name: candidate.room for name, candidate in trace.terms[-1].candidates.items()} == {"b": 6, "c": 2}

@@ -14,10 +14,8 @@ from functools import lru_cache
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.quantity import Quantity, is_binary, parse_quantity
 from leeward.api.work import Component
-from leeward.core.scheduling.nodes import Nodes
-
-MAX_REPLICAS = 2**31 - 1
-"""What an estimator answers when the cluster sets no limit."""
+from leeward.core.scheduling.model import MAX_REPLICAS
+from leeward.planning.nodes import Nodes
 
 _NANO = 10**9
 _MICRO = 10**6

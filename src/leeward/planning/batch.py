@@ -1,14 +1,14 @@
-"""Many bindings in one stroke: all are decided on one fleet, and none is given what another was promised before it.
+"""Many bindings at once: all are decided on one fleet, and none is given what is reserved for another before it.
 
 The order is by priority, then by name, so that the result does not depend on the order in which the bindings came.
-For one binding on a fleet without promises it is what that binding gets alone.
+For one binding on a fleet without reservations it is what that binding gets alone.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from leeward.api.work import Binding, TargetCluster
-from leeward.core.scheduling.fleet import Fleet
+from leeward.planning.fleet import Fleet
 
 
 class Decided(Protocol):
@@ -23,19 +23,19 @@ D = TypeVar("D", bound=Decided)
 
 
 def plan(fleet: Fleet, bindings: Mapping[K, Binding], decide: Callable[[K, Binding], D]) -> dict[K, D]:
-    """A decision for each binding; what they take from the fleet is promised to them there."""
+    """A decision for each binding; what they take from the fleet is reserved for them there."""
     plans: dict[K, D] = {}
     for key, binding in sorted(bindings.items(), key=lambda item: urgency(item[1])):
         owner = owner_of(binding)
         fleet.release(owner, unless_at=binding.spec.clusters)
         decision = plans[key] = decide(key, binding)
         if decision.clusters != binding.spec.clusters:
-            fleet.promise(owner, binding.spec, decision.clusters)
+            fleet.reserve(owner, binding.spec, decision.clusters)
     return plans
 
 
 def owner_of(binding: Binding) -> str:
-    """The name under which a fleet keeps what was promised to the binding."""
+    """The name under which a fleet keeps what is reserved for the binding."""
     return f"{binding.namespace}/{binding.name}"
 
 

@@ -8,10 +8,10 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.codec import from_wire
 from leeward.api.work import Component, ResourceBindingSpec, TargetCluster, TargetComponent
-from leeward.core.scheduling.capacity import Capacity, Demand
-from leeward.core.scheduling.ledger import Ledger, Reserved
 from leeward.core.scheduling.model import Request
-from leeward.core.scheduling.nodes import MAX_ASKS, Nodes
+from leeward.planning.capacity import Capacity, Demand
+from leeward.planning.nodes import MAX_ASKS, Nodes
+from leeward.planning.reservations import Reservations, Reserved
 from tests.builders import targets
 from tests.placements import binding_spec
 
@@ -51,47 +51,47 @@ def parts_of(*components: dict[str, Any]) -> tuple[Component, ...]:
     return a_set(*components).components
 
 
-def ledger_of(*clusters: Cluster) -> Ledger:
-    ledger = Ledger()
+def reservations_of(*clusters: Cluster) -> Reservations:
+    reservations = Reservations()
     for each in clusters:
-        ledger.report(each)
-    return ledger
+        reservations.report(each)
+    return reservations
 
 
-def rooms(ledger: Ledger, *names: str) -> list[int]:
-    return [ledger.room(name, ONE_CPU) for name in names]
+def rooms(reservations: Reservations, *names: str) -> list[int]:
+    return [reservations.available(name, ONE_CPU) for name in names]
 
 
 def test_a_promise_takes_room_until_it_is_withdrawn() -> None:
-    ledger = ledger_of(member("m1", cpu="10"), member("m2", cpu="10"))
-    assert ledger.take("ns/a", replicas_of("2"), targets(m1=3, m2=1, gone=4)) == ["m1", "m2"]
-    assert ledger.take("ns/b", replicas_of("1"), targets(m1=1)) == ["m1"]
-    assert rooms(ledger, "m1", "m2", "gone") == [3, 8, 0]
-    assert ledger.release("ns/a") == ["m1", "m2"]
-    assert rooms(ledger, "m1", "m2") == [9, 10]
-    assert ledger.release("ns/a") == []
-    assert ledger.release("ns/never") == []
-    assert ledger.release("ns/b") == ["m1"]
-    assert rooms(ledger, "m1") == [10]
+    reservations = reservations_of(member("m1", cpu="10"), member("m2", cpu="10"))
+    assert reservations.reserve("ns/a", replicas_of("2"), targets(m1=3, m2=1, gone=4)) == ["m1", "m2"]
+    assert reservations.reserve("ns/b", replicas_of("1"), targets(m1=1)) == ["m1"]
+    assert rooms(reservations, "m1", "m2", "gone") == [3, 8, 0]
+    assert reservations.release("ns/a") == ["m1", "m2"]
+    assert rooms(reservations, "m1", "m2") == [9, 10]
+    assert reservations.release("ns/a") == []
+    assert reservations.release("ns/never") == []
+    assert reservations.release("ns/b") == ["m1"]
+    assert rooms(reservations, "m1") == [10]
 
 
 def test_a_promise_stays_where_the_binding_went_just_there() -> None:
-    ledger = ledger_of(member("m1", cpu="10"))
-    ledger.take("ns/a", replicas_of("2"), targets(m1=3))
-    assert ledger.release("ns/a", targets(m1=3)) == []
-    assert rooms(ledger, "m1") == [4]
-    assert ledger.release("ns/a", targets(m1=2)) == ["m1"]
-    assert rooms(ledger, "m1") == [10]
+    reservations = reservations_of(member("m1", cpu="10"))
+    reservations.reserve("ns/a", replicas_of("2"), targets(m1=3))
+    assert reservations.release("ns/a", targets(m1=3)) == []
+    assert rooms(reservations, "m1") == [4]
+    assert reservations.release("ns/a", targets(m1=2)) == ["m1"]
+    assert rooms(reservations, "m1") == [10]
 
 
 def test_a_second_promise_to_the_same_binding_comes_on_top() -> None:
-    ledger = ledger_of(member("m1", cpu="10"))
-    ledger.take("ns/a", replicas_of("2"), targets(m1=3))
-    ledger.take("ns/a", replicas_of("1"), targets(m1=1))
-    assert rooms(ledger, "m1") == [3]
-    assert ledger.displaced("m1", Request(replicas_of("1"))) == 7
-    assert ledger.release("ns/a") == ["m1"]
-    assert rooms(ledger, "m1") == [10]
+    reservations = reservations_of(member("m1", cpu="10"))
+    reservations.reserve("ns/a", replicas_of("2"), targets(m1=3))
+    reservations.reserve("ns/a", replicas_of("1"), targets(m1=1))
+    assert rooms(reservations, "m1") == [3]
+    assert reservations.displaced("m1", Request(replicas_of("1"))) == 7
+    assert reservations.release("ns/a") == ["m1"]
+    assert rooms(reservations, "m1") == [10]
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_a_second_promise_to_the_same_binding_comes_on_top() -> None:
 def test_only_what_a_binding_gets_beyond_what_it_has_is_promised(
     held: Mapping[str, int], gets: int, changed: list[str], left: int
 ) -> None:
-    ledger = ledger_of(member("m1", cpu="10"))
-    assert ledger.take("ns/a", replicas_of("1", held), targets(m1=gets)) == changed
-    assert rooms(ledger, "m1") == [left]
+    reservations = reservations_of(member("m1", cpu="10"))
+    assert reservations.reserve("ns/a", replicas_of("1", held), targets(m1=gets)) == changed
+    assert rooms(reservations, "m1") == [left]
 
 
 @pytest.mark.parametrize(("held", "changed", "left"), [({}, ["m1"], 3), ({"m1": 1}, [], 10), ({"m2": 1}, ["m1"], 3)])
@@ -113,72 +113,72 @@ def test_a_set_is_promised_with_what_each_component_asks_for(
     """Two of one CPU, one of five; what is asked for by none takes a pod alone."""
     spec = a_set(component("a", 2, cpu="1"), component("b", 1, cpu="5"), component("c", 4), held=held)
     goes = (TargetCluster("m1", components=tuple(TargetComponent(c.name, c.replicas) for c in spec.components)),)
-    ledger = ledger_of(member("m1", cpu="10"))
-    assert ledger.take("ns/a", spec, goes) == changed
-    assert rooms(ledger, "m1") == [left]
-    assert ledger.room("m1", None) == (93 if changed else 100)
+    reservations = reservations_of(member("m1", cpu="10"))
+    assert reservations.reserve("ns/a", spec, goes) == changed
+    assert rooms(reservations, "m1") == [left]
+    assert reservations.available("m1", None) == (93 if changed else 100)
 
 
 def test_a_report_fulfils_what_was_promised_and_the_same_report_does_not() -> None:
-    ledger = ledger_of(member("m1", cpu="10"))
-    ledger.take("ns/a", replicas_of("1"), targets(m1=3))
-    assert not ledger.report(member("m1", cpu="10"))
-    assert rooms(ledger, "m1") == [7]
-    assert ledger.report(member("m1", cpu="8"))
-    assert rooms(ledger, "m1") == [8]
-    assert ledger.report(member("m1", {0: 1}, cpu="8"))
-    assert ledger.release("ns/a") == []
-    ledger.forget("m1")
-    ledger.forget("m1")
-    assert rooms(ledger, "m1") == [0]
-    assert ledger.report(member("m1", {0: 1}, cpu="8"))
+    reservations = reservations_of(member("m1", cpu="10"))
+    reservations.reserve("ns/a", replicas_of("1"), targets(m1=3))
+    assert not reservations.report(member("m1", cpu="10"))
+    assert rooms(reservations, "m1") == [7]
+    assert reservations.report(member("m1", cpu="8"))
+    assert rooms(reservations, "m1") == [8]
+    assert reservations.report(member("m1", {0: 1}, cpu="8"))
+    assert reservations.release("ns/a") == []
+    reservations.forget("m1")
+    reservations.forget("m1")
+    assert rooms(reservations, "m1") == [0]
+    assert reservations.report(member("m1", {0: 1}, cpu="8"))
 
 
 def test_new_models_alone_are_a_new_report() -> None:
     with_nodes = member("m1", {0: 2}, cpu="8")
     wire = {"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}, "status": {}}
     without_models = from_wire(wire, Cluster)
-    ledger = ledger_of(with_nodes)
+    reservations = reservations_of(with_nodes)
     without_models = type(without_models)(
         metadata=without_models.metadata, spec=without_models.spec, status=with_nodes.status
     )
-    assert ledger.report(without_models)
-    assert rooms(ledger, "m1") == [8]
+    assert reservations.report(without_models)
+    assert rooms(reservations, "m1") == [8]
 
 
 def test_what_is_reserved_is_told_and_can_be_promised_again() -> None:
-    ledger = ledger_of(member("m1", cpu="10"), member("m2", cpu="10"), member("m3", cpu="nonsense"))
-    ledger.take("ns/a", replicas_of("2"), targets(m1=3, m3=1))
-    ledger.take("ns/b", replicas_of("1"), targets(m1=1))
-    told = ledger.reserved()
+    reservations = reservations_of(member("m1", cpu="10"), member("m2", cpu="10"), member("m3", cpu="nonsense"))
+    reservations.reserve("ns/a", replicas_of("2"), targets(m1=3, m3=1))
+    reservations.reserve("ns/b", replicas_of("1"), targets(m1=1))
+    told = reservations.all()
     assert told == {"m1": (Reserved(3, {"cpu": "2"}), Reserved(1, {"cpu": "1"}))}
-    restored = ledger_of(member("m1", cpu="10"), member("m3", cpu="nonsense"))
+    restored = reservations_of(member("m1", cpu="10"), member("m3", cpu="nonsense"))
     for name in ("m1", "m3", "gone"):
         restored.restore(name, told["m1"])
     assert rooms(restored, "m1", "m3", "gone") == [3, 0, 0]
-    assert restored.reserved() == told
+    assert restored.all() == told
     restored.release("ns/a")
     assert rooms(restored, "m1") == [3]
 
 
 def test_what_cannot_be_read_has_no_room_is_promised_nothing_and_takes_nothing_s10() -> None:
     cpu = "nonsense"
-    ledger = ledger_of(member("m1", cpu=cpu), member("m2", cpu="10"))
-    assert ledger.take("ns/a", replicas_of("1"), targets(m1=3)) == []
-    assert rooms(ledger, "m1") == [0]
-    assert ledger.sets("m1", parts_of(component("a", 1))) == 0
-    ledger.take("ns/b", replicas_of(cpu), targets(m2=3))
-    assert rooms(ledger, "m2") == [10]
-    assert ledger.sets("m2", parts_of(component("a", 1, cpu=cpu))) == 0
-    assert ledger.displaced("m2", Request(replicas_of("1"))) == 3
+    reservations = reservations_of(member("m1", cpu=cpu), member("m2", cpu="10"))
+    assert reservations.reserve("ns/a", replicas_of("1"), targets(m1=3)) == []
+    assert rooms(reservations, "m1") == [0]
+    assert reservations.sets("m1", parts_of(component("a", 1))) == 0
+    reservations.reserve("ns/b", replicas_of(cpu), targets(m2=3))
+    assert rooms(reservations, "m2") == [10]
+    assert reservations.sets("m2", parts_of(component("a", 1, cpu=cpu))) == 0
+    assert reservations.displaced("m2", Request(replicas_of("1"))) == 3
 
 
 def test_sets_fit_as_often_as_the_scarcest_part_does_beside_what_was_promised() -> None:
-    ledger = ledger_of(member("m1", cpu="10"))
+    reservations = reservations_of(member("m1", cpu="10"))
     asked = parts_of(component("a", 2, cpu="1"), component("b", 1, cpu="500m"))
-    assert (ledger.sets("m1", asked), ledger.sets("gone", asked)) == (4, 0)
-    ledger.take("ns/a", replicas_of("2"), targets(m1=3))
-    assert ledger.sets("m1", asked) == 1
+    assert (reservations.sets("m1", asked), reservations.sets("gone", asked)) == (4, 0)
+    reservations.reserve("ns/a", replicas_of("2"), targets(m1=3))
+    assert reservations.sets("m1", asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -210,10 +210,10 @@ def test_a_promised_replica_takes_the_place_of_as_many_as_would_fill_it(
     asked: ResourceBindingSpec, promised: ResourceBindingSpec, expected: int
 ) -> None:
     """Three replicas are promised; several components need room for all that each of them asks for."""
-    ledger = ledger_of(member("m1", cpu="100"), member("m2", cpu="100"))
-    ledger.take("ns/a", promised, targets(m1=3))
+    reservations = reservations_of(member("m1", cpu="100"), member("m2", cpu="100"))
+    reservations.reserve("ns/a", promised, targets(m1=3))
     request = Request(asked, multiple_pod_templates=True)
-    assert [ledger.displaced(name, request) for name in ("m1", "m2", "gone")] == [expected, 0, 0]
+    assert [reservations.displaced(name, request) for name in ("m1", "m2", "gone")] == [expected, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""What clusters have left, with what was promised to bindings but is not reported yet.
+"""Reservations: what clusters have left, less what was given to bindings and is not reported yet.
 
-A promise is kept until its cluster reports anew, its binding turns out to be elsewhere, or the binding is gone; so no
-two bindings of a batch, nor of the batches that follow it, are given the same capacity.
+A reservation is kept until its cluster reports anew, its binding turns out to be elsewhere, or the binding is gone; so
+no two bindings of a batch, nor of the batches that follow it, are given the same capacity.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Object
 from leeward.api.quantity import Quantity
 from leeward.api.work import Component, ResourceBindingSpec, TargetCluster
-from leeward.core.scheduling.capacity import Capacity, Demand
 from leeward.core.scheduling.model import Request
+from leeward.planning.capacity import Capacity, Demand
 
 
 class Reserved(Object, frozen=True):
-    """What is promised to other bindings in a cluster: so many replicas, each with these requests."""
+    """What is reserved for other bindings in a cluster: so many replicas, each with these requests."""
 
     replicas: int
     resource_request: Mapping[str, Quantity] = {}
@@ -35,18 +35,18 @@ class _Account:
 
     cluster: Cluster
     capacity: Capacity | None
-    promises: dict[str, Parts] = field(default_factory=dict[str, Parts])
+    reserved: dict[str, Parts] = field(default_factory=dict[str, Parts])
     due: list[Parts] = field(default_factory=list[Parts])
 
-    def promise(self, key: str, parts: Parts) -> None:
-        self.promises[key] = self.promises.get(key, ()) + parts
+    def reserve(self, key: str, parts: Parts) -> None:
+        self.reserved[key] = self.reserved.get(key, ()) + parts
         self.due.append(parts)
 
-    def withdraw(self, key: str) -> bool:
+    def release(self, key: str) -> bool:
         """Whether there was anything."""
-        if self.promises.pop(key, None) is None:
+        if self.reserved.pop(key, None) is None:
             return False
-        self.capacity, self.due = _capacity_of(self.cluster), list(self.promises.values())
+        self.capacity, self.due = _capacity_of(self.cluster), list(self.reserved.values())
         return True
 
     def left(self) -> Capacity | None:
@@ -56,15 +56,15 @@ class _Account:
         return self.capacity
 
 
-class Ledger:
-    """Capacity per cluster; `take` and `release` say which clusters have changed."""
+class Reservations:
+    """Capacity per cluster; `reserve` and `release` say which clusters have changed."""
 
     def __init__(self) -> None:
         self._accounts: dict[str, _Account] = {}
         self._targets: dict[str, tuple[TargetCluster, ...]] = {}
 
     def report(self, cluster: Cluster) -> bool:
-        """Takes in what a cluster says of itself; whether its capacity changed. Its promises are then fulfilled."""
+        """Takes in what a cluster says of itself; whether its capacity changed. Its reservations are then fulfilled."""
         known = self._accounts.get(cluster.name)
         if known is not None and _same_resources(known.cluster, cluster):
             return False
@@ -74,7 +74,7 @@ class Ledger:
     def forget(self, name: str) -> None:
         self._accounts.pop(name, None)
 
-    def room(self, name: str, demand: Demand | None) -> int:
+    def available(self, name: str, demand: Demand | None) -> int:
         account = self._accounts.get(name)
         capacity = None if account is None else account.left()
         return 0 if capacity is None else capacity.replicas(demand)
@@ -90,58 +90,58 @@ class Ledger:
         except (ValueError, ArithmeticError):
             return 0
 
-    def reserved(self) -> Mapping[str, tuple[Reserved, ...]]:
-        """What is promised in each cluster, in the order in which it was; clusters without any are left out."""
+    def all(self) -> Mapping[str, tuple[Reserved, ...]]:
+        """What is reserved in each cluster, in the order in which it was; clusters without any are left out."""
         found: dict[str, tuple[Reserved, ...]] = {}
         for name, account in self._accounts.items():
-            capacity = account.left() if account.promises else None
+            capacity = account.left() if account.reserved else None
             if capacity is not None:
                 found[name] = tuple(Reserved(replicas=n, resource_request=each) for each, n in capacity.taken)
         return found
 
     def restore(self, name: str, reserved: Sequence[Reserved]) -> None:
-        """Promises to nobody in particular what `reserved` told."""
+        """Reserves for nobody in particular what `reserved` told."""
         account = self._accounts.get(name)
         if account is not None and account.capacity is not None:
-            account.promise("", tuple((each.resource_request, each.replicas) for each in reserved))
+            account.reserve("", tuple((each.resource_request, each.replicas) for each in reserved))
 
     def displaced(self, name: str, request: Request) -> int:
-        """How many of what the request asks for the promised replicas take the place of, at most."""
+        """How many of what the request asks for the reserved replicas take the place of, at most."""
         account = self._accounts.get(name)
-        if account is None or not account.promises:
+        if account is None or not account.reserved:
             return 0
         spec = request.spec
         asked = [c.replica_requirements for c in spec.components] if request.is_set else [spec.replica_requirements]
         smallest, total = _smallest([_demand(_request(each)) for each in asked]), sum if len(asked) > 1 else max
-        parts = (part for parts in account.promises.values() for part in parts)
+        parts = (part for parts in account.reserved.values() for part in parts)
         return sum(count * max(1, total(_displaced(_demand(each), smallest))) for each, count in parts)
 
-    def take(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> list[str]:
-        """Promises the binding what it gets beyond what it has. Returns the clusters that have less now."""
+    def reserve(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> list[str]:
+        """Reserves for the binding what it gets beyond what it has. Returns the clusters that have less now."""
         before = {target.name: target.replicas for target in spec.clusters}
-        changed = [target.name for target in targets if self._promise(key, spec, before, target)]
+        changed = [target.name for target in targets if self._reserve(key, spec, before, target)]
         self._targets[key] = targets
         return changed
 
     def release(self, key: str, unless_at: tuple[TargetCluster, ...] | None = None) -> list[str]:
-        """Withdraws what was promised, unless the binding went just there. Returns the clusters that have more now."""
-        promised = self._targets.get(key)
-        if promised is None or promised == unless_at:
+        """Gives back what was reserved, unless the binding went just there. Returns the clusters that have more now."""
+        reserved = self._targets.get(key)
+        if reserved is None or reserved == unless_at:
             return []
         del self._targets[key]
-        return [target.name for target in promised if self._withdraw(key, target.name)]
+        return [target.name for target in reserved if self._release(key, target.name)]
 
-    def _promise(self, key: str, spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> bool:
+    def _reserve(self, key: str, spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> bool:
         account = self._accounts.get(target.name)
         parts = tuple((request, count) for request, count in _parts(spec, before, target) if count > 0)
         if account is None or account.capacity is None or not parts:
             return False
-        account.promise(key, parts)
+        account.reserve(key, parts)
         return True
 
-    def _withdraw(self, key: str, name: str) -> bool:
+    def _release(self, key: str, name: str) -> bool:
         account = self._accounts.get(name)
-        return account is not None and account.withdraw(key)
+        return account is not None and account.release(key)
 
 
 def _parts(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> Parts:
@@ -153,7 +153,7 @@ def _parts(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetC
 
 
 def _demand(request: Mapping[str, Quantity]) -> Mapping[str, int]:
-    """Amounts by resource; what cannot be read asks for nothing, as its promise took nothing."""
+    """Amounts by resource; what cannot be read asks for nothing, as its reservation took nothing."""
     try:
         return dict(Demand.of(request).amounts)
     except (ValueError, ArithmeticError):
@@ -166,9 +166,9 @@ def _smallest(demands: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
     return {name: min(demand[name] for demand in demands if demand.get(name, 0) > 0) for name in names}
 
 
-def _displaced(promised: Mapping[str, int], asked: Mapping[str, int]) -> list[int]:
-    """By resource, how many replicas must go from a node so that one of the promised size finds room there."""
-    return [0, *(-(-promised[name] // amount) for name, amount in asked.items() if name in promised)]
+def _displaced(reserved: Mapping[str, int], asked: Mapping[str, int]) -> list[int]:
+    """By resource, how many replicas must go from a node so that one of the reserved size finds room there."""
+    return [0, *(-(-reserved[name] // amount) for name, amount in asked.items() if name in reserved)]
 
 
 def _request(requirements: object) -> Mapping[str, Quantity]:

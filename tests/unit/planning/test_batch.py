@@ -18,7 +18,8 @@ from leeward.api.work import (
     TargetCluster,
 )
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
-from leeward.core.scheduling import Fleet, Placed, plan, schedule
+from leeward.core.scheduling import Placed, schedule
+from leeward.planning import Fleet, plan
 from tests.builders import NOW, binding, dead, divided
 from tests.placements import binding_spec, cluster, fleets, specs
 
@@ -49,9 +50,7 @@ def replicas(decision: Decision) -> dict[str, int]:
 @given(specs, fleets)
 def test_one_binding_gets_in_a_batch_what_it_gets_alone(spec: ResourceBindingSpec, clusters: list[Cluster]) -> None:
     alone = stored("a", spec)
-    assert planned(clusters, {"a": alone})["a"] == decide(
-        Snapshot(alone, {each.name: each for each in clusters}, settings=SETTINGS, now=NOW)
-    )
+    assert planned(clusters, {"a": alone})["a"] == decide(Snapshot(alone, Fleet(clusters), settings=SETTINGS, now=NOW))
 
 
 many = st.lists(st.tuples(specs, st.integers(0, 3)), min_size=2, max_size=6)
@@ -100,7 +99,7 @@ def test_the_bindings_of_a_dead_cluster_do_not_pile_onto_one_survivor() -> None:
 
 def test_a_promise_is_kept_until_the_cluster_reports_anew() -> None:
     fleet, spec = Fleet([cluster("m1", pods=10)]), binding_spec(DYNAMIC, 6)
-    fleet.promise("default/a", spec, (TargetCluster("m1", 6),))
+    fleet.reserve("default/a", spec, (TargetCluster("m1", 6),))
     assert not isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
     fleet.put(cluster("m1", pods=10, region="elsewhere"))
     assert not isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
@@ -111,7 +110,7 @@ def test_a_promise_is_kept_until_the_cluster_reports_anew() -> None:
 def test_a_promise_is_withdrawn_when_the_binding_did_not_go_there() -> None:
     fleet, spec = Fleet([cluster("m1", pods=10)]), binding_spec(DYNAMIC, 6)
     there = (TargetCluster("m1", 6),)
-    fleet.promise("default/a", spec, there)
+    fleet.reserve("default/a", spec, there)
     fleet.release("default/a", unless_at=there)
     assert not isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
     fleet.release("default/a", unless_at=())

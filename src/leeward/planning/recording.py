@@ -15,12 +15,12 @@ from leeward.api.codec import decode, encode
 from leeward.api.meta import Object
 from leeward.api.work import Binding, ClusterResourceBinding, Component, ReplicaRequirements, ResourceBinding, Work
 from leeward.core.failover.watched_time import UNKEPT, Attention
-from leeward.core.placement.fleet import placement_fleet
 from leeward.core.placement.snapshot import DEFAULT_SETTINGS, UNLIMITED, EvictionBudget, PlacementSettings, Snapshot
-from leeward.core.scheduling import Fleet
-from leeward.core.scheduling.estimates import Estimates, Question
-from leeward.core.scheduling.ledger import Reserved
-from leeward.core.scheduling.workload_affinity import GroupMember, WorkloadGroups
+from leeward.core.scheduling.estimates import Question
+from leeward.planning.estimates import Estimates
+from leeward.planning.fleet import Fleet, placement_fleet
+from leeward.planning.reservations import Reserved
+from leeward.planning.workload_groups import GroupMember, WorkloadGroups
 
 API_VERSION, KIND = "leeward.dev/v1alpha1", "PlacementSnapshot"
 
@@ -82,7 +82,7 @@ def _with_fleet(recorded: RecordedSnapshot, fleet: Fleet, binding: Binding) -> R
     asked = fleet.estimates.about(binding.spec)
     return msgspec.structs.replace(
         recorded,
-        reserved=fleet.ledger.reserved(),
+        reserved=fleet.reservations.all(),
         estimates=tuple(
             RecordedEstimate(requirements=question.requirements, components=question.components, answers=answers)
             for question, answers in asked
@@ -126,5 +126,5 @@ def _fleet_of(recorded: RecordedSnapshot, binding: Binding) -> Fleet:
         multiple_pod_templates=recorded.multiple_pod_templates,
     )
     for name, reserved in recorded.reserved.items():
-        fleet.ledger.restore(name, reserved)
+        fleet.reservations.restore(name, reserved)
     return fleet

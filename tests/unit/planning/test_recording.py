@@ -23,12 +23,14 @@ from leeward.api.work import (
 )
 from leeward.core.failover.watched_time import Attention, Gap, WatchedTime
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
-from leeward.core.placement.fleet import placement_fleet
-from leeward.core.placement.recording import decode_snapshot, encode_snapshot
 from leeward.core.placement.snapshot import UNLIMITED
-from leeward.core.scheduling import Fleet, Placed
-from leeward.core.scheduling.estimates import Estimates, Question
-from leeward.core.scheduling.workload_affinity import WorkloadGroups
+from leeward.core.scheduling import Placed
+from leeward.core.scheduling.estimates import Question
+from leeward.planning import Fleet
+from leeward.planning.estimates import Estimates
+from leeward.planning.fleet import placement_fleet
+from leeward.planning.recording import decode_snapshot, encode_snapshot
+from leeward.planning.workload_groups import WorkloadGroups
 from tests.builders import NOW, at, works
 from tests.outages import Outage, clusters, outages, well
 from tests.placements import specs
@@ -47,7 +49,7 @@ FLOORS = {"moves": 30, "is held": 5, "finds no place": 5, "is changed by what ot
 
 @st.composite
 def crowded_fleets(draw: st.DrawFn, spec: ResourceBindingSpec, known: Sequence[Cluster]) -> Fleet:
-    """With what is promised to others, what estimators answered, and where the others of a group are."""
+    """With what is reserved for others, what estimators answered, and where the others of a group are."""
     estimates, groups = Estimates(), WorkloadGroups()
     there = st.sampled_from([each.name for each in known])
     answers: st.SearchStrategy[dict[str, int]] = st.dictionaries(there, st.integers(0, 9), max_size=3)
@@ -58,7 +60,7 @@ def crowded_fleets(draw: st.DrawFn, spec: ResourceBindingSpec, known: Sequence[C
     fleet = placement_fleet(known, estimates=estimates, groups=groups)
     for number, name in enumerate(draw(st.lists(there, max_size=4))):
         other = msgspec.structs.replace(spec, clusters=())
-        fleet.promise(f"other-{number}", other, (TargetCluster(name, draw(st.integers(1, 12))),))
+        fleet.reserve(f"other-{number}", other, (TargetCluster(name, draw(st.integers(1, 12))),))
     return fleet
 
 
@@ -80,7 +82,7 @@ def in_an_outage(draw: st.DrawFn) -> Snapshot:
     later = st.sampled_from([at(10), at(299.5), at(300), at(400), at(10_000)])
     return Snapshot(
         outage.binding,
-        draw(st.sampled_from([fleet, outage.fleet])),
+        draw(st.sampled_from([fleet, Fleet(outage.fleet.values())])),
         works(outage.before),
         brake=draw(st.sampled_from([False, False, False, True])),
         budget=draw(st.sampled_from([UNLIMITED, UNLIMITED, EvictionBudget(at(9_000)), EvictionBudget(at(20_000))])),
@@ -102,8 +104,8 @@ def test_a_snapshot_that_was_written_and_read_gives_the_same_decision() -> None:
         read = decode_snapshot(data)
         decision = decide(snapshot)
         assert decide(read) == decision
-        assert encode_snapshot(replace(read, clusters=dict(read.clusters))) == encode_snapshot(
-            replace(snapshot, clusters=dict(snapshot.clusters))
+        assert encode_snapshot(replace(read, clusters=Fleet(read.clusters.values()))) == encode_snapshot(
+            replace(snapshot, clusters=Fleet(snapshot.clusters.values()))
         )
         _count(snapshot, decision, reached)
 
@@ -112,7 +114,7 @@ def test_a_snapshot_that_was_written_and_read_gives_the_same_decision() -> None:
 
 
 def _count(snapshot: Snapshot, decision: Decision, reached: Counter[str]) -> None:
-    alone = decide(replace(snapshot, clusters=dict(snapshot.clusters)))
+    alone = decide(replace(snapshot, clusters=Fleet(snapshot.clusters.values())))
     reached["moves"] += isinstance(decision.result, Placed)
     reached["is held"] += decision.held is not None
     reached["finds no place"] += decision.result is not None and not isinstance(decision.result, Placed)
@@ -121,7 +123,7 @@ def _count(snapshot: Snapshot, decision: Decision, reached: Counter[str]) -> Non
 
 def test_a_cluster_resource_binding_stays_one() -> None:
     binding = ClusterResourceBinding(metadata=ObjectMeta(name="a"), spec=ResourceBindingSpec(resource=_RESOURCE))
-    read = decode_snapshot(encode_snapshot(Snapshot(binding, {}, now=NOW)))
+    read = decode_snapshot(encode_snapshot(Snapshot(binding, Fleet(), now=NOW)))
     assert isinstance(read.binding, ClusterResourceBinding)
 
 

@@ -1,35 +1,38 @@
-"""All clusters as arrays, kept up to date one cluster at a time.
+"""Fleet: all clusters as arrays, kept up to date one cluster at a time.
 
-`put` notes what changed; arrays that depend on it (`Survey`, `Rooms`) renew the cells of the changed clusters when they
-are next used, so that a status report costs next to nothing and no binding pays for clusters that stayed as they were.
-A fleet is also a mapping of clusters by name. It keeps the ledger of what was promised, see `ledger.py`.
+`put` notes what changed; arrays that depend on it renew the cells of the changed clusters when they are next used, so
+that a status report costs next to nothing and no binding pays for clusters that stayed as they were. A fleet is also a
+mapping of clusters by name. It knows what is reserved for bindings, see `reservations.py`.
 
 All caches are bounded, and dropped as a whole when a cluster joins or leaves.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from datetime import datetime
-from typing import overload
 
 import numpy as np
 
 from leeward.api.cluster import Cluster
 from leeward.api.codec import encode
 from leeward.api.work import ResourceBindingSpec, TargetCluster
-from leeward.core.scheduling.bulk import Bools, Ints
-from leeward.core.scheduling.estimates import Estimates
-from leeward.core.scheduling.ledger import Ledger
-from leeward.core.scheduling.model import Placed, Profile, Request, Unplaceable
+from leeward.core.failover.brake import looks_dead
+from leeward.core.scheduling.bulk import Floats, Ints, listed
+from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
+from leeward.core.scheduling.estimates import estimator_of
+from leeward.core.scheduling.model import Placed, PlacementKey, Profile, Request, Unplaceable
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
-from leeward.core.scheduling.survey import Rooms, Stays, Survey, survey_key
-from leeward.core.scheduling.workload_affinity import WorkloadGroups
+from leeward.core.scheduling.workload_affinity import workload_affinity_filters
+from leeward.planning.estimates import Estimates
+from leeward.planning.feasibility import KeptFeasibility, KeptRoom, KeptStays
+from leeward.planning.reservations import Reservations
+from leeward.planning.workload_groups import WorkloadGroups
 
 MAX_CELLS = 4_000_000
 """The arrays of all kinds together hold no more cells than this."""
 MAX_ANSWERS = 10_000
 
 
-class Fleet(Mapping[str, Cluster]):
+class Fleet(ClusterArrays):
     """`estimates` and `groups` are what the plug-ins of the profile read, where it has such plug-ins."""
 
     def __init__(
@@ -44,7 +47,7 @@ class Fleet(Mapping[str, Cluster]):
         self.groups = groups
         self.shared_filters = tuple(plugin for plugin in profile.filters if plugin.shared)
         self.own_filters = tuple(plugin for plugin in profile.filters if not plugin.shared)
-        self.ledger = Ledger()
+        self.reservations = Reservations()
         self._by_name: dict[str, Cluster] = {}
         self._stale = True
         for cluster in clusters:
@@ -63,7 +66,7 @@ class Fleet(Mapping[str, Cluster]):
         """Takes in a cluster that is new or changed."""
         old = self._by_name.get(cluster.name)
         self._by_name[cluster.name] = cluster
-        has_new_room = self.ledger.report(cluster)
+        has_new_room = self.reservations.report(cluster)
         if old is None or self._stale:
             self._stale = True
             return
@@ -77,83 +80,65 @@ class Fleet(Mapping[str, Cluster]):
 
     def remove(self, name: str) -> None:
         if self._by_name.pop(name, None) is not None:
-            self.ledger.forget(name)
+            self.reservations.forget(name)
             self._stale = True
 
-    def promise(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> None:
+    def reserve(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> None:
         """Takes from the fleet's capacity what the binding gets beyond what it has."""
-        self._room_changed(self.ledger.take(key, spec, targets))
+        self._room_changed(self.reservations.reserve(key, spec, targets))
 
     def release(self, key: str, unless_at: tuple[TargetCluster, ...] | None = None) -> None:
-        """Gives back what was promised to the binding, unless it went just there."""
-        self._room_changed(self.ledger.release(key, unless_at))
+        """Gives back what was reserved for the binding, unless it went just there."""
+        self._room_changed(self.reservations.release(key, unless_at))
 
-    def view(self) -> "FleetView":
-        """All clusters, to be scheduled on."""
-        self.refresh()
-        return FleetView(self, None)
-
-    def staying(
-        self,
-        key: Hashable,
-        leaves_at: Callable[[Cluster], datetime | None],
-        now: datetime,
-        spared: Collection[str],
-        but: Collection[str] = (),
-    ) -> "FleetView":
-        """All but those that a copy would have to leave again at once (the `spared` may), and but for `but`.
-
-        `key` stands for what `leaves_at` depends on besides the cluster.
-        """
-        stays = self._stays_of(key, leaves_at)
-        if stays.earliest > now.timestamp() and not but:
-            return FleetView(self, None)
-        allowed = stays.until > now.timestamp()
-        allowed[[self.rows[name] for name in spared if name in self.rows]] = True
-        allowed[[self.rows[name] for name in but if name in self.rows]] = False
-        return FleetView(self, allowed)
-
-    def _stays_of(self, key: Hashable, leaves_at: Callable[[Cluster], datetime | None]) -> Stays:
-        self.refresh()
+    def stays_until(self, key: Hashable, leaves_at: Callable[[Cluster], datetime | None]) -> Floats:
         stays = self._stays.get(key)
         if stays is None:
-            stays = self._stays[key] = Stays(leaves_at, self.clusters)
+            stays = self._stays[key] = KeptStays(leaves_at, self.clusters)
             self._bound()
         elif stays.revision != self.facts_revision:
             stays.renew(self._changed(self._facts_changed, stays.revision), self.clusters)
         stays.revision = self.facts_revision
-        return stays
+        return stays.until
 
-    def survey(self, request: Request) -> Survey:
-        """What the request's placement means for every cluster."""
-        key = survey_key(request)
-        survey = self._surveys.get(key)
-        if survey is None:
-            survey = self._surveys[key] = Survey(request, self.shared_filters, self.clusters)
+    def feasibility(self, request: Request) -> Feasibility:
+        kept = self._feasibility.get(request.placement_key)
+        if kept is None:
+            kept = KeptFeasibility(request, self.shared_filters, self.clusters)
+            self._feasibility[request.placement_key] = kept
             self._bound()
-        elif survey.revision != self.facts_revision:
-            survey.renew(self._changed(self._facts_changed, survey.revision), self.clusters)
-        survey.revision = self.facts_revision
-        return survey
+        elif kept.revision != self.facts_revision:
+            kept.renew(self._changed(self._facts_changed, kept.revision), self.clusters)
+        kept.revision = self.facts_revision
+        return kept.found
 
-    def room(self, request: Request) -> Ints:
-        """How many more replicas of the request's kind fit into every cluster."""
+    def available(self, request: Request, rows: Ints) -> Ints:
+        if not request.is_set:
+            return self._room(request)[rows]
+        components = request.spec.components
+        found = [self.reservations.sets(self.names[row], components) for row in listed(rows)]
+        return np.array(found, dtype=np.int64)
+
+    def _room(self, request: Request) -> Ints:
         requirements = request.spec.replica_requirements
         key = None if requirements is None else encode(requirements.resource_request)
-        rooms = self._rooms.get(key)
-        if rooms is None:
+        kept = self._rooms.get(key)
+        if kept is None:
             asked = None if requirements is None else requirements.resource_request
-            rooms = self._rooms[key] = Rooms(asked, self.names, self.ledger)
+            kept = self._rooms[key] = KeptRoom(asked, self.names, self.reservations)
             self._bound()
-        elif rooms.revision != self.room_revision:
-            rooms.renew(self._changed(self._rooms_changed, rooms.revision), self.names, self.ledger)
-        rooms.revision = self.room_revision
-        return rooms.room
+        elif kept.revision != self.room_revision:
+            kept.renew(self._changed(self._rooms_changed, kept.revision), self.names, self.reservations)
+        kept.revision = self.room_revision
+        return kept.room
+
+    def displaced(self, request: Request, rows: Ints) -> Ints:
+        found = [self.reservations.displaced(self.names[row], request) for row in listed(rows)]
+        return np.array(found, dtype=np.int64)
 
     def answer(
         self, key: Hashable, depends_on_room: bool, find: Callable[[], Placed | Unplaceable]
     ) -> Placed | Unplaceable:
-        """What was found for the same question on the same fleet, or what is found now."""
         revision = (self.facts_revision, self.room_revision if depends_on_room else -1)
         known = self._answers.get(key)
         if known is not None and known[0] == revision:
@@ -165,7 +150,6 @@ class Fleet(Mapping[str, Cluster]):
         return found
 
     def refresh(self) -> None:
-        """Lays the arrays out anew after a cluster has joined or left."""
         if not self._stale:
             return
         self._stale = False
@@ -175,9 +159,9 @@ class Fleet(Mapping[str, Cluster]):
         self.facts_revision = self.room_revision = 0
         self._facts_changed: Ints = np.zeros(len(self.names), dtype=np.int64)
         self._rooms_changed: Ints = np.zeros(len(self.names), dtype=np.int64)
-        self._surveys: dict[Hashable, Survey] = {}
-        self._rooms: dict[bytes | None, Rooms] = {}
-        self._stays: dict[Hashable, Stays] = {}
+        self._feasibility: dict[PlacementKey, KeptFeasibility] = {}
+        self._rooms: dict[bytes | None, KeptRoom] = {}
+        self._stays: dict[Hashable, KeptStays] = {}
         self._answers: dict[Hashable, tuple[tuple[int, int], Placed | Unplaceable]] = {}
 
     def _room_changed(self, names: Iterable[str]) -> None:
@@ -194,31 +178,9 @@ class Fleet(Mapping[str, Cluster]):
     def _bound(self) -> None:
         """Drops the oldest arrays when there are too many."""
         most = max(8, MAX_CELLS // max(1, len(self.names)) // 3)
-        for arrays in (self._surveys, self._rooms, self._stays):
+        for arrays in (self._feasibility, self._rooms, self._stays):
             while len(arrays) > most:
                 del arrays[next(iter(arrays))]  # type: ignore[arg-type]
-
-
-class FleetView(Sequence[Cluster]):
-    """Clusters of a fleet on which a binding may be scheduled; `allowed` is None for all of them."""
-
-    def __init__(self, fleet: Fleet, allowed: Bools | None) -> None:
-        self.fleet = fleet
-        self.allowed = allowed
-
-    @overload
-    def __getitem__(self, index: int) -> Cluster: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Cluster]: ...
-    def __getitem__(self, index: int | slice) -> Cluster | Sequence[Cluster]:
-        return self._listed()[index]
-
-    def __len__(self) -> int:
-        return len(self.fleet) if self.allowed is None else int(self.allowed.sum())
-
-    def _listed(self) -> list[Cluster]:
-        clusters = self.fleet.clusters
-        return clusters if self.allowed is None else [clusters[row] for row in np.flatnonzero(self.allowed)]
 
 
 def _places_alike(old: Cluster, new: Cluster) -> bool:
@@ -229,3 +191,36 @@ def _places_alike(old: Cluster, new: Cluster) -> bool:
         and old.is_being_deleted == new.is_being_deleted
         and old.status.api_enablements == new.status.api_enablements
     )
+
+
+def placement_fleet(
+    clusters: Iterable[Cluster] = (),
+    *,
+    estimates: Estimates | None = None,
+    groups: WorkloadGroups | None = None,
+    multiple_pod_templates: bool = False,
+) -> Fleet:
+    """A fleet with the plug-ins of production. `estimates` are what estimators outside of the scheduler answered.
+
+    Gates: without `groups` WorkloadAffinity is off; `multiple_pod_templates` is MultiplePodTemplatesScheduling.
+    """
+
+    def is_left(name: str) -> bool:
+        """Whether what is in the cluster has to leave it."""
+        cluster = fleet.get(name)
+        return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or has_no_execute(cluster)
+
+    estimates = estimates if estimates is not None else Estimates()
+    filters = () if groups is None else workload_affinity_filters(groups.others, is_left)
+    profile = Profile(
+        filters=(*DEFAULT_PROFILE.filters, *filters),
+        scores=DEFAULT_PROFILE.scores,
+        estimators=(estimator_of(estimates.of),),
+        multiple_pod_templates=multiple_pod_templates,
+    )
+    fleet = Fleet(clusters, profile, estimates, groups)
+    return fleet
+
+
+def has_no_execute(cluster: Cluster) -> bool:
+    return any(taint.effect == "NoExecute" for taint in cluster.spec.taints)

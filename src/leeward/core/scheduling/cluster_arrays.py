@@ -1,0 +1,121 @@
+"""The clusters that a placement is decided on, read-only: by name, and as arrays for all of them at once.
+
+`leeward.planning.Fleet` implements it: what follows from a placement is kept there from one decision to the next, and
+less of a cluster is available when others were promised something there. A decision only reads. Rows are clusters in
+the order of their names.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import overload
+
+import numpy as np
+
+from leeward.api.cluster import Cluster
+from leeward.core.scheduling.bulk import Bools, Floats, Ints
+from leeward.core.scheduling.groups import Grouping
+from leeward.core.scheduling.model import Filter, Placed, Profile, Rejection, Request, Unplaceable
+
+
+@dataclass(frozen=True, slots=True)
+class Feasibility:
+    """What one placement means for every cluster: whether it passes the shared filters (or why not), its tier of
+    affinity, and its static weight.
+
+    `groupings` are those of the spread constraints. `group_codes` is, for a single one, each cluster's group as an
+    index into the names, -1 for none; None where a cluster is in several groups.
+    """
+
+    feasible: Bools
+    tiers: Ints
+    weights: Ints
+    rejections: Sequence[Rejection | None]
+    groupings: Sequence[Grouping]
+    group_codes: tuple[Ints, list[str]] | None
+
+
+class ClusterArrays(Mapping[str, Cluster], ABC):
+    """`profile` are the plug-ins; `names`, `rows` and `clusters` are in the same order."""
+
+    profile: Profile
+    shared_filters: tuple[Filter, ...]
+    own_filters: tuple[Filter, ...]
+    names: list[str]
+    rows: Mapping[str, int]
+    clusters: list[Cluster]
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Lays the arrays out anew where clusters have joined or left. To be called before they are read."""
+
+    @abstractmethod
+    def feasibility(self, request: Request) -> Feasibility:
+        """For the request's placement and kind."""
+
+    @abstractmethod
+    def available(self, request: Request, rows: Ints) -> Ints:
+        """How many more replicas, or sets of components, fit into each of these clusters by what it reports."""
+
+    @abstractmethod
+    def displaced(self, request: Request, rows: Ints) -> Ints:
+        """How many of these, at most, cannot be where others were promised something, see `Estimator`."""
+
+    @abstractmethod
+    def stays_until(self, key: Hashable, leaves_at: Callable[[Cluster], datetime | None]) -> Floats:
+        """When a copy that is placed now would have to leave each cluster, in seconds of the epoch; infinity: never.
+
+        `key` stands for what `leaves_at` depends on besides the cluster.
+        """
+
+    @abstractmethod
+    def answer(
+        self, key: Hashable, depends_on_room: bool, find: Callable[[], Placed | Unplaceable]
+    ) -> Placed | Unplaceable:
+        """What was found for the same question on the same clusters, or what is found now."""
+
+    def view(self) -> "ClusterView":
+        """All clusters, to be scheduled on."""
+        self.refresh()
+        return ClusterView(self, None)
+
+    def staying(
+        self,
+        key: Hashable,
+        leaves_at: Callable[[Cluster], datetime | None],
+        now: datetime,
+        spared: Collection[str],
+        but: Collection[str] = (),
+    ) -> "ClusterView":
+        """All but those that a copy would have to leave again at once (the `spared` may), and but for `but`."""
+        self.refresh()
+        until = self.stays_until(key, leaves_at)
+        allowed = until > now.timestamp()
+        if not but and allowed.all():
+            return ClusterView(self, None)
+        allowed[[self.rows[name] for name in spared if name in self.rows]] = True
+        allowed[[self.rows[name] for name in but if name in self.rows]] = False
+        return ClusterView(self, allowed)
+
+
+class ClusterView(Sequence[Cluster]):
+    """Clusters on which a binding may be scheduled; `allowed` is None for all of them."""
+
+    def __init__(self, arrays: ClusterArrays, allowed: Bools | None) -> None:
+        self.arrays = arrays
+        self.allowed = allowed
+
+    @overload
+    def __getitem__(self, index: int) -> Cluster: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Cluster]: ...
+    def __getitem__(self, index: int | slice) -> Cluster | Sequence[Cluster]:
+        return self._listed()[index]
+
+    def __len__(self) -> int:
+        return len(self.arrays) if self.allowed is None else int(self.allowed.sum())
+
+    def _listed(self) -> list[Cluster]:
+        clusters = self.arrays.clusters
+        return clusters if self.allowed is None else [clusters[row] for row in np.flatnonzero(self.allowed)]

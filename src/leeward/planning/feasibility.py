@@ -1,0 +1,99 @@
+"""Arrays that are kept from one decision to the next, and renewed where a cluster changed.
+
+Each holds one number or more for each cluster; bindings that ask the same share it, and a change of one cluster renews
+one cell. Rows are clusters in the order of their names.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+import numpy as np
+
+from leeward.api.cluster import Cluster
+from leeward.api.quantity import Quantity
+from leeward.core.scheduling.affinity import tier_of
+from leeward.core.scheduling.assignment import static_weight
+from leeward.core.scheduling.bulk import Bools, Floats, Ints
+from leeward.core.scheduling.cluster_arrays import Feasibility
+from leeward.core.scheduling.groups import groupings
+from leeward.core.scheduling.model import Filter, Rejection, Request
+from leeward.core.scheduling.steps import first_rejection
+from leeward.planning.capacity import Demand
+from leeward.planning.reservations import Reservations
+
+
+class KeptFeasibility:
+    """`found` is what one placement means for every cluster now."""
+
+    def __init__(self, request: Request, filters: Sequence[Filter], clusters: Sequence[Cluster]) -> None:
+        bare = msgspec.structs.replace(request.spec, clusters=(), graceful_eviction_tasks=())
+        self._request = Request(bare, request.affinity_name)
+        self._filters = filters
+        count = len(clusters)
+        self._feasible: Bools = np.zeros(count, dtype=np.bool_)
+        self._tiers: Ints = np.zeros(count, dtype=np.int64)
+        self._weights: Ints = np.zeros(count, dtype=np.int64)
+        self._rejections: list[Rejection | None] = [None] * count
+        self._groupings = groupings(request.placement.spread_constraints)
+        self._groups: list[tuple[str, ...]] = [()] * count
+        self.revision = 0
+        self.renew(range(count), clusters)
+
+    def renew(self, rows: Iterable[int], clusters: Sequence[Cluster]) -> None:
+        """Asks about the clusters of these rows again."""
+        for row in rows:
+            cluster = clusters[row]
+            rejection = first_rejection(self._request, cluster, self._filters)
+            self._rejections[row] = rejection
+            self._feasible[row] = rejection is None and not cluster.is_being_deleted
+            self._tiers[row] = tier_of(self._request, cluster)
+            self._weights[row] = static_weight(self._request, cluster)
+            if len(self._groupings) == 1:
+                self._groups[row] = tuple(v for v in dict.fromkeys(self._groupings[0].values(cluster)) if v)
+        codes = _codes_of(self._groups) if len(self._groupings) == 1 else None
+        self.found = Feasibility(
+            self._feasible, self._tiers, self._weights, self._rejections, tuple(self._groupings), codes
+        )
+
+
+def _codes_of(groups: Sequence[tuple[str, ...]]) -> tuple[Ints, list[str]] | None:
+    """See `Feasibility.group_codes`."""
+    if any(len(values) > 1 for values in groups):
+        return None
+    names = sorted({value for values in groups for value in values})
+    codes = {name: code for code, name in enumerate(names)}
+    return np.array([codes[values[0]] if values else -1 for values in groups], dtype=np.int64), names
+
+
+class KeptRoom:
+    """How many more replicas with one request fit into each cluster; a request that cannot be read fits nowhere."""
+
+    def __init__(self, asked: Mapping[str, Quantity] | None, names: Sequence[str], reservations: Reservations) -> None:
+        try:
+            self._demand = None if asked is None else Demand.of(asked)
+            self._fits_nowhere = False
+        except (ValueError, ArithmeticError):
+            self._demand, self._fits_nowhere = None, True
+        self.room: Ints = np.zeros(len(names), dtype=np.int64)
+        self.revision = 0
+        self.renew(range(len(names)), names, reservations)
+
+    def renew(self, rows: Iterable[int], names: Sequence[str], reservations: Reservations) -> None:
+        for row in () if self._fits_nowhere else rows:
+            self.room[row] = reservations.available(names[row], self._demand)
+
+
+class KeptStays:
+    """Until when a copy that is placed now may stay in each cluster, see `ClusterArrays.stays_until`."""
+
+    def __init__(self, leaves_at: Callable[[Cluster], datetime | None], clusters: Sequence[Cluster]) -> None:
+        self._leaves_at = leaves_at
+        self.until: Floats = np.zeros(len(clusters))
+        self.revision = 0
+        self.renew(range(len(clusters)), clusters)
+
+    def renew(self, rows: Iterable[int], clusters: Sequence[Cluster]) -> None:
+        for row in rows:
+            instant = self._leaves_at(clusters[row])
+            self.until[row] = np.inf if instant is None else instant.timestamp()
