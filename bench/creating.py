@@ -13,8 +13,8 @@ from itertools import count
 
 from bench.posting import Poster
 from bench.servers import Target, trusting
-from leeward.api import codec
-from leeward.loop.supervisor import Supervisor
+from kubeapi import codec
+from kubeapi.loop.supervisor import Supervisor
 
 CLIENTS = (1, 16, 64)
 TURNS = 4

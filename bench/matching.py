@@ -7,7 +7,7 @@ CPU times of this process, which does nothing but compute; the plain search is m
 import time
 from collections.abc import Callable, Sequence
 
-from leeward.api.meta import LabelSelector, LabelSelectorRequirement, Manifest, ObjectMeta
+from kubeapi.meta import LabelSelector, LabelSelectorRequirement, Manifest, ObjectMeta
 from leeward.api.policy import (
     AnyPropagationPolicy,
     ClusterPropagationPolicy,

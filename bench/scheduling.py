@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from kubeapi.codec import decode, encode, from_wire
 from leeward.api.cluster import Cluster
-from leeward.api.codec import decode, encode, from_wire
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBinding, ResourceBindingStatus

@@ -8,6 +8,9 @@ import uvloop
 from prometheus_client import CollectorRegistry
 
 from bench.servers import certificate, write_tokens
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.entrance import entrance
 from leeward.apiserver.http import HttpFront
@@ -15,9 +18,6 @@ from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.app.tls import server_context
-from leeward.loop.clock import SystemClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 
 
 async def serve(directory: Path, port: int) -> None:

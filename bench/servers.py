@@ -18,11 +18,11 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from kubeapi.errors import WorldError
+from kubeapi.loop.clock import SystemClock
 from leeward.app.local.certificates import Authority
 from leeward.client import Client
 from leeward.client.connection import Connection, transport_of
-from leeward.client.errors import WorldError
-from leeward.loop.clock import SystemClock
 
 TOKEN = "bench"
 START_SECONDS = 60.0

@@ -7,7 +7,7 @@ a loop that only decodes and encodes a ResourceBinding: what the machine gives t
 import time
 from collections.abc import Callable
 
-from leeward.api.codec import decode, encode
+from kubeapi.codec import decode, encode
 from leeward.api.work import ResourceBinding
 from tests.builders import binding, divided, targets
 from tests.world import test_walkthrough as stories

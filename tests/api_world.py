@@ -6,8 +6,13 @@ from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.transport import Request, Response
 from leeward.apiserver.access.authentication import BadCredential
 from leeward.apiserver.admission import Admission
 from leeward.apiserver.handler import User
@@ -17,11 +22,6 @@ from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.apiserver.webhooks.calling import WebhookClient
-from leeward.client.transport import Request, Response
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 MERGE = "application/merge-patch+json"

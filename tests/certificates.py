@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from leeward.loop.clock import VirtualClock
+from kubeapi.loop.clock import VirtualClock
 
 
 class Authority:

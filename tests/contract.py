@@ -15,14 +15,13 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, cast
 
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.transport import Request, Response, split_lines
 from leeward.apiserver import refusals
 from leeward.apiserver.access.authentication import BadCredential
 from leeward.apiserver.handler import StreamResponse
 from leeward.apiserver.limits import MAX_BODY_BYTES
 from leeward.apiserver.server import ApiServer
-from leeward.client.http import split_lines
-from leeward.client.transport import Request, Response
-from leeward.loop.supervisor import Supervisor
 from tests.contract_differences import is_on_purpose
 
 DATA = Path(__file__).parent / "data" / "contract"

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
 from leeward.apiserver.webhooks.calling import Address, Uncallable
 from tests.api_world import widgets
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from leeward.api.quantity import parse_quantity
+from kubeapi.quantity import parse_quantity
 
 HERE = Path(__file__).parent
 ELSEWHERE = "LEEWARD_ORACLE_DIR"

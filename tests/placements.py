@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster
-from leeward.api.codec import from_wire
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Placed, Unplaceable, schedule
 from leeward.core.scheduling.model import Profile

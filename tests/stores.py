@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.store import Medium, Record, Store, Watcher
-from leeward.loop.supervisor import Supervisor
 
 POD = "//pods/default/a"
 Story = Callable[[Store], Awaitable[None]]

@@ -5,8 +5,8 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
 from leeward.apiserver.webhooks.calling import Address, Uncallable
 
 MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"

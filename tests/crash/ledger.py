@@ -6,7 +6,7 @@ either state is right, and the server's answer settles it.
 
 from dataclasses import dataclass, field
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 
 
 @dataclass

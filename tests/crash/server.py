@@ -6,6 +6,7 @@ import sys
 from asyncio.subprocess import DEVNULL, Process
 from pathlib import Path
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import Fleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout
@@ -13,7 +14,6 @@ from leeward.app.local.ports import pick_port
 from leeward.client import Client
 from leeward.client.connection import transport_of
 from leeward.client.kubeconfig import load
-from leeward.loop.randomness import Randomness
 
 START_SECONDS = 180.0
 TOLD = 6_000

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
 from leeward.client.client import WatchEvent
-from leeward.loop.supervisor import Supervisor
 from tests.crash.ledger import Ledger, Lost
 from tests.crash.server import Server
 

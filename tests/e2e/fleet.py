@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from tests.e2e.answers import ask
 from tests.e2e.program import Program
 from tests.e2e.servers import KubeServer

@@ -9,12 +9,12 @@ import logging
 import sys
 from pathlib import Path
 
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.client import Client, WorldError
 from leeward.client.connection import transport_of
 from leeward.client.kubeconfig import load
-from leeward.loop.clock import SystemClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.members import WorkloadSettings
 from leeward.members.kubelet import KubeletController
 from leeward.members.nodes import NodesController

@@ -4,7 +4,7 @@ import json
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.names import REFUSED_CONDITION
 from tests.e2e.fleet import MEMBERS, Fleet
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from tests.e2e.applications import apply_divided, place_divided, ready_in, remove, wait_placed
 from tests.e2e.fleet import MEMBERS, Fleet
 from tests.e2e.servers import MEMBER_ADDRESSES

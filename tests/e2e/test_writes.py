@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from tests.e2e.applications import place_divided, remove
 from tests.e2e.fleet import NO_EXECUTE, Fleet
 from tests.e2e.servers import KubeServer

@@ -9,9 +9,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from leeward.api.codec import render_yaml
+from kubeapi.codec import render_yaml
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local.ports import pick_port
-from leeward.loop.randomness import Randomness
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local.ports import pick_port
-from leeward.loop.randomness import Randomness
 from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

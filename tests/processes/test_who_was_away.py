@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from leeward.api.codec import render_yaml
-from leeward.api.meta import parse_time
+from kubeapi.codec import render_yaml
+from kubeapi.meta import parse_time
 from leeward.app.local import processes
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from tests.kubectl import Kubectl, needs_kubectl, run_command

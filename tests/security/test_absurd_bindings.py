@@ -9,7 +9,8 @@ They must not get: a decision for anybody else that is late, or wrong.
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import (
     APPLICATION_FAILURES_ANNOTATION,
     APPLIED_PLACEMENT_ANNOTATION,
@@ -19,7 +20,7 @@ from leeward.api.names import (
     HOME_ANNOTATION,
     TEMPLATE_DIGEST_ANNOTATION,
 )
-from leeward.api.resource import RESOURCE_BINDINGS, Resource
+from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.sim.world import Mode, World
 from tests.security.worlds import UnaskedWorld, namespaces, play_in, user_with
 from tests.world.stories import CONFIG_MAPS, apply, by_weight, deployment, policy, ready_replicas

@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Condition, Manifest, find_condition
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     AGENT_GROUP,
     AGENT_USER_PREFIX,
@@ -26,7 +28,7 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.resource import EVENTS, NAMESPACES, RESOURCE_BINDINGS, SECRETS, WORKS, Resource
+from leeward.api.resource import EVENTS, NAMESPACES, RESOURCE_BINDINGS, SECRETS, WORKS
 from leeward.api.work import Work
 from leeward.apiserver.handler import User
 from leeward.client import Client, Invalid, NotFound

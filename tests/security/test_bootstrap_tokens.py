@@ -20,8 +20,13 @@ from typing import Any, Literal
 
 import pytest
 
+from kubeapi.certificate_requests import Subject, make_request
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.meta import ObjectMeta
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.api.schema import custom_resource_definitions
@@ -31,14 +36,9 @@ from leeward.app.bootstrap_tokens import BootstrapToken, create_token, list_toke
 from leeward.app.local.errors import FleetError
 from leeward.app.registering import obtain_certificate
 from leeward.client import Client
-from leeward.client.certificate_requests import Subject, make_request
 from leeward.client.connection import Connection
 from leeward.controllers.agent_certificates import REQUESTS, AgentCertificateController
 from leeward.core.registration import SIGNER, USAGES
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane, Server

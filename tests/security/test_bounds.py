@@ -23,7 +23,10 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.transport import Request
 from leeward.apiserver.access.authentication import Authenticator
 from leeward.apiserver.cel.budget import Budget, Exhausted
 from leeward.apiserver.custom.patterns import REMEMBERED_LARGE_PATTERNS, compile_pattern
@@ -34,9 +37,6 @@ from leeward.apiserver.kinds.metadata import MAX_ENTRIES
 from leeward.apiserver.limits import MAX_VALUES
 from leeward.apiserver.webhooks.calling import Address, Uncallable
 from leeward.apiserver.webhooks.https import MAX_ANSWER_BYTES, HttpsWebhooks
-from leeward.client.transport import Request
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from tests.api_world import CONFIG_MAPS, DEFINITIONS, WIDGETS, Answer, ApiWorld, api_world, config_map, tell, widget
 from tests.certificates import Authority
 from tests.https_server import https_server

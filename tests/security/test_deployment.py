@@ -21,11 +21,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kubeapi.certificate_requests import make_request
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from kubeapi.transport import Request, Response
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
-from leeward.api.meta import Manifest
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, PRIORITY_CLASSES, WORKLOAD_REBALANCERS, Resource
+from leeward.api.resource import CLUSTERS, PRIORITY_CLASSES, WORKLOAD_REBALANCERS
 from leeward.apiserver.access.authorization.attributes import attributes_of
 from leeward.apiserver.handler import User
 from leeward.app.bootstrap_tokens import create_token
@@ -39,12 +44,8 @@ from leeward.app.install.manifests import (
 )
 from leeward.app.registering import subject_of_agent
 from leeward.client import AlreadyExists, Client, Forbidden, Transport
-from leeward.client.certificate_requests import make_request
-from leeward.client.transport import Request, Response
 from leeward.controllers.agent_certificates import REQUESTS
 from leeward.core.registration import SIGNER, USAGES
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.manager.choice import BY_DEFAULT, Choice
 from leeward.manager.choice import SCHEDULER as PLACING
 from leeward.manager.control_plane import ControllerManager

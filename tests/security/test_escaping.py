@@ -20,7 +20,9 @@ from typing import Any
 import click
 import pytest
 
-from leeward.api.text import shown, shown_lines
+from kubeapi.errors import error_of
+from kubeapi.loop.randomness import Randomness
+from kubeapi.text import shown, shown_lines
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member, save_fleet
@@ -31,8 +33,6 @@ from leeward.cli.output import complain, say, say_line
 from leeward.cli.program import main
 from leeward.cli.serving import KeyValueFormatter
 from leeward.cli.tables import MAX_CELL, render_table
-from leeward.client.errors import error_of
-from leeward.loop.randomness import Randomness
 from leeward.operations.orphan_findings import OrphanFindings
 from leeward.operations.status import Found
 from tests.json_server import JsonServer, serve_json

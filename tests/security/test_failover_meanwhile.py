@@ -18,16 +18,16 @@ from unittest import mock
 
 import pytest
 
-from leeward.api.codec import encode
-from leeward.api.meta import Manifest
+from kubeapi.codec import encode
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import VirtualLoop
+from kubeapi.meta import Manifest
+from kubeapi.selectors import Selector, matches
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
-from leeward.api.selectors import Selector, matches
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.client import Client, Invalid, Request, Response
 from leeward.core.propagation import matching, selecting
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import VirtualLoop
 from leeward.manager.timing import Timing
 from leeward.runtime import policy_index
 from leeward.sim.network import Place

@@ -18,9 +18,13 @@ from typing import Any
 
 import pytest
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.codec import from_wire
+from kubeapi.errors import TooLarge
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
 from leeward.api.cluster import Cluster
-from leeward.api.codec import from_wire
 from leeward.api.core import Secret
 from leeward.api.meta import find_condition
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, DOUBTFUL_CONDITION
@@ -29,12 +33,8 @@ from leeward.api.work import AggregatedStatusItem
 from leeward.app.connect import connect
 from leeward.client import Client, Request, Response, Undecodable
 from leeward.client.bounds import MAX_OBJECT_BYTES, MEMBER_BOUNDS, MiB
-from leeward.client.errors import TooLarge
 from leeward.core.interpreter.fields import total
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.informers import Informers
 from leeward.sim.world import World

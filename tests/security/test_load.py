@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.names import POLICY_NAME_ANNOTATION
 from leeward.api.rules import bounds
 from leeward.api.rules.bounds import MOST_SELECTORS

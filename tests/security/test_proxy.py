@@ -17,14 +17,18 @@ from typing import Any
 
 import pytest
 
+from kubeapi.codec import from_wire
+from kubeapi.errors import NoCredential
+from kubeapi.field import Node
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest
+from kubeapi.transport import Request
 from leeward.api.cluster import Cluster
-from leeward.api.codec import from_wire
 from leeward.api.core import Secret
-from leeward.api.meta import Manifest
 from leeward.api.names import ALLOW_HTTP_ANNOTATION
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import AddressRules, address_problems, parse_networks, rules_of_control_plane
-from leeward.api.rules.node import Node
 from leeward.api.schema import custom_resource_definitions
 from leeward.apiserver.access.authentication import Authenticator
 from leeward.apiserver.handler import ANONYMOUS, User
@@ -33,11 +37,7 @@ from leeward.apiserver.verbs.connecting import PROXY
 from leeward.app.connect import address_rules, connect, reach
 from leeward.client import Client
 from leeward.client.connection import Connection
-from leeward.client.errors import NoCredential
 from leeward.client.forwarding import Forwarder
-from leeward.client.transport import Request
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.timing import Timing

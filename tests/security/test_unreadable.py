@@ -11,9 +11,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
-from leeward.api.resource import CLUSTERS, PROPAGATION_POLICIES, RESOURCE_BINDINGS, Resource
+from leeward.api.resource import CLUSTERS, PROPAGATION_POLICIES, RESOURCE_BINDINGS
 from leeward.apiserver.handler import User
 from leeward.client import Client, Invalid, Undecodable
 from leeward.sim.network import LinkedTransport

@@ -2,13 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import NAMESPACES, Resource
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.resource import NAMESPACES
 from leeward.apiserver.admission import Admission
 from leeward.apiserver.handler import User
 from leeward.apiserver.store import Store
 from leeward.client import Client, Request
-from leeward.loop.virtual import run_virtual
 from leeward.manager.timing import Timing
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any, cast
 from unittest import mock
 
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
-from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Work
 from leeward.client import Client, Conflict

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from unittest import mock
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.lag import EventLoopLag
+from kubeapi.meta import Manifest
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
@@ -22,7 +23,6 @@ from leeward.core.failover.stalled import StalledTargets
 from leeward.core.failover.watched_time import UNKEPT
 from leeward.core.placement import PlacementSettings, actions, situation
 from leeward.core.placement.authority import Authority, authority_over
-from leeward.loop.lag import EventLoopLag
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.sim.histories.model import AnyStep, History, HubIsSuspended, MemberStops, Mode, Replan
 from leeward.sim.histories.steered import EVERY, STEERED, steer

@@ -4,12 +4,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from leeward.api.codec import parse_yaml
-from leeward.api.meta import Manifest, find_condition
+from kubeapi.codec import parse_yaml
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.resource import NODES, Resource
+from leeward.api.resource import NODES
 from leeward.client import Client, NotFound
-from leeward.loop.virtual import run_virtual
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.sim.world import Mode, World

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.names import execution_space, work_name
 from leeward.api.resource import CLUSTERS, NAMESPACES, PODS, WORKS
 from leeward.api.work import Work

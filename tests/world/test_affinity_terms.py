@@ -1,6 +1,6 @@
 """A failover into the next term of `clusterAffinities`, and out of the last one."""
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, deployment, play, policy, ready_replicas, tasks
 

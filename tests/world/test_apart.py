@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Client
-from leeward.loop.supervisor import Supervisor
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import EvictionSettings, ManagerSettings

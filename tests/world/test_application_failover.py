@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from leeward.api.meta import Manifest, find_condition
+from kubeapi.meta import Manifest
+from leeward.api.meta import find_condition
 from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.resource import EVENTS
 from leeward.members.kinds import NODES, PODS

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import work_name
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKLOAD_REBALANCERS, Resource
+from leeward.api.resource import CLUSTERS, NAMESPACES, WORKLOAD_REBALANCERS
 from leeward.app.leaving import unjoin_cluster
 from leeward.client import Client, NotFound, Request, Response
 from leeward.sim.world import CONTROLLERS, Mode, World

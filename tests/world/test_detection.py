@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.meta import Manifest, ObjectMeta
 from leeward.api.resource import CLUSTERS
 from leeward.apiserver.handler import StreamResponse
 from leeward.client import Request, Response

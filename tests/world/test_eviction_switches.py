@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from leeward.api.meta import Manifest, find_condition
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, Resource
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.work import ClusterResourceBinding
 from leeward.core.failover.purge_modes import PurgeMode
 from leeward.manager.gates import FeatureGates

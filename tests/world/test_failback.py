@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.names import (
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_ANNOTATION,

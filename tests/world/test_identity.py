@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.meta import ObjectMeta
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import Invalid, Request, Response
 from leeward.sim.world import World

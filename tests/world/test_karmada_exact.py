@@ -1,6 +1,6 @@
 """--karmada-exact and the metrics that show each safety switch at work, as stories."""
 
-from leeward.api.quantity import parse_quantity
+from kubeapi.quantity import parse_quantity
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, play, policy

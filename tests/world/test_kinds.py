@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import work_name
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES, Resource
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES
 from leeward.client import Client, NotFound
 from leeward.sim.world import World
 from tests.world.stories import CONFIG_MAPS, by_weight, deployment, play, policy, ready_replicas

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.resource import CLUSTERS, PODS
 from leeward.sim.world import Mode, World
 from tests.world.stories import (

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest, find_condition
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.meta import find_condition
 from leeward.api.names import EVICT_SHARED_ANNOTATION, EVICTION_HELD_CONDITION
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, NAMESPACES, PODS, Resource
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, NAMESPACES, PODS
 from leeward.client import NotFound
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, held, play, policy, ready_replicas, tasks

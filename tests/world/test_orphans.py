@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Manifest
 from leeward.api.names import HUB_ANNOTATION, MANAGED_LABEL
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Client

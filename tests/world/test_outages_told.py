@@ -3,7 +3,8 @@
 import re
 from datetime import datetime
 
-from leeward.api.meta import Condition, Manifest, find_condition, parse_time
+from kubeapi.meta import Manifest, parse_time
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.resource import CLUSTERS, EVENTS, NODES
 from leeward.client import Request

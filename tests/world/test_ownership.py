@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 
-from leeward.api.meta import Manifest, annotations_of
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE, execution_space, work_name
 from leeward.api.resource import EVENTS, NAMESPACES, WORKS
 from leeward.api.work import Work
 from leeward.client import Client, NotFound, Request
-from leeward.loop.virtual import run_virtual
 from leeward.manager.timing import Timing
 from leeward.sim.network import Place
 from leeward.sim.world import Mode, World

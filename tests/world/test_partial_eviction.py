@@ -1,6 +1,7 @@
 """A cluster dies and the others have room for a part of what ran there: the part moves, the rest follows later."""
 
-from leeward.api.meta import Manifest, find_condition
+from kubeapi.meta import Manifest
+from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.resource import NODES
 from leeward.sim.world import World

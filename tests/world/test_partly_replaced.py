@@ -1,6 +1,6 @@
 """A copy that is replaced in part only: no time that passes takes away what the rest of it serves."""
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, apply, play, policy, ready_replicas, tasks, without_room
 from tests.world.test_partial_eviction import DYNAMIC, hungry

@@ -1,7 +1,8 @@
 """Stories of what once went wrong."""
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS, Resource
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 

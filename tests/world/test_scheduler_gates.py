@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from leeward.api.meta import Manifest, find_condition
+from kubeapi.meta import Manifest
+from leeward.api.meta import find_condition
 from leeward.api.resource import PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.core.scheduling.estimates import Answers, Question
 from leeward.manager.gates import FeatureGates

@@ -1,7 +1,7 @@
 """A template that a policy selects in a namespace that is skipped: somebody is told, once."""
 
+from kubeapi.meta import Manifest
 from leeward.api.core import Event
-from leeward.api.meta import Manifest
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import EVENTS
 from leeward.sim.world import World

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.resource import EVENTS
 from leeward.client import Request, Response
 from leeward.sim.world import Mode, World

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.resource import EVENTS, PODS
 from leeward.sim.world import Mode, World
 from tests.world.stories import (

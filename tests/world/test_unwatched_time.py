@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from leeward.api.meta import format_time
+from kubeapi.meta import format_time
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks, without_room

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 
+from kubeapi.meta import ObjectMeta
 from leeward.agent.lease import LeaseController
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.meta import ObjectMeta
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.client import AlreadyExists, Client, Forbidden, NotFound, WorldError

@@ -6,9 +6,9 @@ Karmada: pkg/controllers/status (initLeaseController); same.
 import asyncio
 import logging
 
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest, OwnerReference, format_micro_time
 from leeward.api.cluster import Cluster
-from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest, OwnerReference, format_micro_time
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.client import NotFound, WorldError

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from kubeapi.meta import Int32, Object
+from kubeapi.quantity import Quantity
 from leeward.api.core import Taint
-from leeward.api.meta import Condition, Int32, Object, TypedObject, find_condition
-from leeward.api.quantity import Quantity
+from leeward.api.meta import Condition, TypedObject, find_condition
 
 
 class LocalSecretReference(Object, frozen=True):

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
-from leeward.api.meta import ATOMIC, Int64, LabelSelectorRequirement, Object, TypedObject
+from kubeapi.meta import ATOMIC, Int64, LabelSelectorRequirement, Object
+from leeward.api.meta import TypedObject
 
 
 class Taint(Object, frozen=True):

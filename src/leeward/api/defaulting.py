@@ -13,9 +13,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any, cast
 
+from kubeapi.codec import copy_manifest
+from kubeapi.meta import Manifest, format_time
 from leeward.api import names
-from leeward.api.codec import copy_manifest
-from leeward.api.meta import Manifest, format_time
 from leeward.api.rules.texts import label_value_fault
 
 GRACE_PERIOD_SECONDS = 600

@@ -1,6 +1,7 @@
 """`config.karmada.io/v1alpha1`: how kinds that Leeward does not know are understood, by Lua scripts or by webhooks."""
 
-from leeward.api.meta import Int32, Object, TypedObject
+from kubeapi.meta import Int32, Object
+from leeward.api.meta import TypedObject
 
 
 class CustomizationTarget(Object, frozen=True):

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from msgspec import inspect
 
+from kubeapi.meta import LabelSelector, Manifest, ObjectMeta
 from leeward.api.core import NodeSelector
-from leeward.api.meta import LabelSelector, Manifest, ObjectMeta
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"

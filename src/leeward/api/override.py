@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from leeward.api.meta import Object, TypedObject
+from kubeapi.meta import Object
+from leeward.api.meta import TypedObject
 from leeward.api.policy import ClusterAffinity, ResourceSelector
 
 OverrideOperator = Literal["add", "remove", "replace"]

@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from kubeapi.meta import Int32, LabelSelector, LabelSelectorRequirement, Object
 from leeward.api.core import Toleration
-from leeward.api.meta import Int32, LabelSelector, LabelSelectorRequirement, Object, TypedObject, schema_default
+from leeward.api.meta import TypedObject, schema_default
 
 AffinityName = Annotated[str, Meta(min_length=1, max_length=32)]
 ConflictResolution = Literal["Abort", "Overwrite"]

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from leeward.api.meta import Object, TypedObject
-from leeward.api.quantity import Quantity
+from kubeapi.meta import Object
+from kubeapi.quantity import Quantity
+from leeward.api.meta import TypedObject
 
 
 class StaticClusterAssignment(Object, frozen=True):

@@ -5,7 +5,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from leeward.api.meta import Int32, Int64, Object, TypedObject
+from kubeapi.meta import Int32, Int64, Object
+from leeward.api.meta import TypedObject
 
 
 class WorkloadReference(Object, frozen=True):

@@ -8,10 +8,10 @@ unstored), and Cluster is an ordinary custom resource here, where Karmada runs a
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api import resource
-from leeward.api.meta import Manifest
 from leeward.api.openapi import structural_schema
-from leeward.api.resource import Resource
 
 
 class Column(NamedTuple):

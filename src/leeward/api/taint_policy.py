@@ -4,7 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from leeward.api.meta import Object, TypedObject
+from kubeapi.meta import Object
+from leeward.api.meta import TypedObject
 from leeward.api.policy import ClusterAffinity
 
 

@@ -9,8 +9,11 @@ recorded cases of `tests/data/oracle`. The messages are ours.
 
 from collections.abc import Callable, Iterator
 
-from leeward.api import codec, names
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.field import Node
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
+from leeward.api import names
 from leeward.api.resource import (
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
@@ -25,11 +28,9 @@ from leeward.api.rules.bindings import binding_problems
 from leeward.api.rules.bounds import policy_bounds_problems
 from leeward.api.rules.clusters import cluster_problems, taint_policy_problems
 from leeward.api.rules.interpreters import webhook_configuration_problems
-from leeward.api.rules.node import Node
 from leeward.api.rules.overrides import override_policy_problems
 from leeward.api.rules.policies import propagation_policy_problems
 from leeward.api.rules.quotas import quota_problems
-from leeward.api.status import Problem
 
 DELETION_PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
 

@@ -6,20 +6,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from kubeapi.meta import Int32, Int64, Manifest, Object
+from kubeapi.quantity import Quantity
 from leeward.api.core import NodeSelector, Toleration
-from leeward.api.meta import (
-    ON_WIRE,
-    Condition,
-    Int32,
-    Int64,
-    Manifest,
-    Object,
-    TypedObject,
-    find_condition,
-    schema_default,
-)
+from leeward.api.meta import ON_WIRE, Condition, TypedObject, find_condition, schema_default
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
-from leeward.api.quantity import Quantity
 
 Health = Literal["", "Healthy", "Unhealthy", "Unknown"]
 RawObject = Annotated[Any, Meta(extra_json_schema={"type": "object"})]

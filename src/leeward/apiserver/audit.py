@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from leeward.api import codec
-from leeward.api.meta import format_micro_time
+from kubeapi import codec
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import format_micro_time
+from kubeapi.transport import Request, Response
 from leeward.apiserver.access.authorization import Attributes, attributes_of
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.health import OPEN_PATHS
 from leeward.apiserver.remarks import collected_annotations
-from leeward.client.transport import Request, Response
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
 
 log = logging.getLogger(__name__)
 

@@ -2,13 +2,13 @@
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
 from leeward.apiserver.audit import Audit, Sink
 from leeward.apiserver.fairness import Fairness
 from leeward.apiserver.handler import Handler
 from leeward.apiserver.measuring import Measured, StoredObjects
 from leeward.apiserver.server import ApiServer
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
 
 
 def entrance(

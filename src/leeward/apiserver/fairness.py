@@ -17,14 +17,14 @@ import math
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
-from leeward.api.status import Status, StatusDetails
+from kubeapi.loop.clock import Clock, SystemClock
+from kubeapi.status import Status, StatusDetails
+from kubeapi.transport import Request, Response
 from leeward.apiserver.handler import ADMIN_GROUP, Handler, StreamResponse, User
 from leeward.apiserver.health import OPEN_PATHS
 from leeward.apiserver.rates import Rates
 from leeward.apiserver.refusals import status_response
 from leeward.apiserver.verbs.connecting import leads_out
-from leeward.client.transport import Request, Response
-from leeward.loop.clock import Clock, SystemClock
 
 RETRY_AFTER_SECONDS = 1
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from leeward.client.transport import Request, Response
+from kubeapi.transport import Request, Response
 
 
 @dataclass(frozen=True, slots=True)

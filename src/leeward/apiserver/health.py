@@ -10,10 +10,10 @@ from urllib.parse import parse_qs
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.transport import Request, Response
 from leeward.apiserver.refusals import JSON, TEXT, page_not_found
 from leeward.apiserver.store import Store
-from leeward.client.transport import Request, Response
 
 KUBERNETES_VERSION = "v1.36.0"
 OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version")

@@ -16,7 +16,10 @@ from typing import Any, cast
 from aiohttp import WSMsgType, web
 from msgspec import structs
 
-from leeward.api.status import Status
+from kubeapi.errors import WorldError
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.status import Status
+from kubeapi.transport import Request, Response
 from leeward.apiserver.access.authentication import Authenticator, BadCredential
 from leeward.apiserver.access.authorization.attributes import is_watch
 from leeward.apiserver.fairness import RETRY_AFTER_SECONDS, too_many
@@ -27,9 +30,6 @@ from leeward.apiserver.outgoing import keep_little, render, write, write_pieces
 from leeward.apiserver.refusals import status_response
 from leeward.apiserver.room import NoRoom, Room
 from leeward.apiserver.upgrading import pass_bytes
-from leeward.client.errors import WorldError
-from leeward.client.transport import Request, Response
-from leeward.loop.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 

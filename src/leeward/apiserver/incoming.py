@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 from aiohttp import http, web
 
+from kubeapi.transport import Request
 from leeward.apiserver.handler import ANONYMOUS, User
 from leeward.apiserver.limits import MAX_BODY_BYTES
 from leeward.apiserver.room import Room
-from leeward.client.transport import Request
 
 READ_TIMEOUT_SECONDS = 30.0
 MAX_ANONYMOUS_BODY_BYTES = 64 * 1024

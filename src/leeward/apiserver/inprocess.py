@@ -7,10 +7,9 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
+from kubeapi.errors import Unreachable, error_of
+from kubeapi.transport import Request, Response, split_lines
 from leeward.apiserver.handler import ADMIN_GROUP, Handler, StreamResponse, User
-from leeward.client.errors import Unreachable, error_of
-from leeward.client.http import split_lines
-from leeward.client.transport import Request, Response
 
 ADMIN = User("admin", (ADMIN_GROUP, "system:authenticated"))
 

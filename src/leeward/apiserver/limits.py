@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from itertools import accumulate
 
-from leeward.api.status import Status
+from kubeapi.status import Status
 from leeward.apiserver.forms.durations import duration_fault
 from leeward.apiserver.refusals import Refused, bad_request
 

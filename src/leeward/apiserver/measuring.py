@@ -15,14 +15,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from kubeapi.loop.clock import Clock
+from kubeapi.transport import Request, Response
 from leeward.apiserver.access.authorization import attributes_of
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.routing import Target, route
 from leeward.apiserver.store import Store
 from leeward.apiserver.verbs.connecting import PROXY, leads_out
-from leeward.client.transport import Request, Response
-from leeward.loop.clock import Clock
 
 _BUCKETS = (
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60),

@@ -7,7 +7,7 @@ import re
 from aiohttp import web
 from multidict import CIMultiDict
 
-from leeward.client.transport import Response
+from kubeapi.transport import Response
 
 GZIP_FROM_BYTES = 128 * 1024
 PIECE_BYTES = 64 * 1024

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.status import Problem, Status, StatusCause, StatusDetails
+from kubeapi import codec
+from kubeapi.status import Problem, Status, StatusCause, StatusDetails
+from kubeapi.transport import Response
 from leeward.apiserver.forms.yaml import dump_yaml
-from leeward.client.transport import Response
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"

@@ -5,7 +5,8 @@ as whom, and may they? ▸ health ▸ which path? ▸ discovery, OpenAPI, or the
 
 import logging
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.transport import Request, Response
 from leeward.apiserver import refusals
 from leeward.apiserver.access.access import Access
 from leeward.apiserver.access.authentication import Authenticator
@@ -28,7 +29,6 @@ from leeward.apiserver.routing import GroupPath, Target, Unknown, route
 from leeward.apiserver.store import Overloaded, StoreFailed
 from leeward.apiserver.verbs.answering import Verbs
 from leeward.apiserver.verbs.connecting import Connect, ConnectRequest, Connects, key_of
-from leeward.client.transport import Request, Response
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,10 @@ from dataclasses import replace
 
 from prometheus_client import REGISTRY, CollectorRegistry
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
 from leeward.apiserver.access.access import Access
 from leeward.apiserver.access.authorization.aggregation import RoleAggregation
 from leeward.apiserver.access.tokens import SigningKey
@@ -42,9 +45,6 @@ from leeward.apiserver.server import SIGNING_REQUEST, ApiServer
 from leeward.apiserver.store import Store
 from leeward.apiserver.webhooks.calling import NoCalls, WebhookClient
 from leeward.apiserver.webhooks.dispatch import AdmissionWebhooks
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 
 SERVICE_CIDR = "10.96.0.0/16"
 _DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")

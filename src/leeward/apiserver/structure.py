@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from leeward.api import codec
+from kubeapi import codec
 
 Form = Literal["scalar", "struct", "map", "list", "any"]
 

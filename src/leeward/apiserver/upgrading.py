@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from aiohttp import web
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.handler import StreamResponse, WayBack
-from leeward.loop.supervisor import Supervisor
 
 MAX_KEPT_BYTES = 256 * 1024
 

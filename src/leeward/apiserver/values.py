@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 
 
 def section(value: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -4,8 +4,8 @@ The control plane, or the agent, may do everything; the cluster proxy may only s
 Karmada: `karmadactl join` and `register` make the same ClusterRoles in a member.
 """
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS, SPEAKER_ACCESS
 from leeward.client import AlreadyExists, Client
 

@@ -4,6 +4,9 @@ import asyncio
 import os
 from dataclasses import replace
 
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.agent.agent import Agent
 from leeward.app.config import AgentConfig
 from leeward.app.probes import Probes, served
@@ -15,9 +18,6 @@ from leeward.client.incluster import load_in_cluster
 from leeward.client.kubeconfig import holds_one_user, load
 from leeward.client.limits import Limit, limited
 from leeward.client.replaceable import ReplaceableTransport
-from leeward.loop.clock import SystemClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.events import EventRecorder

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
+from kubeapi.loop.clock import Clock, SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.access.tokens import load_signing_key
 from leeward.apiserver.audit import MAX_BYTES, AuditFile, Sink, write_to_stdout
@@ -22,9 +25,6 @@ from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local.certificates import Authority, Pair
-from leeward.loop.clock import Clock, SystemClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 
 CERTIFICATES = "pki"
 """In `data_dir`: what the server shows when it was given no certificate."""

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubeapi.meta import Manifest, format_time
 from leeward.api.core import Secret
-from leeward.api.meta import Manifest, format_time
 from leeward.api.names import BOOTSTRAP_CLUSTER_GROUP_PREFIX, BOOTSTRAP_SINGLE_USE_GROUP
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.app.local.errors import FleetError

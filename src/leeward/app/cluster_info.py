@@ -13,8 +13,8 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.app.local.errors import FleetError
 from leeward.client import AlreadyExists, Client, WorldError
 from leeward.client.connection import Connection

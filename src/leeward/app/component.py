@@ -12,6 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.rules.member_addresses import DEFAULT_RULES
@@ -21,9 +24,6 @@ from leeward.app.probes import Probes, served
 from leeward.client import Client, Transport, WorldError
 from leeward.client.connection import Connection, transport_of
 from leeward.client.limits import limited
-from leeward.loop.clock import SystemClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.choice import SCHEDULER
 from leeward.manager.control_plane import ControllerManager

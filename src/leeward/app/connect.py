@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from urllib.parse import urlsplit
 
+from kubeapi.errors import NoCredential
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION
@@ -23,7 +24,6 @@ from leeward.api.rules.texts import endpoint_fault, proxy_fault
 from leeward.client import Client, Request, Response, Transport
 from leeward.client.bounds import MEMBER_BOUNDS
 from leeward.client.connection import Connection, transport_of
-from leeward.client.errors import NoCredential
 from leeward.client.forwarding import Forwarder
 
 TOKEN_KEY, CA_KEY = "token", "caBundle"

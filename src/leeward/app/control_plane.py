@@ -2,6 +2,9 @@
 
 import asyncio
 
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import rules_of_control_plane
 from leeward.api.schema import custom_resource_definitions
@@ -20,9 +23,6 @@ from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connecting, reaching
 from leeward.app.tls import server_context
 from leeward.client import Client
-from leeward.loop.clock import SystemClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.cluster_proxy import ClusterProxy

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal, NoReturn
 
+from kubeapi.loop.clock import Clock
 from leeward.api.cluster import Cluster
 from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER, execution_space
 from leeward.api.resource import CLUSTERS, SECRETS, WORKS
@@ -22,7 +23,6 @@ from leeward.api.work import Work
 from leeward.app.local.errors import FleetError
 from leeward.client import Client, NotFound, NotServed
 from leeward.core.registration import Joined
-from leeward.loop.clock import Clock
 from leeward.runtime.deleting import delete_seen
 
 POLL_SECONDS = 0.5

@@ -3,6 +3,9 @@
 import asyncio
 import logging
 
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.access.authentication import load_token_file
 from leeward.apiserver.access.tokens import load_signing_key
 from leeward.apiserver.entrance import entrance
@@ -21,9 +24,6 @@ from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
 from leeward.app.tls import server_context
 from leeward.client import Client, Request, Response
-from leeward.loop.clock import SystemClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.members import Workloads, WorkloadSettings
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Server

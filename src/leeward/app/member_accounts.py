@@ -12,9 +12,10 @@ rights on `clusters/proxy`, here the control plane asks for that right, and the 
 import asyncio
 from dataclasses import dataclass, field
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import CLUSTER_NAMESPACE
-from leeward.api.resource import SECRETS, Resource
+from leeward.api.resource import SECRETS
 from leeward.app.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, EVERYTHING, SPEAKING
 from leeward.app.config import IMPERSONATOR
 from leeward.app.install.manifests import SERVICE_ACCOUNTS

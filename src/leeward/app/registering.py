@@ -15,12 +15,12 @@ from pathlib import Path
 import yaml
 from cryptography import x509
 
-from leeward.api.meta import Manifest
+from kubeapi.certificate_requests import Subject, make_request
+from kubeapi.meta import Manifest
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.app.local.errors import FleetError
 from leeward.app.local.files import write_file
 from leeward.client import Client
-from leeward.client.certificate_requests import Subject, make_request
 from leeward.client.connection import Connection
 from leeward.controllers.agent_certificates import REQUESTS
 from leeward.core.registration import SIGNER, USAGES

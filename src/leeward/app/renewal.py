@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 
+from kubeapi.certificate_requests import subject_of_certificate
+from kubeapi.loop.clock import Clock
 from leeward.app.local.errors import FleetError
 from leeward.app.registering import obtain_certificate, renew_at, subject_of_agent, write_kubeconfig
 from leeward.client import Client, WorldError
-from leeward.client.certificate_requests import subject_of_certificate
 from leeward.client.connection import Connection
-from leeward.loop.clock import Clock
 
 log = logging.getLogger(__name__)
 

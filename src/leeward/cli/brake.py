@@ -50,7 +50,7 @@ def release(settings: Settings, kubeconfig: Path | None, context: str) -> None:
 
 
 def _describe(state: "Brake") -> str:
-    from leeward.api.meta import format_time
+    from kubeapi.meta import format_time
 
     if state.overruled:
         return "the brake is released by hand"

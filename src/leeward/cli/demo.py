@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.demo.scene import Scene
 from leeward.app.demo.stage import play
 from leeward.app.demo.story import Story, failover_story
@@ -19,7 +20,6 @@ from leeward.app.local.planning import UpRequest
 from leeward.app.local.starting import start_fleet, stop_fleet
 from leeward.cli.interrupts import interrupt_on_termination
 from leeward.cli.output import say
-from leeward.loop.randomness import Randomness
 
 
 @click.command()

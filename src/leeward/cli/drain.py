@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubeapi.loop.clock import Deadline
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.output import say
 from leeward.cli.parameters import Duration
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
-from leeward.loop.clock import Deadline
 
 if TYPE_CHECKING:
     from leeward.client import Client

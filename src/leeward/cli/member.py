@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import click
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local import members
 from leeward.app.local.fleet import MemberRequest
 from leeward.app.local.layout import Layout
@@ -13,7 +14,6 @@ from leeward.cli.output import say
 from leeward.cli.parameters import Duration, NewMember
 from leeward.cli.settings import Settings
 from leeward.cli.verbs import VerbGroup
-from leeward.loop.randomness import Randomness
 
 name_argument = click.argument("name")
 only_option = click.option(

@@ -6,7 +6,7 @@ Line ends in `say` are ours: what others have named is made one line where it is
 
 import click
 
-from leeward.api.text import shown, shown_lines
+from kubeapi.text import shown, shown_lines
 
 
 def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from leeward.api.text import shown_lines
+from kubeapi.text import shown_lines
 
 STOP_SECONDS = 3.0
 _CANNOT_LISTEN = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES)

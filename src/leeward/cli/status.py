@@ -97,9 +97,9 @@ def _report(target: Target, orphans: "OrphanFindings") -> "Report":
 
 async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") -> "FleetStatus":
     """Raises: OperationFailed, WorldError."""
+    from kubeapi.loop.clock import SystemClock
     from leeward.app.member_clients import members_of
     from leeward.client.connection import transport_of
-    from leeward.loop.clock import SystemClock
     from leeward.operations.status import look_at_fleet
 
     transport = transport_of(target.connection)

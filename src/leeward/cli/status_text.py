@@ -14,7 +14,7 @@ from typing import Any
 import click
 import msgspec
 
-from leeward.api.codec import render_yaml
+from kubeapi.codec import render_yaml
 from leeward.app.local.layout import CONTROL_PLANE
 from leeward.app.local.status import ProcessesStatus, with_components
 from leeward.cli.tables import printable, render_table

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from leeward.api.text import shown
+from kubeapi.text import shown
 
 MAX_CELL = 512
 """Letters: one cell does not push the others out of sight."""

@@ -30,9 +30,9 @@ def token() -> None:
 @control_plane_options
 def create(ttl: float, description: str, cluster: str, single_use: bool, kubeconfig: Path | None, context: str) -> None:
     """Make a token, and print the command that a cluster registers with. It is good for the agent of one cluster."""
+    from kubeapi.loop.clock import SystemClock
     from leeward.app.bootstrap_tokens import create_token
     from leeward.app.cluster_info import hashes_of
-    from leeward.loop.clock import SystemClock
 
     connection = connection_from(kubeconfig, context)
     client = client_of(connection)

@@ -33,9 +33,9 @@ def unjoin(
 
     `leeward unregister` is for Pull. One that is dead stays until it is back, unless --force gives up what runs there.
     """
+    from kubeapi.loop.clock import SystemClock
     from leeward.app.joining import forget_cluster
     from leeward.app.leaving import unjoin_cluster
-    from leeward.loop.clock import SystemClock
 
     client = client_of(connection_from(kubeconfig, context))
     carry_out(

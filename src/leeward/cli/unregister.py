@@ -15,8 +15,8 @@ from leeward.cli.parameters import Duration
 @control_plane_options
 def unregister(name: str, wait: float, kubeconfig: Path | None, context: str) -> None:
     """Let a Pull cluster leave. Its agent, when it lives, takes back what was placed there; then stop it."""
+    from kubeapi.loop.clock import SystemClock
     from leeward.app.leaving import unjoin_cluster
-    from leeward.loop.clock import SystemClock
 
     client = client_of(connection_from(kubeconfig, context))
     carry_out(

@@ -2,6 +2,7 @@
 
 import click
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, MemberRequest, TimingName
 from leeward.app.local.layout import Layout
@@ -13,7 +14,6 @@ from leeward.cli.output import say
 from leeward.cli.parameters import NewMember
 from leeward.cli.settings import Settings
 from leeward.cli.tables import render_table
-from leeward.loop.randomness import Randomness
 
 
 @click.command()

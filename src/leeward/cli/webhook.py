@@ -41,11 +41,11 @@ def webhook(
     """Run the admission webhook in the foreground. It makes and renews its certificates itself."""
     if url and not url.startswith("https://"):
         raise click.BadParameter("must begin with https://", param_hint="--url")
+    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop.randomness import Randomness
     from leeward.api.rules.member_addresses import parse_networks, rules_of_control_plane
     from leeward.app.flags.parsing import parse_patterns, parse_skipped_apis
     from leeward.core.propagation.reach import Reach
-    from leeward.loop.clock import SystemClock
-    from leeward.loop.randomness import Randomness
     from leeward.webhook import Endpoint, Webhook, WebhookSettings
 
     try:

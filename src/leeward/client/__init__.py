@@ -6,8 +6,7 @@
 Never caches, never retries: that is the business of `leeward.runtime`.
 """
 
-from leeward.client.client import Client, Page, WatchEvent
-from leeward.client.errors import (
+from kubeapi.errors import (
     AlreadyExists,
     ApiError,
     Conflict,
@@ -22,7 +21,8 @@ from leeward.client.errors import (
     Unreachable,
     WorldError,
 )
-from leeward.client.transport import Request, Response, Transport
+from kubeapi.transport import Request, Response, Transport
+from leeward.client.client import Client, Page, WatchEvent
 
 __all__ = [
     "AlreadyExists",

@@ -6,8 +6,6 @@ They are far above what a cluster of the largest supported size (5,000 nodes, 15
 from dataclasses import dataclass
 
 MiB = 1024 * 1024
-MAX_STATUS_MESSAGE = 4096
-"""Letters of a server's error message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource, is_path_segment
-from leeward.api.status import Status, StatusDetails
+from kubeapi import codec
+from kubeapi.errors import NOT_FOUND, NotFound, TooLarge, Undecodable, error_of, error_of_status
+from kubeapi.loop.offloading import read_beside
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource, is_path_segment
+from kubeapi.status import Status, StatusDetails
+from kubeapi.transport import Request, Response, Transport
 from leeward.client.bounds import MAX_OBJECT_BYTES, MiB
-from leeward.client.errors import NOT_FOUND, NotFound, TooLarge, Undecodable, error_of, error_of_status
-from leeward.client.transport import Request, Response, Transport
-from leeward.loop.offloading import read_beside
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kubeapi.loop.clock import Clock, SystemClock
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.bounds import CONTROL_PLANE_BOUNDS, Bounds
 from leeward.client.credentials import ExecPlugin, ExecToken, FixedToken, TokenFile, TokenSource
-from leeward.loop.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from leeward.client.http import HttpTransport

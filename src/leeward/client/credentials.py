@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from leeward.api.meta import parse_time
-from leeward.client.errors import NoCredential
-from leeward.loop.clock import Clock
+from kubeapi.errors import NoCredential
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import parse_time
 
 EXEC_TIMEOUT_SECONDS = 30.0
 EXPIRY_MARGIN = timedelta(seconds=10)

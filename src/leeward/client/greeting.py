@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from urllib.parse import urlsplit
 
+from kubeapi.errors import Unreachable, Untrusted
+from kubeapi.transport import Request, Response, Transport
 from leeward.client.connection import Connection, transport_of
-from leeward.client.errors import Unreachable, Untrusted
-from leeward.client.transport import Request, Response, Transport
 
 ANSWER_SECONDS = 2.0
 """A server on this machine that has not answered within that is frozen, or gone."""

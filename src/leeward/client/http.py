@@ -13,20 +13,20 @@ Never retries, never follows a redirect, and never reads a proxy from the enviro
 import asyncio
 import io
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from urllib.parse import quote, urlencode
 
 import aiohttp
 from yarl import URL
 
+from kubeapi.errors import Undecodable, Unreachable, Untrusted, error_of
+from kubeapi.transport import Request, Response, split_lines
 from leeward.api.rules.member_addresses import AddressRules
-from leeward.client.bounds import DEFAULT_BOUNDS, MAX_OBJECT_BYTES, MEMBER_BOUNDS, Bounds
+from leeward.client.bounds import DEFAULT_BOUNDS, MAX_OBJECT_BYTES, Bounds
 from leeward.client.credentials import TokenSource
-from leeward.client.errors import TooLarge, Undecodable, Unreachable, Untrusted, error_of
 from leeward.client.reading import encoding_of, read_bounded
 from leeward.client.resolving import JudgedResolver
-from leeward.client.transport import Request, Response
 
 MAX_REQUEST_CONNECTIONS = 64
 OPEN_TIMEOUT_SECONDS = 10.0
@@ -184,30 +184,6 @@ def mapped_errors(what: str) -> Generator[None, None, None]:
     except (aiohttp.ClientError, OSError) as error:
         kind = Untrusted if _blames_a_certificate(error) else Unreachable
         raise kind(f"{what}: {error or type(error).__name__}") from error
-
-
-async def split_lines(
-    chunks: AsyncIterable[bytes], max_line_bytes: int = MEMBER_BOUNDS.line
-) -> AsyncGenerator[bytes, None]:
-    """The lines of a stream of bytes, without their ends and without empty ones.
-
-    Raises: TooLarge when one is longer than `max_line_bytes`.
-    """
-    parts: list[bytes] = []
-    size = 0
-    async for chunk in chunks:
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            parts.append(end)
-            if line := b"".join(parts):
-                yield line
-            parts, size = [], 0
-        parts.append(rest)
-        size += len(rest)
-        if size > max_line_bytes:
-            raise TooLarge(f"a line of a stream is longer than {max_line_bytes} bytes")
-    if line := b"".join(parts):
-        yield line
 
 
 def _blames_a_certificate(error: BaseException | None) -> bool:

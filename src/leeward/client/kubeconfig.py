@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.client.connection import Connection, transport_of
 from leeward.client.credentials import EXEC_API_VERSIONS, ExecPlugin
 

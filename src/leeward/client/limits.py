@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from leeward.client.errors import Unreachable
-from leeward.client.transport import Request, Response, Transport
+from kubeapi.errors import Unreachable
+from kubeapi.transport import Request, Response, Transport
 
 
 @dataclass(frozen=True, slots=True)

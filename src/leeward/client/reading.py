@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator
 
 import aiohttp
 
+from kubeapi.errors import TooLarge, Undecodable
 from leeward.client.bounds import MiB
-from leeward.client.errors import TooLarge, Undecodable
 
 PIECE_BYTES = MiB
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32

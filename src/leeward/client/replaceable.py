@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 
-from leeward.client.transport import Request, Response, Transport
+from kubeapi.transport import Request, Response, Transport
 
 
 class ReplaceableTransport:

@@ -10,8 +10,8 @@ from ipaddress import ip_address
 from aiohttp import ThreadedResolver
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from kubeapi.errors import NoCredential
 from leeward.api.rules.member_addresses import AddressRules
-from leeward.client.errors import NoCredential
 
 
 class ForbiddenAddress(NoCredential):

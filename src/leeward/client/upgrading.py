@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from yarl import URL
 
+from kubeapi.errors import Unreachable
 from leeward.api.rules.member_addresses import AddressRules
-from leeward.client.errors import Unreachable
 from leeward.client.resolving import judged_addresses
 
 MAX_HEAD_BYTES = 64 * 1024

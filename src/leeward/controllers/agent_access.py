@@ -13,9 +13,10 @@ Karmada: pkg/karmadactl/register; the same rights, cut down to what an agent use
 
 from collections.abc import Iterator
 
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
-from leeward.api.meta import Manifest
 from leeward.api.names import (
     AGENT_USER_PREFIX,
     CLUSTER_NAMESPACE,
@@ -23,7 +24,7 @@ from leeward.api.names import (
     KUBE_SYSTEM_NAMESPACE,
     execution_space,
 )
-from leeward.api.resource import CLUSTERS, NAMESPACES, Resource
+from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import AlreadyExists
 from leeward.runtime.plane import ControlPlane
 

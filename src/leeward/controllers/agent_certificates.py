@@ -10,9 +10,10 @@ Karmada: pkg/controllers/certificate/approver (`agentcsrapproving`); the same co
 
 from typing import TypeVar
 
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.core import Secret
-from leeward.api.meta import Manifest
-from leeward.api.resource import CLUSTERS, SECRETS, Resource
+from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import NotFound, NotServed
 from leeward.client.certificate_requests import undecided_request
 from leeward.core.registration import (

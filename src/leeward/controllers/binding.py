@@ -10,10 +10,11 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Manifest
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
-from leeward.api.resource import CLUSTERS, WORKS, Resource
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 import msgspec
 
-from leeward.api.meta import Condition, Manifest, set_condition
-from leeward.api.resource import Resource
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.meta import Condition, set_condition
 from leeward.api.work import Binding, ResourceBindingStatus, Work
 from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from leeward.api.meta import Condition, Manifest
+from kubeapi.meta import Manifest
+from leeward.api.meta import Condition
 from leeward.api.work import Work
 from leeward.core.execution.removal import removal_blocked
 from leeward.runtime.backlinks import Backlinks

@@ -8,12 +8,13 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from kubeapi.diff import merge_patch
+from kubeapi.meta import ObjectMeta
+from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.core import ConfigMap, Namespace
-from leeward.api.diff import merge_patch
-from leeward.api.meta import ObjectMeta
 from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, execution_space
-from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES, Resource
+from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES
 from leeward.client import AlreadyExists, NotFound, Undecodable
 from leeward.core.failover.brake import Brake, BrakeDecision, decide_brake, looks_dead, render_brake
 from leeward.core.failover.vanished import vanished_clusters

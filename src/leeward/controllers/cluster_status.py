@@ -16,17 +16,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.diff import status_patch
+from kubeapi.errors import TooLarge
+from kubeapi.loop.offloading import run_beside
+from kubeapi.quantity import Quantity, parse_quantity
+from kubeapi.text import shown
 from leeward.api.cluster import Cluster, ClusterStatus, ResourceModel
 from leeward.api.core import Node, Pod
-from leeward.api.diff import status_patch
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import DOUBTFUL_CONDITION
-from leeward.api.quantity import Quantity, parse_quantity
 from leeward.api.resource import CLUSTERS, NODES, PODS
-from leeward.api.text import shown
 from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
-from leeward.client.errors import TooLarge
 from leeward.core.failover.doubt import doubt_of, remembered, with_doubt
 from leeward.core.failover.health import (
     HealthMemory,
@@ -40,7 +41,6 @@ from leeward.core.failover.outage import with_last_seen
 from leeward.core.failover.probe import Probe, is_conclusive
 from leeward.core.failover.watched_time import has_stepped
 from leeward.core.summary import Summary, summarize
-from leeward.loop.offloading import run_beside
 from leeward.runtime.cluster_probe import ClusterProbe
 from leeward.runtime.discovery import Offer
 from leeward.runtime.metrics import Amount, AmountKind

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import (
     TEMPLATE_DIGEST_ANNOTATION,
     is_reserved_namespace,
 )
 from leeward.api.policy import AnyPropagationPolicy
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS, Resource
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, WorldError
 from leeward.core.propagation.binding import build_binding, claim

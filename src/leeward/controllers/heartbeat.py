@@ -9,8 +9,8 @@ import asyncio
 import logging
 from datetime import datetime
 
+from kubeapi.meta import Manifest, format_micro_time
 from leeward.api.core import Lease
-from leeward.api.meta import Manifest, format_micro_time
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES
 from leeward.client import AlreadyExists, NotFound, WorldError

@@ -13,14 +13,15 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from leeward.api.meta import Manifest, annotations_of
+from kubeapi.meta import Manifest, annotations_of
+from kubeapi.resource import Resource
 from leeward.api.names import (
     CONFLICT_RESOLUTION_ANNOTATION,
     HUB_ANNOTATION,
     WORK_GENERATION_ANNOTATION,
     WORK_NAME_ANNOTATION,
 )
-from leeward.api.resource import WORKS, Resource
+from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Undecodable
 from leeward.core.execution.claims import beyond_its_binding

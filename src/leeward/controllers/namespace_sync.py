@@ -6,9 +6,9 @@ Karmada: pkg/controllers/namespace; same, except that a Work is owned by its Nam
 import re
 from dataclasses import dataclass
 
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
-from leeward.api.meta import Manifest
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
     EXECUTION_SPACE_PREFIX,

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import (
     CLUSTER_POLICY_ID_LABEL,
     CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER,
@@ -16,7 +17,7 @@ from leeward.api.names import (
     PROPAGATION_POLICY_CONTROLLER_FINALIZER,
 )
 from leeward.api.policy import AnyPropagationPolicy
-from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES, Resource
+from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
 from leeward.client import Undecodable, WorldError
 from leeward.core.propagation.claiming import claimed_by
 from leeward.runtime.discovery import UnknownKind

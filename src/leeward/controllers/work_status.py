@@ -15,17 +15,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from leeward.api.meta import (
-    Condition,
-    Manifest,
-    annotations_of,
-    find_condition,
-    labels_of,
-    remove_condition,
-    set_condition,
-)
+from kubeapi.meta import Manifest, annotations_of, labels_of
+from kubeapi.resource import Resource
+from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import REFLECTED_CONDITION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
-from leeward.api.resource import Resource
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
 from leeward.client import NotFound
 from leeward.core.failover.evidence import served_counts

@@ -8,8 +8,8 @@ can say (Holds: S5, S9).
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest
 from leeward.api.names import WORK_ID_LABEL
 from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work

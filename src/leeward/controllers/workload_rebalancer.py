@@ -5,8 +5,8 @@ It only asks: where replicas go is the scheduler's decision. Karmada: pkg/contro
 
 from datetime import datetime
 
-from leeward.api.diff import status_patch
-from leeward.api.meta import format_time
+from kubeapi.diff import status_patch
+from kubeapi.meta import format_time
 from leeward.api.names import binding_name
 from leeward.api.rebalancer import ObservedWorkload, WorkloadRebalancer, WorkloadReference
 from leeward.api.resource import WORKLOAD_REBALANCERS

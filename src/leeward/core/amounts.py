@@ -10,9 +10,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from leeward.api.quantity import Quantity, format_quantity, is_binary, parse_quantity
+from kubeapi.quantity import Quantity, format_quantity, is_binary, parse_quantity
+from kubeapi.text import shown
 from leeward.api.rules.texts import qualified_name_fault
-from leeward.api.text import shown
 
 MOST = Decimal(2**63 - 1)
 SHOWN = 5

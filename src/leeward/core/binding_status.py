@@ -7,7 +7,8 @@ from datetime import datetime
 
 import msgspec
 
-from leeward.api.meta import remove_condition, set_condition, wire_time
+from kubeapi.meta import wire_time
+from leeward.api.meta import remove_condition, set_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.core.failover.outage import with_report

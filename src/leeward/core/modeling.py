@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
+from kubeapi.quantity import parse_quantity
 from leeward.api.cluster import AllocatableModeling, ResourceModel
-from leeward.api.quantity import parse_quantity
 from leeward.core.amounts import NOTHING, Amounts
 
 Bounds = Mapping[str, Sequence[Decimal]]

@@ -1,4 +1,1 @@
-"""The clock, the supervisor, and seeded randomness: what every asynchronous part is given, and nothing else.
-
-Real and virtual time are told apart only here. This package never talks to the outside world.
-"""
+"""Virtual time, by the name under which Leeward's stories import it."""

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.field import Node
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES
 from leeward.api.rules.bounds import MOST_POLICIES
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
-from leeward.api.rules.node import Node
-from leeward.api.status import Problem
 from leeward.api.validation import validate, validate_bounds, validate_deletion, validate_types
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.remarks import warn
@@ -18,8 +20,6 @@ from leeward.apiserver.values import section
 from leeward.core.admission_warnings import warnings_for
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
 from leeward.manager.timing import Timing
 
 _CLUSTERS, _NAMESPACES = f"/{CLUSTERS.group}/{CLUSTERS.plural}/", "//namespaces/"

@@ -22,18 +22,18 @@ from urllib.parse import unquote_plus
 
 from msgspec import structs
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.loop.offloading import run_beside
+from kubeapi.meta import Manifest
+from kubeapi.text import shown
+from kubeapi.transport import Request, Response
 from leeward.api.resource import CLUSTERS
-from leeward.api.text import shown
 from leeward.apiserver import refusals
 from leeward.apiserver.access.authorization.attributes import attributes_of
 from leeward.apiserver.handler import Handler, StreamResponse
 from leeward.apiserver.verbs.connecting import ConnectRequest
 from leeward.client import Client, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
-from leeward.client.transport import Request, Response
-from leeward.loop.offloading import run_beside
 
 EVERY_CLUSTER = "*"
 ANSWER_SECONDS = 15.0

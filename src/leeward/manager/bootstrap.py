@@ -1,7 +1,7 @@
 """The namespaces that a control plane has from its first moment on."""
 
+from kubeapi.meta import ObjectMeta
 from leeward.api.core import Namespace
-from leeward.api.meta import ObjectMeta
 from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from leeward.api.resource import NAMESPACES
 from leeward.client import AlreadyExists, Client

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from msgspec import structs
 
+from kubeapi.transport import Request, Response
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
@@ -26,7 +27,6 @@ from leeward.apiserver.handler import Handler, StreamResponse, WayBack
 from leeward.apiserver.verbs.connecting import ConnectRequest
 from leeward.client import Client, NotFound, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
-from leeward.client.transport import Request, Response
 from leeward.manager.all_clusters import EVERY_CLUSTER, AllClusters
 from leeward.manager.proxy_headers import PAGE_RULES, bad_gateway, code_fault, headers_to_client, headers_to_member
 

@@ -11,7 +11,7 @@ plane's. Pure functions.
 import re
 from collections.abc import Mapping
 
-from leeward.api.status import Status
+from kubeapi.status import Status
 from leeward.apiserver.handler import ANONYMOUS, User
 from leeward.apiserver.refusals import Refused
 from leeward.client.forwarding import without_hops

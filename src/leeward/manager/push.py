@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import Client, NotFound
-from leeward.loop.supervisor import Supervisor
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.plane import ControlPlane, Member, Server

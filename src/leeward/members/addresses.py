@@ -1,6 +1,6 @@
 """The addresses of Pods: each has its own from its start to its end."""
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.client import WorldError
 from leeward.core.interpreter.fields import text_at
 from leeward.members.rules.addresses import choose_address

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from leeward.api.codec import from_wire
+from kubeapi.codec import from_wire
+from kubeapi.meta import Manifest
 from leeward.api.core import Node
-from leeward.api.meta import Manifest
 from leeward.members.kinds import DAEMON_SETS, PODS
 from leeward.members.platform import Platform, together
 from leeward.members.rules.daemon_set import daemon_set_status, decide_steps, eligible_nodes, render_daemon_pod

@@ -4,7 +4,7 @@ Between the answer to a deletion and its event, the cache still shows the object
 counts then would delete another one. So what was deleted is shown as leaving until the event comes.
 """
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.members.rules.owners import controller_uid
 from leeward.members.rules.pods import is_gone, is_leaving
 from leeward.runtime.identity import key_of

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.members.kinds import DEPLOYMENTS, REPLICA_SETS
 from leeward.members.platform import Platform, owner_key, together
 from leeward.members.rules.deployment import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.members.kinds import BUDGETS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
 from leeward.members.platform import SETTLING, Platform, owner_key
 from leeward.members.rules.deployment import replicas_of

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.members.kinds import JOBS, PODS
 from leeward.members.platform import Platform, together
 from leeward.members.rules.job import (

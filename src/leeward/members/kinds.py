@@ -1,6 +1,6 @@
 """Where the kinds live that a cluster runs; all of them as plain manifests."""
 
-from leeward.api.resource import Resource
+from kubeapi.resource import Resource
 
 NODES = Resource.of_manifests("v1", "nodes", "Node", namespaced=False)
 PODS = Resource.of_manifests("v1", "pods", "Pod", namespaced=True)

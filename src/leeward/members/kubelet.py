@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from leeward.api.meta import Manifest, parse_time
+from kubeapi.meta import Manifest, parse_time
 from leeward.core.interpreter.fields import text_at
 from leeward.members.addresses import Addresses
 from leeward.members.kinds import PODS

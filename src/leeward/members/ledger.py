@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.members.rules.fitting import add, requests_of
 from leeward.members.rules.pods import is_finished, node_of
 from leeward.runtime.informer import Informer

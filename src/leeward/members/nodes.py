@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.members.kinds import NODES
 from leeward.members.platform import Platform, together
 from leeward.members.rules.node import is_simulated, node_name, render_node, restored_status

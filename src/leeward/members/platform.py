@@ -9,16 +9,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from leeward.api.codec import encode
-from leeward.api.diff import merge_patch
-from leeward.api.meta import Manifest, ReadOnlyManifest, annotations_of
-from leeward.api.resource import Resource
+from kubeapi.codec import encode
+from kubeapi.diff import merge_patch
+from kubeapi.errors import error_of
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
+from kubeapi.resource import Resource
 from leeward.client import Client, NotFound
-from leeward.client.errors import error_of
 from leeward.core.interpreter.fields import mapping_at
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.members.dependents import Dependents
 from leeward.members.kinds import NODES, PODS, REPLICA_SETS
 from leeward.members.rules.owners import controller_of

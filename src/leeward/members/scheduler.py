@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from leeward.api.codec import from_wire
+from kubeapi.codec import from_wire
+from kubeapi.meta import Manifest
 from leeward.api.core import Node
-from leeward.api.meta import Manifest
 from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 from leeward.members.kinds import PODS
 from leeward.members.ledger import Ledger

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leeward.api.quantity import parse_quantity
+from kubeapi.quantity import parse_quantity
 from leeward.members.rules.node import MAX_NODES
 
 

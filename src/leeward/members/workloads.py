@@ -1,8 +1,8 @@
 """The whole of a simulated cluster: joins the controllers, and starts them."""
 
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.members.daemon_set import DaemonSetController
 from leeward.members.deployment import DeploymentController
 from leeward.members.disruption import DisruptionController

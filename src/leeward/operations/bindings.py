@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from leeward.api.codec import DecodeError, from_wire
-from leeward.api.meta import Manifest
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, Resource
+from kubeapi.codec import DecodeError, from_wire
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import Client
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from leeward.api.codec import DecodeError, decode
+from kubeapi.codec import DecodeError, decode
 from leeward.api.meta import Condition
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import CONFIG_MAPS

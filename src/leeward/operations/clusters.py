@@ -9,10 +9,10 @@ from enum import Enum
 
 import msgspec
 
+from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import FLAPPING_TAINT, NOT_READY_TAINT, UNREACHABLE_TAINT
-from leeward.api.quantity import Quantity, parse_quantity
 from leeward.api.work import Binding
 from leeward.core.failover.doubt import doubt_in, is_failing
 from leeward.core.failover.health import is_uncollected

@@ -15,8 +15,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Map
 from dataclasses import dataclass
 from typing import cast
 
+from kubeapi.meta import Manifest, annotations_of
+from kubeapi.resource import Resource
 from leeward.api.cluster import APIEnablement, Cluster
-from leeward.api.meta import Manifest, annotations_of
 from leeward.api.names import (
     HUB_ANNOTATION,
     KUBE_SYSTEM_NAMESPACE,
@@ -26,7 +27,7 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS, Resource
+from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.client import ApiError, Client, Conflict, NotFound, NotServed, WorldError
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.identity import Key, key_of

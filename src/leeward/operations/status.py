@@ -12,15 +12,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from kubeapi.codec import DecodeError, from_wire
+from kubeapi.errors import error_of
+from kubeapi.loop.clock import Clock
 from leeward.api.cluster import Cluster
-from leeward.api.codec import DecodeError, from_wire
 from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.api.work import Binding
 from leeward.client import Client, NotFound, Unreachable, WorldError
-from leeward.client.errors import error_of
-from leeward.loop.clock import Clock
 from leeward.operations.bindings import list_bindings, list_manifests
 from leeward.operations.brake import BrakeReading, read_brake
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row

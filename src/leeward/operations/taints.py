@@ -5,10 +5,10 @@ Karmada: pkg/karmadactl/cordon, pkg/karmadactl/taint; same taints, and the drain
 
 from collections.abc import Callable, Mapping, Sequence
 
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
-from leeward.api.codec import to_wire
 from leeward.api.core import Taint
-from leeward.api.meta import Manifest
 from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.resource import CLUSTERS
 from leeward.client import Client, Conflict, NotFound

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from kubeapi.quantity import Quantity, is_binary, parse_quantity
 from leeward.api.cluster import Cluster, ResourceSummary
-from leeward.api.quantity import Quantity, is_binary, parse_quantity
 from leeward.api.work import Component
 from leeward.core.scheduling.model import MAX_REPLICAS
 from leeward.planning.nodes import Nodes

@@ -10,8 +10,8 @@ from datetime import datetime
 import msgspec
 import numpy as np
 
+from kubeapi.quantity import Quantity
 from leeward.api.cluster import Cluster
-from leeward.api.quantity import Quantity
 from leeward.core.scheduling.affinity import tier_of
 from leeward.core.scheduling.assignment import static_weight
 from leeward.core.scheduling.bulk import Bools, Floats, Ints

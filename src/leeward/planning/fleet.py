@@ -12,8 +12,8 @@ from datetime import datetime
 
 import numpy as np
 
+from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
-from leeward.api.codec import encode
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.failover.brake import looks_dead
 from leeward.core.scheduling.bulk import Floats, Ints, listed

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kubeapi.quantity import milli, whole
 from leeward.api.cluster import ResourceModel
-from leeward.api.quantity import milli, whole
 
 PODS_PER_NODE = 110
 MAX_STEPS = 1_000_000

@@ -10,9 +10,9 @@ from datetime import datetime
 
 import msgspec
 
+from kubeapi.codec import decode, encode
+from kubeapi.meta import Object
 from leeward.api.cluster import Cluster
-from leeward.api.codec import decode, encode
-from leeward.api.meta import Object
 from leeward.api.work import Binding, ClusterResourceBinding, Component, ReplicaRequirements, ResourceBinding, Work
 from leeward.core.failover.watched_time import UNKEPT, Attention
 from leeward.core.placement.snapshot import DEFAULT_SETTINGS, UNLIMITED, EvictionBudget, PlacementSettings, Snapshot

@@ -7,9 +7,9 @@ no two bindings of a batch, nor of the batches that follow it, are given the sam
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kubeapi.meta import Object
+from kubeapi.quantity import Quantity
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Object
-from leeward.api.quantity import Quantity
 from leeward.api.work import Component, ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.model import Request
 from leeward.planning.capacity import Capacity, Demand

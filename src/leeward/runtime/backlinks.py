@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from leeward.api.meta import Manifest, annotations_of
+from kubeapi.meta import Manifest, annotations_of
+from kubeapi.resource import Resource
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
-from leeward.api.resource import Resource
 from leeward.core.execution.ownership import other_hub
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import Member

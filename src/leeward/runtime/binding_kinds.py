@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from kubeapi.resource import Resource
 from leeward.api.names import (
     BINDING_CONTROLLER_FINALIZER,
     BINDING_NAME_ANNOTATION,
@@ -11,7 +12,7 @@ from leeward.api.names import (
     CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER,
     EXECUTION_SPACE_PREFIX,
 )
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, Resource
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Work
 from leeward.runtime.identity import Key
 

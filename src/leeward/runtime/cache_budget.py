@@ -8,8 +8,8 @@ What was kept before stays: that a list is too large to be read is not known to 
 
 from dataclasses import dataclass, field
 
+from kubeapi.errors import TooLarge
 from leeward.client.bounds import MAX_CACHED_BYTES, MAX_CACHED_OBJECTS, MiB
-from leeward.client.errors import TooLarge
 
 
 @dataclass(slots=True)

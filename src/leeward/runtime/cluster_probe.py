@@ -6,14 +6,14 @@ The time-out runs over time in which this process ran: a late answer is not a fa
 import asyncio
 from typing import NamedTuple
 
+from kubeapi.errors import NoCredential, TooLarge, Undecodable, Untrusted
+from kubeapi.loop.lag import EventLoopLag
+from kubeapi.transport import Response
 from leeward.api.resource import NAMESPACES
 from leeward.client import Client, Unreachable
 from leeward.client.bounds import MiB
-from leeward.client.errors import NoCredential, TooLarge, Undecodable, Untrusted
-from leeward.client.transport import Response
 from leeward.core.failover.probe import Probe, judge_health, judge_read, unanswered_read
 from leeward.core.registration import IDENTIFYING_NAMESPACE
-from leeward.loop.lag import EventLoopLag
 
 _WHAT = f"the Namespace {IDENTIFYING_NAMESPACE}"
 MAX_READ_BYTES = 4 * MiB

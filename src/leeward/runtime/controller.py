@@ -13,11 +13,11 @@ from datetime import datetime
 from itertools import count
 from typing import Generic, TypeVar
 
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.turns import Turns
 from leeward.client import Conflict, TooManyRequests, WorldError
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.turns import Turns
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.queue import WorkQueue
 

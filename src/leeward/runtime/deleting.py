@@ -6,7 +6,7 @@ what has changed meanwhile is looked at again (Holds: S5).
 
 from typing import Any
 
-from leeward.api.resource import Resource
+from kubeapi.resource import Resource
 from leeward.client import Client, Conflict, NotFound, NotServed
 from leeward.runtime.identity import uid_of, version_of
 

@@ -8,12 +8,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from kubeapi.errors import error_of
+from kubeapi.loop.offloading import read_beside
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource, is_api_version
 from leeward.api.cluster import APIEnablement, APIResource
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource, is_api_version
 from leeward.client import Client, WorldError
-from leeward.client.errors import error_of
-from leeward.loop.offloading import read_beside
 from leeward.runtime.offers import ACCEPT, OfferedResource, Root, read_resources, read_root
 
 

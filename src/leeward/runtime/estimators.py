@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.supervisor import Supervisor
 from leeward.core.scheduling.estimates import Answers, Question, lowest
-from leeward.loop.clock import Clock
-from leeward.loop.supervisor import Supervisor
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane
 

@@ -17,12 +17,12 @@ from datetime import datetime
 from heapq import heappop, heappush
 from itertools import count
 
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import ObjectMeta, format_time, wire_time
 from leeward.api.core import Event, EventSource, ObjectReference
-from leeward.api.meta import ObjectMeta, format_time, wire_time
 from leeward.api.resource import EVENTS
 from leeward.client import Client, NotFound, WorldError
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
 from leeward.runtime.crowd import Crowd
 
 log = logging.getLogger(__name__)

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.lag import EventLoopLag
 from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES
 from leeward.core.failover.watched_time import STEP, UNKEPT, Attention, Gap, parse_gaps, was_away
-from leeward.loop.clock import Clock
-from leeward.loop.lag import EventLoopLag
 from leeward.runtime.informers import Informers
 
 

@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple, cast
 
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.core import ObjectReference
-from leeward.api.meta import Manifest, TypedObject
-from leeward.api.resource import Resource
+from leeward.api.meta import TypedObject
 from leeward.api.work import Binding
 
 

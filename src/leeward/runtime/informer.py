@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator
 from contextlib import aclosing, suppress
 from typing import Generic, TypeVar
 
-from leeward.api.resource import Resource
+from kubeapi.errors import TooLarge
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.turns import Turns
+from kubeapi.resource import Resource
 from leeward.client import Client, Expired, NotFound, Page, Unreachable, WatchEvent, WorldError
 from leeward.client.bounds import MAX_LIST_SECONDS
-from leeward.client.errors import TooLarge
-from leeward.loop.randomness import Randomness
-from leeward.loop.turns import Turns
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
 from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of

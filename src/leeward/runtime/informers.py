@@ -2,10 +2,10 @@
 
 from typing import Any, TypeVar, cast
 
-from leeward.api.resource import Resource
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.resource import Resource
 from leeward.client import Client
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.informer import Informer
 

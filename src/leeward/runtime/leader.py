@@ -19,14 +19,14 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest, format_micro_time
 from leeward.api.core import Lease
-from leeward.api.meta import Manifest, format_micro_time
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
 from leeward.client import AlreadyExists, Client, NotFound, Request, Response, Transport, Unreachable, WorldError
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)

@@ -8,10 +8,10 @@ import math
 from collections.abc import Mapping
 from typing import TypeVar
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.errors import TooLarge
+from kubeapi.loop.offloading import run_beside
 from leeward.client.bounds import MAX_EVENTS_PER_SECOND, MAX_LIST_OBJECTS, MAX_LIST_PAGES
-from leeward.client.errors import TooLarge
-from leeward.loop.offloading import run_beside
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.identity import Key, key_of
 

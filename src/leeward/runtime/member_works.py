@@ -7,8 +7,8 @@ changes or deletes what was applied from them.
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Manifest
 from leeward.api.names import WORK_ID_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.text import shown
+from kubeapi import codec
+from kubeapi.errors import TooLarge
+from kubeapi.text import shown
 from leeward.client import Undecodable
 from leeward.client.bounds import MAX_GROUP_VERSIONS, MAX_KINDS, MAX_NAME_LENGTH
-from leeward.client.errors import TooLarge
 
 AGGREGATED = "APIGroupDiscoveryList"
 ACCEPT = ",".join(

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Generic, TypeVar
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.client import Transport
-from leeward.loop.supervisor import Supervisor
 from leeward.runtime.leader import FencedTransport, Leadership
 
 P = TypeVar("P", bound=str)

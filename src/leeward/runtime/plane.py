@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.lag import EventLoopLag
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.turns import Turns
+from kubeapi.resource import Resource
 from leeward.api.core import ObjectReference
-from leeward.api.resource import Resource
 from leeward.client import Client
-from leeward.loop.clock import Clock
-from leeward.loop.lag import EventLoopLag
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.turns import Turns
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.controller import Controller
 from leeward.runtime.discovery import Discovery

@@ -9,7 +9,7 @@ from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 
 BUCKETS = tuple(0.001 * 2**exponent for exponent in range(12))
 """In seconds: from a millisecond to two, doubling; as Karmada's."""

@@ -11,8 +11,8 @@ from datetime import datetime
 from itertools import count
 from typing import Generic, TypeVar
 
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
 
 K = TypeVar("K", bound=Hashable)
 

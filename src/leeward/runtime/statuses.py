@@ -14,11 +14,12 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from leeward.api.diff import status_patch
-from leeward.api.meta import Manifest, TypedObject
-from leeward.api.resource import Resource
+from kubeapi.diff import status_patch
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.meta import TypedObject
 from leeward.client import Client, NotFound, WorldError
-from leeward.loop.supervisor import Supervisor
 from leeward.runtime.crowd import Crowd
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
 from leeward.runtime.informer import Informer

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import Server

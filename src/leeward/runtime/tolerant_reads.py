@@ -13,13 +13,13 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Generic, TypeVar, cast
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
-from leeward.api.status import Status
+from kubeapi import codec
+from kubeapi.errors import TooLarge
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from kubeapi.status import Status
 from leeward.client import Client, Expired, Undecodable
 from leeward.client.client import Page, WatchEvent
-from leeward.client.errors import TooLarge
 from leeward.runtime.identity import Key, key_of, version_of
 
 T = TypeVar("T")

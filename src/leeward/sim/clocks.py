@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from leeward.loop.clock import Clock
+from kubeapi.loop.clock import Clock
 
 
 class SkewedClock:

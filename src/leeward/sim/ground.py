@@ -8,11 +8,11 @@ import random
 from collections.abc import Coroutine
 from typing import Any, ClassVar
 
+from kubeapi.loop.clock import Clock, VirtualClock
+from kubeapi.loop.lives import Life
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.client import Client
-from leeward.loop.clock import Clock, VirtualClock
-from leeward.loop.lives import Life
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.manager.timing import Timing
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics

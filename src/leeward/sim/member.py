@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Literal
 
+from kubeapi.loop.lives import Life
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.status import Status
 from leeward.agent.agent import Agent
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import NAMESPACES
-from leeward.api.status import Status
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.inprocess import ADMIN, InProcessTransport
 from leeward.apiserver.refusals import status_response
@@ -17,8 +19,6 @@ from leeward.apiserver.store import Store
 from leeward.apiserver.store.medium import Loaded
 from leeward.client import Client, NotFound, Request, Response
 from leeward.core.registration import IDENTIFYING_NAMESPACE
-from leeward.loop.lives import Life
-from leeward.loop.supervisor import Supervisor
 from leeward.manager.member_side import MemberSide
 from leeward.members import Workloads, WorkloadSettings
 from leeward.runtime.cache_budget import CacheBudget

@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
 
+from kubeapi.loop.lives import Life
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.client import Request, Response, Unreachable
-from leeward.loop.lives import Life
 from leeward.sim.weather import Weather
 
 OPEN_TIMEOUT_SECONDS = 10.0

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from leeward.api.status import Status
+from kubeapi.errors import error_of_status
+from kubeapi.status import Status
+from kubeapi.transport import Transport
 from leeward.apiserver.refusals import status_response
 from leeward.client import Request, Response, Unreachable
-from leeward.client.errors import error_of_status
-from leeward.client.transport import Transport
 
 Mishap = Literal["busy", "broken", "conflict", "expired", "lost", "unanswered"]
 MISHAPS: tuple[Mishap, ...] = ("busy", "broken", "conflict", "expired", "lost", "unanswered")

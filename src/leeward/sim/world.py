@@ -13,9 +13,12 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.lives import Life
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.core import Secret
-from leeward.api.meta import ObjectMeta
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
@@ -26,9 +29,6 @@ from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.store import HISTORY_REVISIONS
 from leeward.client import Client, Transport
-from leeward.loop.clock import Clock
-from leeward.loop.lives import Life
-from leeward.loop.supervisor import Supervisor
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager

@@ -10,9 +10,9 @@ import base64
 from dataclasses import dataclass
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
-from leeward.api.resource import Resource
 from leeward.api.validation import DELETION_PROTECTED_LABEL
 
 NAME = "leeward-webhook"

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import Client, NotFound, WorldError
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity

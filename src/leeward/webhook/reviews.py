@@ -7,14 +7,14 @@ import base64
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.diff import json_patch
+from kubeapi.field import Node
+from kubeapi.meta import Manifest
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.diff import json_patch
-from leeward.api.meta import Manifest
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
-from leeward.api.rules.node import Node
 from leeward.api.validation import validate, validate_deletion, validate_types
 from leeward.core.admission_warnings import warnings_for
 from leeward.core.propagation.reach import Reach, reference_problems

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.webhook.reviews import Answer, BadReview, answer_review
 
 MAX_BODY_BYTES = 7 * 1024 * 1024

@@ -16,15 +16,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest
 from leeward.api.defaulting import DefaultingSettings
-from leeward.api.meta import Manifest
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import SECRETS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
 from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
 from leeward.core.propagation.reach import Reach
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
 from leeward.webhook.configurations import Endpoint, configurations
 from leeward.webhook.joining import judge_joining

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from kubeapi.meta import Manifest, parse_time
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.meta import Manifest, parse_time
 from tests.oracle import DATA, Case, load, replay
 
 NOW = parse_time("2000-01-01T00:00:00Z")

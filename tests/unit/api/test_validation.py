@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from kubeapi.meta import Manifest, parse_time
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.meta import Manifest, parse_time
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.api.validation import validate, validate_deletion
 

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from kubeapi.meta import Manifest, parse_time
+from kubeapi.status import Problem
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.meta import Manifest, parse_time
-from leeward.api.status import Problem
 from leeward.api.validation import validate, validate_deletion
 from tests.oracle import DATA, Case, load, replay
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from kubeapi.loop.virtual import run_virtual
 from leeward.apiserver.store.memory import MemoryMedium
-from leeward.loop.virtual import run_virtual
 from tests.api_world import CONFIG_MAPS, DEFINITIONS, TABLE, ApiWorld, api_world, config_map, tell, widgets
 from tests.webhooks import MUTATING, configuration, rule, webhook
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from tests.api_world import DEFINITIONS, WIDGETS, Answer, ApiWorld, tell, widgets
 
 FIRST, SECOND = (f"/apis/autoscaling/v{number}/namespaces/default/horizontalpodautoscalers/h" for number in (1, 2))

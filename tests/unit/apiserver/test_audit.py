@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.transport import Request, Response
 from leeward.apiserver.audit import Audit, AuditFile
 from leeward.apiserver.handler import REJECTED, User
-from leeward.client.transport import Request, Response
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.virtual import run_virtual
 from tests.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
 
 ADMIN = User("root", ("system:masters",), "7")

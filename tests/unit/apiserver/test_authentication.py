@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from kubeapi.transport import Request
 from leeward.apiserver.access.authentication import Authenticator, BadCredential, load_token_file
 from leeward.apiserver.handler import ANONYMOUS, User
-from leeward.client.transport import Request
 
 TOKENS = {"s3cret": User("alice", ("dev",), "7"), "other": User("bob", ("system:authenticated",))}
 CERTIFICATE: dict[str, Any] = {

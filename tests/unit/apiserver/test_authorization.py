@@ -2,13 +2,13 @@
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.transport import Request
 from leeward.api.schema import custom_resource_definitions
 from leeward.apiserver.access.authorization import Attributes, attributes_of
 from leeward.apiserver.access.authorization.rules import Rule, matches, missing
 from leeward.apiserver.handler import ANONYMOUS, User
 from leeward.apiserver.inprocess import ADMIN
-from leeward.client.transport import Request
 from tests.api_world import CONFIG_MAPS, Answer, ApiWorld, config_map, tell
 
 GROUP = "rbac.authorization.k8s.io"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Unwritable, compile_program, nesting_of
 from tests.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget, widgets
 

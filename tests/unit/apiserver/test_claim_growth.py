@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from tests.api_world import Answer, ApiWorld, tell
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"

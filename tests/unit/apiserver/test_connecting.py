@@ -2,9 +2,9 @@
 
 import pytest
 
+from kubeapi.transport import Request, Response
 from leeward.apiserver.handler import ANONYMOUS
 from leeward.apiserver.verbs.connecting import Connect, ConnectRequest, Connects, key_of, leads_out
-from leeward.client.transport import Request, Response
 
 CLUSTER = "/apis/cluster.karmada.io/v1alpha1/clusters/member1"
 

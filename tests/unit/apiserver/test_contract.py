@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from tests.contract import TOKEN, Player, conversations, script
 
 TOPICS = sorted({conversation["topic"] for conversation in conversations()})

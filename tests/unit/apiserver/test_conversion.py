@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.transport import Request
 from leeward.apiserver.conversion.remembered import Remembered
-from leeward.client.transport import Request
-from leeward.loop.virtual import run_virtual
 from tests.api_world import CONFIG_MAPS, DEFINITIONS, TABLE, ApiWorld, config_map, tell
 from tests.conversion import FIRST, SECOND, Convert, InProcessConversion, gadget, gadgets, rename
 from tests.webhooks import MUTATING, mutating, rule, webhook

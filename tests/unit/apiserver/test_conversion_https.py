@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver.webhooks.https import HttpsWebhooks
 from tests.api_world import ApiWorld, api_world
 from tests.certificates import Authority

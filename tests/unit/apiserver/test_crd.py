@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from leeward.apiserver.store.memory import MemoryMedium
-from leeward.loop.virtual import run_virtual
 from tests.api_world import DEFINITIONS, TABLE, WIDGETS, ApiWorld, api_world, tell, widget, widgets
 
 OLD = WIDGETS.replace("/v1/", "/v1beta1/")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest, format_time
+from kubeapi.meta import Manifest, format_time
 from leeward.apiserver.custom.columns import columns_of
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from leeward.apiserver.custom.schema import StructuralSchema
 from leeward.apiserver.kinds.forms import PairOfSchemas, form_of
 from leeward.apiserver.store.memory import MemoryMedium
-from leeward.loop.virtual import run_virtual
 from tests.api_world import DEFINITIONS, TABLE, WIDGETS, ApiWorld, api_world, tell, widget, widgets
 from tests.webhooks import MUTATING, InProcessWebhooks, allow, mutating, rule, webhook
 

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.builtin import BUILT_IN
 
 _UP = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
 from tests.api_world import DEFINITIONS, ApiWorld, tell
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api import codec
+from kubeapi import codec
 from tests.api_world import (
     CONFIG_MAPS,
     DEFINITIONS,

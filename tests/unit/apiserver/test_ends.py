@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest, format_time
+from kubeapi.meta import Manifest, format_time
 from leeward.apiserver.housekeeping.ends import end_of_bootstrap_token, end_of_job, end_of_signing_request
 from tests.api_world import ApiWorld, tell
 from tests.certificates import Authority

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.events import validate_event, validate_new_event
 
 TIME = "2026-01-01T00:00:00.000000Z"

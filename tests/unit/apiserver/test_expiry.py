@@ -3,11 +3,11 @@
 import asyncio
 from datetime import UTC, datetime
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from leeward.apiserver.housekeeping.expiry import MAX_DELETIONS
 from leeward.apiserver.store.memory import MemoryMedium
-from leeward.loop.clock import VirtualClock
-from leeward.loop.virtual import run_virtual
 from tests.api_world import ApiWorld, api_world, config_map, tell
 
 EVENTS = "/api/v1/namespaces/default/events"

@@ -2,12 +2,12 @@
 
 import asyncio
 
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.transport import Request, Response
 from leeward.apiserver.fairness import Fairness, Limits
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.rates import REMEMBERED_USERS, Rates
-from leeward.client.transport import Request, Response
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 
 GREEDY, MODEST = User("greedy"), User("modest")
 

@@ -3,9 +3,9 @@
 import asyncio
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from leeward.apiserver.store.memory import MemoryMedium
-from leeward.loop.virtual import run_virtual
 from tests.api_world import CONFIG_MAPS, ApiWorld, api_world, config_map, tell
 
 NAMESPACES = "/api/v1/namespaces"

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 import pytest
 
+from kubeapi.errors import Expired, Unreachable, Untrusted
+from kubeapi.transport import Request, Response
 from leeward.apiserver.access.authentication import Authenticator
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.http import HttpFront
 from leeward.client.connection import Connection, transport_of
-from leeward.client.errors import Expired, Unreachable, Untrusted
 from leeward.client.http import HttpTransport
-from leeward.client.transport import Request, Response
 from tests.certificates import Authority
 
 Story = Callable[[HttpTransport], Awaitable[None]]

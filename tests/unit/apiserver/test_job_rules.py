@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.cron_schedules import schedule_fault, zone_fault
 from tests.api_world import ApiWorld, tell
 

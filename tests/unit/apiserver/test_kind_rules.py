@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.kind import Kind
 from tests.api_world import ApiWorld, tell

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.columns import duration
 from leeward.apiserver.kinds.names import dns_1035_label, dns_label, dns_subdomain, label_value, qualified_name
 from tests.api_world import DEPLOYMENTS, PODS, ApiWorld, deployment, pod, tell

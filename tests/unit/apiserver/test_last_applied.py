@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.metadata import MAX_ANNOTATION_BYTES
 from leeward.apiserver.patch.apply.last_applied import ANNOTATION, MANAGER
 from tests.api_world import CONFIG_MAPS, Answer, ApiWorld, tell

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 from prometheus_client import CollectorRegistry
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.transport import Request, Response
 from leeward.apiserver.entrance import entrance
 from leeward.apiserver.handler import Handler, StreamResponse, User
-from leeward.client.transport import Request, Response
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
 from tests.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
 
 PAGE = Path(__file__).parents[3] / "docs" / "observability.md"

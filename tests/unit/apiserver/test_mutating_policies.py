@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.cel import Unwritable, compile_program
 from leeward.apiserver.cel.objects import Unfitting, name_of, read_object, with_maps
 from tests.api_world import CONFIG_MAPS, DEPLOYMENTS, PODS, TABLE, ApiWorld, config_map, deployment, pod, tell

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from leeward.api import codec
-from leeward.client.transport import Request
+from kubeapi import codec
+from kubeapi.transport import Request
 from tests.api_world import CONFIG_MAPS, DEFINITIONS, WIDGETS, ApiWorld, config_map, tell, widget, widgets
 
 UNSUPPORTED = 'create is not supported on resources of kind "widgets.example.com"'

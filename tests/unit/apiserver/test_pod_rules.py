@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.job_rules import validate_cron_job, validate_job
 from leeward.apiserver.kinds.pod_rules import validate_pod_spec, validate_whole_pod
 from leeward.apiserver.kinds.pods import default_pod_spec

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest
+from kubeapi.transport import Request
 from leeward.apiserver.admission.pod_security import judging
 from leeward.apiserver.audit import Audit
 from leeward.apiserver.inprocess import ADMIN
-from leeward.client.transport import Request
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
 from tests.api_world import DEPLOYMENTS, PODS, Answer, ApiWorld, deployment, pod, tell
 from tests.webhooks import MUTATING, InProcessWebhooks, mutating, patch, rule, webhook
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.admission.pod_security.evaluation import details, reasons, violations
 from leeward.apiserver.admission.pod_security.existing import MAX_PODS, is_to_look, warnings
 from leeward.apiserver.admission.pod_security.pods import Pod

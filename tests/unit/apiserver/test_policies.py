@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest
+from kubeapi.transport import Request
 from leeward.apiserver.audit import Audit
 from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN
-from leeward.client.transport import Request
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
 from tests.api_world import CONFIG_MAPS, DEPLOYMENTS, ApiWorld, config_map, deployment, tell
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"

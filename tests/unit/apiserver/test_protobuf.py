@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.builtin import BUILT_IN
 from leeward.apiserver.kinds.numbers import numbers_of
 from leeward.apiserver.kinds.structures import structure_of_kind

@@ -7,12 +7,12 @@ from typing import cast
 
 import pytest
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
+from kubeapi.transport import Request
 from leeward.apiserver.handler import StreamResponse
 from leeward.apiserver.inprocess import ADMIN
 from leeward.apiserver.registry.sharing import SharedPieces, View
-from leeward.client.transport import Request
 from tests.api_world import CONFIG_MAPS, PODS, TABLE, ApiWorld, config_map, pod, tell
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.access.authorization.aggregation import aggregated_rules
 from leeward.apiserver.access.authorization.bootstrap import bootstrap_roles
 from leeward.apiserver.values import entries, texts

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from tests.api_world import CONFIG_MAPS, PODS, ApiWorld, pod, tell
 
 BIND, EVICT = f"{PODS}/p/binding", f"{PODS}/p/eviction"

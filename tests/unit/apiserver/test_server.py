@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
+from kubeapi.transport import Request
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.handler import ANONYMOUS
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.store.memory import MemoryMedium
-from leeward.client.transport import Request
-from leeward.loop.virtual import run_virtual
 from tests.api_world import (
     CONFIG_MAPS,
     DEFINITIONS,

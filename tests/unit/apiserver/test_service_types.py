@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from tests.api_world import ApiWorld, tell
 
 SERVICES = "/api/v1/namespaces/default/services"

@@ -9,7 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.builtin import BUILT_IN
 
 PODS = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}

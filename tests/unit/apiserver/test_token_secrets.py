@@ -5,9 +5,9 @@ import base64
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
 from leeward.apiserver.access.tokens.secrets import UID_ANNOTATION
-from leeward.loop.supervisor import Supervisor
 from tests.api_world import Answer, ApiWorld, tell, who
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"

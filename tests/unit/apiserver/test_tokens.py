@@ -12,12 +12,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
 from leeward.apiserver.access.tokens import SigningKey, load_signing_key
 from leeward.apiserver.access.tokens.jwt import Claims, Kubernetes, Reference, parse_token, render_token
 from leeward.apiserver.handler import User
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from tests.api_world import ApiWorld, pod, tell, who
 from tests.certificates import client_authority
 

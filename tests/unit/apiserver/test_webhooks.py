@@ -3,13 +3,13 @@
 import asyncio
 from typing import Any
 
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.transport import Request
 from leeward.apiserver.audit import Audit
 from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN
-from leeward.client.transport import Request
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.virtual import run_virtual
 from tests.api_world import (
     CONFIG_MAPS,
     ApiWorld,

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.transport import Response
 from leeward.apiserver.verbs.connecting import ConnectRequest
-from leeward.client.transport import Response
 from tests.api_world import (
     CONFIG_MAPS,
     DEFINITIONS,

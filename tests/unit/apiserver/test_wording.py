@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.status import quoted
+from kubeapi.status import quoted
 from tests.api_world import (
     CONFIG_MAPS,
     DEFINITIONS,

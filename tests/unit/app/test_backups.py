@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.store import Store
 from leeward.apiserver.store import backup as copies
 from leeward.apiserver.store.backup import Summary
@@ -18,7 +19,6 @@ from leeward.app.local.errors import FleetError
 from leeward.app.local.files import write_file
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import Layout
-from leeward.loop.supervisor import Supervisor
 
 MEMBERS = (Member("member1", "push", 20_001), Member("member2", "push", 20_002))
 Tree = dict[str, bytes]

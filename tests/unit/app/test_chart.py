@@ -9,8 +9,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from leeward.api.codec import parse_yaml
-from leeward.api.meta import Manifest
+from kubeapi.codec import parse_yaml
+from kubeapi.meta import Manifest
 from leeward.app.install.chart import chart_files
 from leeward.cli.program import program
 

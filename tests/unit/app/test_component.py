@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
+from kubeapi.loop.virtual import run_virtual
 from leeward.apiserver.inprocess import ADMIN
 from leeward.app.component import meet
 from leeward.client import Client
-from leeward.loop.virtual import run_virtual
 from leeward.sim.network import LinkedTransport, Place
 from tests.api_world import api_world
 from tests.world.test_detection import answers, status

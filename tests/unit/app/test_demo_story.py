@@ -1,9 +1,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
 from leeward.api.core import Taint
-from leeward.api.meta import Condition, ObjectMeta
+from leeward.api.meta import Condition
 from leeward.api.work import (
     AggregatedStatusItem,
     BindingResource,

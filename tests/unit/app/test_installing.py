@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.app.install.installing import install, uninstall
 from leeward.app.install.manifests import definitions
 from leeward.app.local.errors import FleetError

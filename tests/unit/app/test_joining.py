@@ -7,8 +7,12 @@ from typing import Literal
 
 import pytest
 
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import ObjectMeta
+from kubeapi.transport import Request
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.meta import ObjectMeta
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.joining import Joining, forget_cluster, join_cluster
@@ -16,10 +20,6 @@ from leeward.app.leaving import Mode, unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
-from leeward.client.transport import Request
-from leeward.loop.clock import VirtualClock
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from tests.api_world import ApiWorld, api_world
 
 AUTHORITY = b"authority"

@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member, MemberRequest, save_fleet
 from leeward.app.local.layout import Layout
 from leeward.app.local.planning import UpRequest, plan_fleet
 from leeward.app.local.ports import FIRST_PORT, LAST_PORT, is_free, pick_port
 from leeward.app.local.processes import ProcessRecord
-from leeward.loop.randomness import Randomness
 
 
 @pytest.fixture

@@ -9,6 +9,9 @@ import pytest
 import yaml
 from cryptography import x509
 
+from kubeapi.certificate_requests import subject_of_certificate
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.supervisor import Supervisor
 from leeward.api.names import AGENT_GROUP
 from leeward.api.resource import SECRETS
 from leeward.apiserver.handler import User
@@ -19,11 +22,8 @@ from leeward.app.local.errors import FleetError
 from leeward.app.registering import obtain_certificate, renew_at, subject_of_agent, write_kubeconfig
 from leeward.app.renewal import CertificateRenewal
 from leeward.client import Client
-from leeward.client.certificate_requests import subject_of_certificate
 from leeward.client.connection import Connection
 from leeward.client.kubeconfig import load
-from leeward.loop.clock import VirtualClock
-from leeward.loop.supervisor import Supervisor
 from tests.api_world import ApiWorld, tell
 from tests.certificates import Authority, client_authority
 

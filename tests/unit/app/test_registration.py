@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local import registration
 from leeward.app.local.api import AdminClient, NoAnswer, Refused
 from leeward.app.local.credentials import issue_credentials
@@ -13,7 +14,6 @@ from leeward.app.local.layout import Layout
 from leeward.app.local.ports import pick_port
 from leeward.app.local.registration import join_push_member, leave, wait_ready_clusters
 from leeward.app.local.tokens import read_token
-from leeward.loop.randomness import Randomness
 from tests.json_server import JsonServer, serve_json
 
 MEMBER = Member("member1", "push", 20_001)

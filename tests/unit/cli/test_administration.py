@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import Layout
 from leeward.cli import drain as drain_module
 from leeward.cli.program import main
-from leeward.loop.randomness import Randomness
 from tests.json_server import JsonServer, serve_json
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"

@@ -7,9 +7,10 @@ import click
 import pytest
 from rich.console import Console
 
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
 from leeward.api.core import Taint
-from leeward.api.meta import Condition, ObjectMeta
+from leeward.api.meta import Condition
 from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec, TargetCluster
 from leeward.app.demo.scene import Scene
 from leeward.app.demo.story import CREATED, STOPPED, failover_story

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from leeward.api.codec import parse_yaml
+from kubeapi.codec import parse_yaml
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import Fleet
 from leeward.app.local.layout import Layout
 from leeward.cli import status as status_module
 from leeward.cli.program import main
 from leeward.client import Client
-from leeward.loop.randomness import Randomness
 from leeward.operations.orphan_findings import OrphanFindings
 from leeward.operations.orphans import Reach
 from leeward.operations.status import Found

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from leeward.api.codec import parse_yaml, render_yaml
-from leeward.api.meta import Manifest
+from kubeapi.codec import parse_yaml, render_yaml
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import Layout
 from leeward.cli.program import main
-from leeward.loop.randomness import Randomness
 from tests.json_server import JsonServer, serve_json
 from tests.ports import free_port
 

@@ -6,9 +6,11 @@ from contextlib import aclosing
 
 import pytest
 
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import ObjectMeta
+from kubeapi.resource import Resource
 from leeward.api.core import ConfigMap
-from leeward.api.meta import ObjectMeta
-from leeward.api.resource import CONFIG_MAPS, Resource
+from leeward.api.resource import CONFIG_MAPS
 from leeward.client import (
     AlreadyExists,
     ApiError,
@@ -29,7 +31,6 @@ from leeward.client import (
     WorldError,
 )
 from leeward.client.client import REQUEST_TIMEOUT_SECONDS
-from leeward.loop.virtual import run_virtual
 from tests.unit.runtime.small_world import (
     CLOCK,
     ScriptedTransport,

@@ -9,13 +9,13 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from kubeapi.errors import Unreachable
+from kubeapi.transport import Request, Response
 from leeward.apiserver.access.authentication import Authenticator
 from leeward.apiserver.handler import StreamResponse, User, WayBack
 from leeward.apiserver.http import HttpFront
 from leeward.client.connection import Connection
-from leeward.client.errors import Unreachable
 from leeward.client.forwarding import Conversation, Forwarded, Forwarder
-from leeward.client.transport import Request, Response
 
 Story = Callable[[Forwarder], Awaitable[None]]
 GONE_ON = asyncio.Event()

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Client, Unreachable
 from leeward.client.connection import Connection
 from leeward.client.greeting import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS, GreetingTransport, greeting_transport_of
-from leeward.loop.virtual import run_virtual
 from leeward.sim.network import LinkedTransport, Place
 from tests.api_world import api_world
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from kubeapi.loop.virtual import run_virtual
 from leeward.client import Request, Unreachable
 from leeward.client.limits import Limit, LimitedTransport, limited
-from leeward.loop.virtual import run_virtual
 from tests.transports import Sent
 
 

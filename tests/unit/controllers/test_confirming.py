@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
+from kubeapi.loop.lag import EventLoopLag
 from leeward.controllers.cluster.confirming import OutageConfirmation
 from leeward.core.failover.watched_time import Attention
-from leeward.loop.lag import EventLoopLag
 from tests.builders import cluster
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

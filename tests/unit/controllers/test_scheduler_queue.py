@@ -11,7 +11,11 @@ from itertools import pairwise
 
 from prometheus_client import CollectorRegistry
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding
@@ -23,10 +27,6 @@ from leeward.client import Client
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.core.failover.brake import BrakeSettings
 from leeward.core.scheduling.estimates import Answers, Question
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView

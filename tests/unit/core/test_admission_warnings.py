@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from leeward.api.defaulting import DefaultingSettings
-from leeward.api.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
 from leeward.apiserver.store import Store
 from leeward.apiserver.webhooks.calling import Address
 from leeward.core.admission_warnings import GATED, MAX_WARNING_CHARACTERS, UNSUPPORTED, warnings_for
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.virtual import run_virtual
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.timing import Timing
 from leeward.webhook.configurations import MUTATING, VALIDATING, Endpoint, configurations

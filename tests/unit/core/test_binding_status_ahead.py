@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from leeward.api.meta import ObjectMeta
+from kubeapi.meta import ObjectMeta
 from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.binding_status import status_after
 from leeward.core.placement import Decision

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.codec import from_wire, to_wire
+from kubeapi.codec import from_wire, to_wire
 from leeward.api.work import ResourceBinding, Work
 from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.ownership import is_ours, other_hub, stamp, with_hub, without_due_hub

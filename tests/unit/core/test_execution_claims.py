@@ -2,7 +2,9 @@
 
 import msgspec
 
-from leeward.api.meta import Manifest, ObjectMeta, find_condition
+from kubeapi.meta import Manifest, ObjectMeta
+from kubeapi.status import Problem
+from leeward.api.meta import find_condition
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
@@ -10,7 +12,6 @@ from leeward.api.names import (
     REFUSED_CONDITION,
     work_name,
 )
-from leeward.api.status import Problem
 from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec, ResourceBindingStatus, Work
 from leeward.core.execution.claims import (
     Owner,

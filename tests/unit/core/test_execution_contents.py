@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from leeward.api.meta import ObjectMeta
+from kubeapi.meta import ObjectMeta
 from leeward.api.work import ClusterResourceBinding
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.works import build_works, replicas_by_cluster

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.codec import from_wire, to_wire
+from kubeapi.codec import from_wire, to_wire
 from leeward.api.names import (
     MANAGED_LABELS_ANNOTATION,
     WORK_ID_LABEL,

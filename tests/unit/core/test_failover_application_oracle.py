@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from leeward.api.codec import from_wire, to_wire
-from leeward.api.meta import format_time
+from kubeapi.codec import from_wire, to_wire
+from kubeapi.meta import format_time
 from leeward.api.work import AggregatedStatusItem, Binding, ClusterResourceBinding, ResourceBinding
 from leeward.core.failover.application import (
     FailureRecord,

@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
+from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster
-from leeward.api.codec import from_wire
 from leeward.api.core import Namespace
 from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION

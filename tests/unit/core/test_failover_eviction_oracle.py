@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from leeward.api.codec import from_wire, to_wire
-from leeward.api.meta import ObjectMeta
+from kubeapi.codec import from_wire, to_wire
+from kubeapi.meta import ObjectMeta
 from leeward.api.work import (
     AggregatedStatusItem,
     GracefulEvictionTask,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from leeward.api.meta import ObjectMeta
+from kubeapi.meta import ObjectMeta
 from leeward.api.work import (
     AggregatedStatusItem,
     BindingResource,

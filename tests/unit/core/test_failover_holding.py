@@ -2,8 +2,9 @@
 
 import pytest
 
+from kubeapi.meta import ObjectMeta
 from leeward.api.core import Taint
-from leeward.api.meta import Condition, ObjectMeta
+from leeward.api.meta import Condition
 from leeward.api.names import POLICY_TAINTS_ANNOTATION
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.eviction import Eviction

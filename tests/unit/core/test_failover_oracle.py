@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kubeapi.codec import decode, from_wire, to_wire
 from leeward.api.cluster import Cluster
-from leeward.api.codec import decode, from_wire, to_wire
 from leeward.api.meta import Condition, set_condition
 from leeward.api.policy import FailoverBehavior, Placement
 from leeward.core.failover.eviction import decide_stay

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from leeward.api.meta import ObjectMeta
+from kubeapi.meta import ObjectMeta
 from leeward.api.rebalancer import (
     ObservedWorkload,
     WorkloadRebalancer,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.work import AggregatedStatusItem, Health
 from leeward.core.interpreter import (
     aggregate_status,

@@ -6,7 +6,7 @@ text. Results are therefore compared without empty members and zeros, and only i
 
 from typing import Any
 
-from leeward.api.codec import from_wire, to_wire
+from kubeapi.codec import from_wire, to_wire
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter import (
     aggregate_status,

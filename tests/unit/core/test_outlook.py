@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster, NodeSummary
 from leeward.api.core import Taint, Toleration
-from leeward.api.meta import Condition, find_condition, format_time
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import LAST_SEEN_CONDITION, NOT_SEEN_SINCE, OUTAGE_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
 from leeward.core.failover.outage import Outage, OutageReport, Outcome, marked, marks_in, not_seen_since, with_last_seen

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from leeward.api.codec import from_wire
-from leeward.api.meta import Manifest
+from kubeapi.codec import from_wire
+from kubeapi.meta import Manifest
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy
 from leeward.core.propagation.binding import build_binding

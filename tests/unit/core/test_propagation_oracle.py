@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.codec import from_wire
+from kubeapi.codec import from_wire
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
 from leeward.core.propagation.binding import build_binding, claim

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest, ObjectMeta
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ObjectMeta
+from kubeapi.status import Problem
 from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec
 from leeward.core.propagation.reach import Reach, binding_problems, reach_problems, reference_problems
 from leeward.core.propagation.skipping import parse_skipped_apis

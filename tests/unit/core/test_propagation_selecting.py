@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import LabelSelector, Manifest, ObjectMeta
+from kubeapi.meta import LabelSelector, Manifest, ObjectMeta
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy, PropagationSpec, ResourceSelector
 from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME, NO_MATCH, selector_priority
 from leeward.core.propagation.selecting import Scope, precision_in, scopes_of, select

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from leeward.api.meta import Condition, Manifest, ObjectMeta
+from kubeapi.meta import Manifest, ObjectMeta
+from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ReplicaRequirements, ResourceBindingStatus, Work, WorkStatus
 from leeward.core.execution.removal import is_removal_held, removal_blocked, removals_blocked, with_blocked_removals

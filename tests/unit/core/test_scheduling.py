@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi.codec import encode
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
-from leeward.api.codec import encode
-from leeward.api.meta import ObjectMeta
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.work import ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Placed, Profile, Unplaceable, needs_scheduling

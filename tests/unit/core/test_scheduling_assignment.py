@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.codec import from_wire
+from kubeapi.codec import from_wire
 from leeward.api.policy import ReplicaSchedulingStrategy
 from leeward.core.scheduling.assignment import Mode, assign, mode_of
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable

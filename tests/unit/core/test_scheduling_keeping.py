@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kubeapi.codec import encode, from_wire
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
-from leeward.api.codec import encode, from_wire
-from leeward.api.meta import ObjectMeta
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import ApplicationFailover, DecisionConditions, FailoverBehavior, Placement
 from leeward.api.work import ResourceBinding, ResourceBindingStatus, TargetCluster

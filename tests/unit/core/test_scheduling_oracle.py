@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
+from kubeapi.codec import from_wire, to_wire
+from kubeapi.quantity import parse_quantity
 from leeward.api.cluster import Cluster
-from leeward.api.codec import from_wire, to_wire
 from leeward.api.names import fnv1a_32
 from leeward.api.policy import ClusterAffinity
-from leeward.api.quantity import parse_quantity
 from leeward.api.work import Component, ReplicaRequirements, ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Placed, Unplaceable, failures_condition, needs_scheduling, scheduled_condition
 from leeward.core.scheduling.affinity import cluster_matches

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from kubeapi.codec import from_wire
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import ResourceModel, ResourceModelRange
-from leeward.api.codec import from_wire
 from leeward.api.core import Container, Node, NodeCondition, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus
 from leeward.api.core import ResourceRequirements as Requirements
 from leeward.api.defaulting import default_resource_models
-from leeward.api.meta import ObjectMeta
 from leeward.core.amounts import Amount, Amounts, Doubts, read_amounts, sum_amounts
 from leeward.core.modeling import count_grades
 from leeward.core.summary import summarize

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from kubeapi.codec import decode_manifest
+from kubeapi.loop.virtual import run_virtual
 from leeward.api.cluster import Cluster
-from leeward.api.codec import decode_manifest
 from leeward.api.core import Secret
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
@@ -16,7 +17,6 @@ from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.verbs.connecting import PROXY
 from leeward.client import Client, Request, Unreachable
 from leeward.client.forwarding import Forwarded
-from leeward.loop.virtual import run_virtual
 from leeward.manager.cluster_proxy import ClusterProxy
 from tests.api_world import CONFIG_MAPS, TABLE, Answer, ApiWorld, api_world, config_map
 

@@ -5,16 +5,16 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
-from leeward.api.meta import Manifest
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
 from leeward.apiserver.handler import StreamResponse, User
 from leeward.apiserver.verbs.connecting import PROXY
 from leeward.client import Client, Request, Unreachable
 from leeward.client.forwarding import Forwarded
-from leeward.loop.virtual import run_virtual
 from leeward.manager.cluster_proxy import ClusterProxy
 from tests.api_world import Answer, ApiWorld, api_world
 

@@ -7,9 +7,13 @@ from typing import Any, Literal
 
 from prometheus_client import CollectorRegistry
 
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec, LocalSecretReference
 from leeward.api.core import Namespace, Secret
-from leeward.api.meta import ObjectMeta
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
 from leeward.api.schema import custom_resource_definitions
@@ -19,10 +23,6 @@ from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import Client
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import PushClusters
 from leeward.manager.timing import Timing

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 
 
 def pod(name: str = "web-a", *, ready: bool = False, node: str = "", leaving: bool = False, **more: Any) -> Manifest:

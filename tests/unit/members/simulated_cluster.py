@@ -5,17 +5,17 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.apiserver.inprocess import InProcessTransport
 from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import Client
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.members import Workloads, WorkloadSettings
 from leeward.members.kinds import PODS
 from leeward.members.rules.pods import is_ready

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from leeward.api.codec import from_wire
+from kubeapi.codec import from_wire
+from kubeapi.meta import Manifest, parse_time
 from leeward.api.core import Node
-from leeward.api.meta import Manifest, parse_time
 from leeward.members.rules.addresses import choose_address
 from leeward.members.rules.fitting import Unschedulable, choose_node, requests_of
 from leeward.members.rules.node import MAX_NODES, host_address, render_node, restored_status

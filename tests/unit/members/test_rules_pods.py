@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.members.rules.conditions import put_condition
 from leeward.members.rules.kubelet import (
     Stage,

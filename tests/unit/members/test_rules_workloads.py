@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.members.rules import daemon_set, job, replica_set, stateful_set
 from leeward.members.rules.deployment import (
     HASH_LABEL,

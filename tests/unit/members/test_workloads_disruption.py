@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from leeward.api.codec import decode_manifest, encode
-from leeward.api.meta import Manifest
+from kubeapi.codec import decode_manifest, encode
+from kubeapi.meta import Manifest
 from leeward.members.kinds import BUDGETS, DAEMON_SETS, DEPLOYMENTS, PODS
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell, workload
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.members.kinds import JOBS, PODS
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 import leeward.core
+from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster
-from leeward.api.codec import from_wire
 from leeward.api.core import Lease
 from leeward.api.meta import Condition
 from leeward.api.work import ResourceBinding

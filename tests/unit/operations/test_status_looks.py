@@ -6,11 +6,11 @@ from datetime import datetime
 
 import pytest
 
+from kubeapi.errors import error_of
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.virtual import run_virtual
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client, Forbidden, Request, Response, Transport, Unreachable
-from leeward.client.errors import error_of
-from leeward.loop.clock import VirtualClock
-from leeward.loop.virtual import run_virtual
 from leeward.operations import OperationFailed
 from leeward.operations.findings import Finding, Severity
 from leeward.operations.status import FleetStatus, Found, look_at_fleet

@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
-from leeward.api.meta import ObjectMeta
 from leeward.api.work import (
     BindingSchedulePriority,
     ResourceBinding,

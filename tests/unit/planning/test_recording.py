@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeapi.codec import DecodeError
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
-from leeward.api.codec import DecodeError
-from leeward.api.meta import ObjectMeta
 from leeward.api.work import (
     BindingResource,
     ClusterResourceBinding,

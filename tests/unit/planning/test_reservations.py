@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster
-from leeward.api.codec import from_wire
 from leeward.api.work import Component, ResourceBindingSpec, TargetCluster, TargetComponent
 from leeward.core.scheduling.model import Request
 from leeward.planning.capacity import Capacity, Demand

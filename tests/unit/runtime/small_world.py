@@ -9,18 +9,19 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import ObjectMeta
+from kubeapi.resource import Resource
 from leeward.api.core import ConfigMap
-from leeward.api.meta import ObjectMeta
-from leeward.api.resource import CONFIG_MAPS, Resource
+from leeward.api.resource import CONFIG_MAPS
 from leeward.apiserver.inprocess import ADMIN, InProcessTransport
 from leeward.apiserver.starting import start_apiserver
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import AlreadyExists, Client, Request, Response, Unreachable
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.informer import Informer
 from leeward.sim.network import Link, LinkedTransport, Place
 

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leeward.api.status import Status, StatusDetails
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.status import Status, StatusDetails
 from leeward.client import Conflict, TooManyRequests, Unreachable
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.controller import Controller
 from leeward.runtime.metrics import Metrics
 

@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
+from kubeapi.loop.virtual import run_virtual
 from leeward.client import ApiError, Client, Request, Response, Undecodable, Unreachable, WorldError
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.discovery import Discovery, UnknownKind
 from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, response, tell
 

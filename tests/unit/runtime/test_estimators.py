@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
 from leeward.api.work import ReplicaRequirements
 from leeward.core.scheduling.estimates import Answers, Question
-from leeward.loop.clock import VirtualClock
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.metrics import Metrics
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from kubeapi.loop.randomness import Randomness
 from leeward.api.core import ObjectReference
 from leeward.api.resource import EVENTS
-from leeward.loop.randomness import Randomness
 from leeward.runtime.events import BURST, CHANGE_SECONDS, COUNT_SECONDS, NORMAL, EventRecorder, Note
 from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.virtual import run_virtual
 from leeward.client import Request, Response
-from leeward.loop.clock import VirtualClock
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.leader import FencedTransport, Leadership, NotLeading
 from tests.transports import Sent
 

@@ -5,16 +5,16 @@ from itertools import pairwise
 
 import pytest
 
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import ObjectMeta
 from leeward.api.core import ConfigMap
-from leeward.api.meta import ObjectMeta
 from leeward.api.resource import CONFIG_MAPS
 from leeward.client import Client, Response, Unreachable
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.index import Index
 from leeward.runtime.informer import LAST_RETRY_SECONDS, Informer
-from tests.unit.loop.busy_loop import busy, run_busy
+from tests.kubeapi.loop.busy_loop import busy, run_busy
 from tests.unit.runtime.small_world import (
     CLOCK,
     ScriptedTransport,

@@ -4,7 +4,7 @@ from typing import NoReturn
 
 import pytest
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.client import Client, Request, Response, Undecodable
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.offers import OfferedResource, read_root

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
 from leeward.client import Request
-from leeward.loop.clock import VirtualClock
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.runtime.leader import Leadership, NotLeading
 from leeward.runtime.parts import SETTLING_SECONDS, Led, Parts, fenced
 from tests.transports import Sent

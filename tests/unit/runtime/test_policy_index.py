@@ -6,7 +6,7 @@ from collections.abc import Generator
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from leeward.api.meta import LabelSelector, LabelSelectorRequirement, Manifest, ObjectMeta
+from kubeapi.meta import LabelSelector, LabelSelectorRequirement, Manifest, ObjectMeta
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy, PropagationSpec, ResourceSelector
 from leeward.core.propagation.matching import keep_or_find_policy, selector_priority

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from itertools import pairwise
 
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.virtual import run_virtual
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.virtual import run_virtual
 from leeward.runtime.queue import LAST_RETRY_SECONDS, WorkQueue
 
 CLOCK = VirtualClock()

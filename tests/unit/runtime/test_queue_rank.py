@@ -1,8 +1,8 @@
 """The most urgent key comes out first."""
 
-from leeward.loop.clock import VirtualClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.virtual import run_virtual
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.virtual import run_virtual
 from leeward.runtime.queue import WorkQueue
 
 RANKS = {"low": -1, "high": -9, "also low": -1}

@@ -6,14 +6,15 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from leeward.api.meta import Condition, Manifest
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
+from kubeapi.transport import Request, Response
+from leeward.api.meta import Condition
 from leeward.api.resource import WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import Work, WorkStatus
 from leeward.client import Client, Unreachable, WorldError
-from leeward.client.transport import Request, Response
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.runtime.informer import Informer
 from leeward.runtime.statuses import CROWD, NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
 from tests.api_world import ApiWorld, tell

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from leeward.loop.virtual import run_virtual
+from kubeapi.loop.virtual import run_virtual
 from leeward.runtime.strokes import Strokes
 
 

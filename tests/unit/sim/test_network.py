@@ -6,16 +6,16 @@ from contextlib import aclosing, suppress
 
 import pytest
 
+from kubeapi.loop.lives import Life
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import ObjectMeta
 from leeward.api.core import ConfigMap
-from leeward.api.meta import ObjectMeta
 from leeward.api.resource import CONFIG_MAPS
 from leeward.apiserver.handler import User
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Request, Response, Unreachable, WatchEvent
 from leeward.client.client import REQUEST_TIMEOUT_SECONDS
-from leeward.loop.lives import Life
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 from leeward.sim.network import OPEN_TIMEOUT_SECONDS, LinkedTransport, Place
 from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from leeward.loop.virtual import run_virtual
+from kubeapi.loop.virtual import run_virtual
 from leeward.manager.timing import Timing
 from leeward.sim.world import World
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client, Request, Response, Unreachable
-from leeward.loop.virtual import run_virtual
 from leeward.webhook.joining import SECONDS, judge_joining
 from tests.api_world import api_world
 

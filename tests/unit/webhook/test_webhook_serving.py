@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from leeward.client import Client, Request, Response, Transport, Unreachable
-from leeward.loop.clock import SystemClock
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
 from leeward.webhook import Endpoint, Webhook, WebhookSettings, serving
 from leeward.webhook.configurations import VALIDATING
 from tests.api_world import api_world

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec import DecodeError, json
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 
 _DEPENDENCIES = "resourcebinding.karmada.io/dependencies"
 

@@ -4,8 +4,8 @@ Generous: users of Karmada tell of some seventy selectors in a policy (karmada-i
 etcd's 1.5 MiB for an object, which is 25,000 selectors.
 """
 
-from leeward.api.codec import encode
-from leeward.api.rules.node import Node, Problems
+from kubeapi.codec import encode
+from kubeapi.field import Node, Problems
 
 MOST_SELECTORS = 1_000
 MOST_POLICY_BYTES = 512 * 1024

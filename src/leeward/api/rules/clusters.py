@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 from leeward.api.rules.texts import (
     cluster_name_fault,
     endpoint_fault,

@@ -1,6 +1,6 @@
 """Rules of ResourceInterpreterWebhookConfiguration. Karmada: pkg/webhook/configuration."""
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 from leeward.api.rules.texts import endpoint_fault
 
 _OPERATIONS = (

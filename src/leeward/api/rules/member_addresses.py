@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
+from kubeapi.field import Node, Problems
 from leeward.api.names import ALLOW_HTTP_ANNOTATION
-from leeward.api.rules.node import Node, Problems
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 from leeward.api.rules.selectors import affinity_problems, selector_namespace_problems
 from leeward.api.rules.texts import json_pointer_fault, label_value_fault, qualified_name_fault
 

@@ -6,7 +6,7 @@ Karmada: pkg/util/validation; same. It does not look into label selectors: an in
 from collections import Counter
 from collections.abc import Iterable
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 from leeward.api.rules.selectors import affinity_problems
 from leeward.api.rules.texts import qualified_name_fault
 

@@ -5,9 +5,9 @@ Karmada: pkg/util/validation, pkg/webhook/propagationpolicy.
 
 from collections import Counter
 
+from kubeapi.field import Node, Problems
 from leeward.api.failback import FailbackFault, parse_failback
 from leeward.api.names import EVICT_SHARED_ANNOTATION
-from leeward.api.rules.node import Node, Problems
 from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
 from leeward.api.rules.texts import qualified_name_fault

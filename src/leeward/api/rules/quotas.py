@@ -5,7 +5,7 @@ have is Kubernetes' own rule for ResourceQuota.
 from collections import defaultdict
 from decimal import Decimal
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 from leeward.api.rules.texts import cluster_name_fault, qualified_name_fault
 
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")

@@ -1,6 +1,6 @@
 """Rules that policies of several kinds share: which clusters and which templates they select."""
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 
 _FIELDS = ("provider", "region", "zone")
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest
 from leeward.apiserver.access.authentication import Authenticator
 from leeward.apiserver.access.authorization import Gate, Rbac
 from leeward.apiserver.access.authorization import reviews as access_reviews
@@ -19,8 +21,6 @@ from leeward.apiserver.access.tokens.reviewing import review_token
 from leeward.apiserver.admission import Admission
 from leeward.apiserver.handler import User
 from leeward.apiserver.store import Store
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
 
 
 class Access:

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from kubeapi.transport import Request
 from leeward.apiserver.handler import ANONYMOUS, User
-from leeward.client.transport import Request
 
 AUTHENTICATED_GROUP = "system:authenticated"
 

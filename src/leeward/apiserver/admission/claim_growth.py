@@ -6,9 +6,9 @@ claims without a volume, whose spec stays as it is (`kinds/amount_rules.py`).
 
 from decimal import Decimal
 
-from leeward.api import codec
-from leeward.api.meta import ReadOnlyManifest
-from leeward.api.quantity import parse_quantity
+from kubeapi import codec
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.quantity import parse_quantity
 from leeward.apiserver import refusals
 from leeward.apiserver.admission.port import AdmissionReview
 from leeward.apiserver.store import Store

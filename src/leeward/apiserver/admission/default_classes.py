@@ -7,8 +7,8 @@ same. Of several it is the youngest, and of those of one age the first by name.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.store import Store
 from leeward.apiserver.values import section

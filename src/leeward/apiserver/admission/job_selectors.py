@@ -5,7 +5,7 @@ Whoever replaces a Job has to say them, as it is stored: left out they are missi
 Kubernetes: pkg/registry/batch/job; the same.
 """
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.kinds.workloads import labelled_as_its_pods, select_own_pods
 from leeward.apiserver.registry.hooks import NoHook
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from leeward.api.meta import ReadOnlyManifest
-from leeward.api.quantity import format_quantity, is_binary, parse_quantity
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.quantity import format_quantity, is_binary, parse_quantity
 from leeward.apiserver.values import entries, section
 
 _OF_WHOLE_PODS = ("cpu", "memory")

@@ -9,8 +9,8 @@ Kubernetes: plugin/pkg/admission/limitranger; the same.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.admission.limit_bounds import Amounts, claim_faults, pod_faults

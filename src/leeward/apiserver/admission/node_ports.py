@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.service_types import OPENED, needs_health_port
 from leeward.apiserver.refusals import Refused, internal_error, invalid
 from leeward.apiserver.values import entries, section

@@ -9,8 +9,8 @@ is not there cannot run anywhere, so it is not taken.
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.store import Store
 from leeward.apiserver.values import entries, section

@@ -14,9 +14,9 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.resource import Resource
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.resource import Resource
+from kubeapi.status import Problem
 from leeward.apiserver.handler import User
 from leeward.apiserver.kinds.kind import Kind
 

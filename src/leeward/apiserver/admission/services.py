@@ -7,9 +7,9 @@ import ipaddress
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.admission.node_ports import NodePorts
 from leeward.apiserver.kinds.service_types import drop_useless
 from leeward.apiserver.refusals import internal_error, invalid

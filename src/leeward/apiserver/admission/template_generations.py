@@ -3,7 +3,7 @@
 Nobody uses it any more, but kube-apiserver still shows it, as an annotation that only it may write.
 """
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.kinds.workloads import TEMPLATE_GENERATION
 from leeward.apiserver.registry.hooks import NoHook
 from leeward.apiserver.values import section

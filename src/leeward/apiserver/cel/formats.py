@@ -4,7 +4,7 @@ import base64
 import re
 from collections.abc import Callable, Mapping
 
-from leeward.api.meta import parse_time
+from kubeapi.meta import parse_time
 from leeward.apiserver.cel.function import Function, Typed
 from leeward.apiserver.cel.network import read_url
 from leeward.apiserver.kinds import names

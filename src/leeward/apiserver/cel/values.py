@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from leeward.api.codec import canonical
-from leeward.api.quantity import parse_quantity
+from kubeapi.codec import canonical
+from kubeapi.quantity import parse_quantity
 from leeward.apiserver.cel.function import Function, Typed, of, of_both
 from leeward.apiserver.cel.semantic_versions import order_of, read_version
 from leeward.apiserver.values import holds

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.metadata import annotation_problems, label_problems
 
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"

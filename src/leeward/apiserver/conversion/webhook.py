@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.conversion.remembered import Remembered
 from leeward.apiserver.conversion.review import Misconverted, read_review, render_review, type_of
 from leeward.apiserver.refusals import unconvertible
@@ -14,7 +15,6 @@ from leeward.apiserver.store import Store
 from leeward.apiserver.values import section
 from leeward.apiserver.webhooks.calling import Uncallable, WebhookClient, address_of
 from leeward.apiserver.webhooks.configuration import ClientConfig
-from leeward.loop.randomness import Randomness
 
 TIMEOUT_SECONDS = 30
 MOST_OBJECTS = 500

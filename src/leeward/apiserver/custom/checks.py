@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from leeward.api import codec
-from leeward.api.status import Problem, quoted
+from kubeapi import codec
+from kubeapi.status import Problem, quoted
 from leeward.apiserver.custom.formats import has_format
 from leeward.apiserver.custom.node import Node
 from leeward.apiserver.custom.old_values import ABSENT, KeyedItems, keyed_items

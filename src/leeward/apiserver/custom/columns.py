@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from leeward.api.jsonpath import compile_path, printed
-from leeward.api.meta import ReadOnlyManifest, parse_time
+from kubeapi.jsonpath import compile_path, printed
+from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.apiserver.kinds.columns import age
 from leeward.apiserver.kinds.kind import Cell, Column
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.custom.definitions import (
     PREFIX,

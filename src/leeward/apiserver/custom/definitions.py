@@ -9,9 +9,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.jsonpath import Find, compile_path, printed
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi import codec
+from kubeapi.jsonpath import Find, compile_path, printed
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver.catalog import version_rank
 from leeward.apiserver.custom.columns import columns_of
 from leeward.apiserver.custom.scale_rules import scale_validator

@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from datetime import date
 
-from leeward.api.meta import parse_time
+from kubeapi.meta import parse_time
 from leeward.apiserver.values import holds
 
 

@@ -7,7 +7,7 @@ follows from the place and the text alone.
 
 from typing import Any
 
-from leeward.api import codec
+from kubeapi import codec
 
 SHORTEST = 8
 LONGEST_BYTES = 64 * 1024

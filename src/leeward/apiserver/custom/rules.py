@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from leeward.api import codec
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.status import Problem
 from leeward.apiserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Program, compile_program, nesting_of
 from leeward.apiserver.custom.node import Node
 from leeward.apiserver.custom.old_values import ABSENT, keyed_items

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.columns import at
 from leeward.apiserver.kinds.kind import Validate, nothing_to_check
 

@@ -9,8 +9,8 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.custom.checks import NOWHERE, below, check
 from leeward.apiserver.custom.node import Node, compile_schema
 from leeward.apiserver.custom.old_values import ABSENT

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.transport import Response
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.forms.negotiation import YAML, Form, negotiate, parse_accept
 from leeward.apiserver.forms.yaml import dump_yaml
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import JSON
 from leeward.apiserver.routing import GroupPath
-from leeward.client.transport import Response
 
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")

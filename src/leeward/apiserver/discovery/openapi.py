@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.transport import Request, Response
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.discovery.openapi_paths import paths_of
 from leeward.apiserver.discovery.openapi_types import V2, V3, definitions
@@ -18,7 +19,6 @@ from leeward.apiserver.health import KUBERNETES_VERSION
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.protobuf.openapi import render_document
 from leeward.apiserver.refusals import TEXT, not_acceptable, page_not_found
-from leeward.client.transport import Request, Response
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 

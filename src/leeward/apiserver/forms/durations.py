@@ -2,7 +2,7 @@
 
 import re
 
-from leeward.api.status import quoted
+from kubeapi.status import quoted
 
 _UNITS = ("ns", "us", "µs", "μs", "ms", "s", "m", "h")
 _AMOUNT = re.compile(r"(\d+\.?\d*|\.\d+)([^0-9.]*)", re.ASCII)

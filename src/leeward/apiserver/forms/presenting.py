@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.transport import Response
 from leeward.apiserver.forms import table
 from leeward.apiserver.forms.negotiation import JSON, PROTOBUF, STREAMS, YAML, Form
 from leeward.apiserver.forms.yaml import dump_yaml
@@ -18,7 +19,6 @@ from leeward.apiserver.registry.reading import Page
 from leeward.apiserver.registry.selection import Selection
 from leeward.apiserver.registry.sharing import View
 from leeward.apiserver.registry.watching import Render
-from leeward.client.transport import Response
 
 
 class Presenter(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.columns import AGE, DATE_AGE, NAME
 from leeward.apiserver.kinds.kind import Column, Kind
 from leeward.apiserver.refusals import bad_request

@@ -6,8 +6,8 @@ from typing import Any
 import yaml
 from yaml.scanner import ScannerError
 
-from leeward.api import codec
-from leeward.api.yaml_reading import YamlLoader
+from kubeapi import codec
+from kubeapi.yaml_reading import YamlLoader
 
 
 class _Dumper(yaml.SafeDumper):

@@ -13,8 +13,9 @@ from contextlib import aclosing
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi import codec
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.custom.controller import delete_quietly
 from leeward.apiserver.custom.definitions import PREFIX as DEFINITIONS
@@ -28,7 +29,6 @@ from leeward.apiserver.registry.hooks import NoHook
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.store import Record, Store, StoreFailed
 from leeward.apiserver.values import entries, section
-from leeward.loop.clock import Clock
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, format_time
+from kubeapi import codec
+from kubeapi.meta import Manifest, format_time
 from leeward.apiserver.access.authorization.bootstrap import bootstrap_bindings, bootstrap_roles
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.custom.controller import Definitions

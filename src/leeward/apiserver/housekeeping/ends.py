@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography import x509
 
-from leeward.api.meta import ReadOnlyManifest, parse_time
+from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.apiserver.access.tokens.bootstrap import SECRET_TYPE
 from leeward.apiserver.values import entries, section
 

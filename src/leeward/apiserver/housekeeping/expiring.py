@@ -6,8 +6,8 @@ does it, by its names: whoever may object to a deletion can.
 
 from datetime import datetime, timedelta
 
-from leeward.api import codec
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.access.tokens.bootstrap import PREFIX as TOKENS
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.housekeeping.ends import end_of_bootstrap_token, end_of_job, end_of_signing_request, last_seen

@@ -13,10 +13,10 @@ from contextlib import aclosing, suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from kubeapi.loop.clock import Clock
 from leeward.apiserver.housekeeping.changes import changes
 from leeward.apiserver.refusals import Refused
 from leeward.apiserver.store import Raced, Record, Store, StoreFailed
-from leeward.loop.clock import Clock
 
 log = logging.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from typing import Any, cast
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.handler import User
 from leeward.apiserver.housekeeping.changes import changes

@@ -13,8 +13,8 @@ from collections.abc import Coroutine, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
 from leeward.apiserver.admission.services import addresses_of
 from leeward.apiserver.custom.controller import delete_quietly
 from leeward.apiserver.housekeeping.bootstrap import SERVER

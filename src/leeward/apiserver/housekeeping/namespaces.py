@@ -9,8 +9,8 @@ import asyncio
 import logging
 from contextlib import aclosing
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.custom.controller import delete_quietly
 from leeward.apiserver.handler import User

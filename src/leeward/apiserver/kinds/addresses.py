@@ -8,8 +8,8 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.columns import AGE, at, described, text
 from leeward.apiserver.kinds.kind import Column, Kind
 from leeward.apiserver.kinds.names import dns_subdomain, path_segment

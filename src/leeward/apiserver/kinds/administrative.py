@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.kinds.columns import AGE, NONE, at, containers, count, described, duration, field, labels, text
 from leeward.apiserver.kinds.kind import Column
 from leeward.apiserver.values import entries, section

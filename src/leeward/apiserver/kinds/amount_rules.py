@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.quantity import parse_quantity
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.quantity import parse_quantity
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_subdomain, qualified_name
 from leeward.apiserver.kinds.pod_rules.resources import is_standard
 from leeward.apiserver.kinds.pod_rules.texts import named, one_of

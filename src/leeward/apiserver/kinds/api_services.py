@@ -8,8 +8,8 @@ import base64
 import binascii
 from collections.abc import Iterator
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.columns import AGE, described, text
 from leeward.apiserver.kinds.kind import Column, Kind
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain, path_segment

@@ -6,9 +6,9 @@ Kubernetes: pkg/apis/autoscaling/validation; same, without the tolerance of scal
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.quantity import parse_quantity
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.quantity import parse_quantity
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import path_segment
 from leeward.apiserver.kinds.pod_rules.texts import named, one_of
 from leeward.apiserver.values import entries, grown, section

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.values import entries, section
 
 _UNKNOWN = "<unknown>"

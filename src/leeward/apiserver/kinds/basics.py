@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.pods import default_pod_spec
 from leeward.apiserver.kinds.service_types import is_reached_from_outside
 from leeward.apiserver.kinds.volume_defaults import default_sources

@@ -1,6 +1,6 @@
 """The table of built-in kinds."""
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.custom.definition_rules import default_definition, validate_definition
 from leeward.apiserver.kinds import (
     administrative,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import label_value, qualified_name
 from leeward.apiserver.kinds.pod_rules.texts import named, network, one_of
 from leeward.apiserver.values import entries, section, texts

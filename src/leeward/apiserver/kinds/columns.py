@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, cast
 
-from leeward.api.meta import ReadOnlyManifest, parse_time
+from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.apiserver.kinds.kind import Cell, Column
 from leeward.apiserver.values import section
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.forms.json_text import json_fault, json_name
 from leeward.apiserver.kinds.metadata import too_long
 from leeward.apiserver.kinds.pod_rules.texts import config_key, named

@@ -1,7 +1,7 @@
 """The rules of PodDisruptionBudgets. Kubernetes: pkg/apis/policy/validation; the same findings in the same order."""
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.label_selectors import selector_problems
 from leeward.apiserver.kinds.strategies import at_most_all, share_problems
 from leeward.apiserver.values import section

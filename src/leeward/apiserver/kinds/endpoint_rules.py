@@ -4,8 +4,8 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_label, dns_subdomain, qualified_name
 from leeward.apiserver.kinds.pod_rules.texts import address, duplicate, named, one_of, port_number
 from leeward.apiserver.values import entries, texts

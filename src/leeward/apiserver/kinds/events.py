@@ -7,8 +7,8 @@ Kubernetes: pkg/apis/core/validation/events.go; the same.
 
 from collections.abc import Iterator
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_subdomain, qualified_name
 from leeward.apiserver.kinds.pod_rules.texts import named
 from leeward.apiserver.kinds.views import NewEvent

@@ -9,7 +9,7 @@ Kubernetes: the codec of apiextensions-apiserver; the same, also that defaults a
 
 from functools import lru_cache
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver.kinds.kind import Schema
 
 MOST_FORMS = 512

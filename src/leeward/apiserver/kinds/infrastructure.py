@@ -5,7 +5,7 @@ acts on RuntimeClasses alone (`admission/pod_classes.py`): its own fairness is n
 (docs/apiserver.md).
 """
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.kinds import infrastructure_rules as rules
 from leeward.apiserver.kinds.columns import AGE, at, count, field, text
 from leeward.apiserver.kinds.kind import Column, Kind, spec_changed

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.metadata import too_long
 from leeward.apiserver.kinds.names import dns_label, dns_subdomain
 from leeward.apiserver.kinds.pod_rules.texts import named, one_of, within

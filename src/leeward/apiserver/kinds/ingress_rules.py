@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_label, dns_subdomain
 from leeward.apiserver.kinds.pod_rules.texts import is_address, named, one_of, port_name, port_number
 from leeward.apiserver.values import entries, section, texts

@@ -6,9 +6,9 @@ Kubernetes: pkg/apis/batch/validation; the same findings in the same order.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.selectors import matches
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.selectors import matches
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.cron_schedules import schedule_fault, zone_fault
 from leeward.apiserver.kinds.label_selectors import parsed, selector_problems
 from leeward.apiserver.kinds.pod_rules.texts import not_negative, one_of

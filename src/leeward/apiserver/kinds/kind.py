@@ -11,9 +11,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.resource import Resource
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.resource import Resource
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import NameRule, dns_subdomain
 from leeward.apiserver.kinds.structures import structure_of_kind
 from leeward.apiserver.structure import ANY, Structure

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import LabelSelector, LabelSelectorRequirement
-from leeward.api.selectors import Selector, selector_of
-from leeward.api.status import Problem
+from kubeapi.meta import LabelSelector, LabelSelectorRequirement
+from kubeapi.selectors import Selector, selector_of
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import label_value, qualified_name
 from leeward.apiserver.values import entries, section
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds import names
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.kinds.label_selectors import label_problems

@@ -4,8 +4,8 @@ Kubernetes: pkg/apis/admissionregistration; the same rules. Differs: what an exp
 evaluated.
 """
 
-from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
+from kubeapi.field import Node, Problems
+from kubeapi.status import Problem
 from leeward.apiserver.cel.objects import with_maps
 from leeward.apiserver.kinds.policy_parts import (
     VARIABLES,

@@ -4,8 +4,8 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.endpoint_rules import PROTOCOLS, default_protocols
 from leeward.apiserver.kinds.label_selectors import selector_problems
 from leeward.apiserver.kinds.pod_rules.texts import network, one_of, port, port_number

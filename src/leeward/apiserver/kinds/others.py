@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest, format_micro_time, parse_time
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, format_micro_time, parse_time
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_subdomain
 from leeward.apiserver.kinds.pod_rules.texts import named, one_of
 from leeward.apiserver.values import entries, grown, section

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.label_selectors import label_problems
 from leeward.apiserver.kinds.metadata import annotation_problems
 from leeward.apiserver.kinds.pod_rules import validate_pod_spec

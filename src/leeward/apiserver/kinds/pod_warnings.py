@@ -6,8 +6,8 @@ Kubernetes: pkg/api/pod/warnings.go, cut down to what people write.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import ReadOnlyManifest
-from leeward.api.quantity import parse_quantity
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.quantity import parse_quantity
 from leeward.apiserver.kinds.columns import at
 from leeward.apiserver.kinds.kind import Warnings
 from leeward.apiserver.kinds.names import dns_label

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.quantity import format_quantity, is_binary, parse_quantity
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.quantity import format_quantity, is_binary, parse_quantity
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.pod_rules import validate_whole_pod
 from leeward.apiserver.kinds.pod_rules.probes import PROBES
 from leeward.apiserver.kinds.volume_defaults import default_field, default_sources

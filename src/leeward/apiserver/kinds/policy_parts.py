@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
+from kubeapi.field import Node, Problems
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.kind import Validate
 from leeward.apiserver.kinds.webhook_configurations import condition_problems, expression_problems, rule_problems
 from leeward.apiserver.values import entries, grown

@@ -6,7 +6,7 @@ Kubernetes: pkg/apis/core/validation (validateResourceQuotaScopes), pkg/apis/cor
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.status import Problem
+from kubeapi.status import Problem
 from leeward.apiserver.values import section, texts
 
 _COMPUTE = ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")

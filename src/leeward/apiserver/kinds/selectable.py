@@ -5,7 +5,7 @@ What is not said reads as the empty value of its type: no text, 0, or false.
 
 from collections.abc import Callable, Mapping
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.kinds.columns import at
 
 Fields = Mapping[str, Callable[[ReadOnlyManifest], str]]

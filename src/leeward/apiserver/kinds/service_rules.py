@@ -4,9 +4,9 @@ import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leeward.api.codec import encode
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.codec import encode
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.label_selectors import label_problems
 from leeward.apiserver.kinds.names import dns_label, dns_subdomain
 from leeward.apiserver.kinds.pod_rules.containers import PROTOCOLS

@@ -9,8 +9,8 @@ Kubernetes: pkg/registry/core/service/strategy.go (dropTypeDependentFields), pkg
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import qualified_name
 from leeward.apiserver.kinds.pod_rules.texts import named, one_of
 from leeward.apiserver.values import section

@@ -6,13 +6,13 @@ Kubernetes: pkg/apis/certificates/validation; the same findings in the same orde
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi.certificate_requests import subject_of_request
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.metadata import too_long
 from leeward.apiserver.kinds.names import dns_label, dns_subdomain
 from leeward.apiserver.kinds.pod_rules.texts import duplicate, one_of
 from leeward.apiserver.values import section, texts
-from leeward.client.certificate_requests import subject_of_request
 
 SHORTEST_SECONDS = 600
 _LEGACY = "kubernetes.io/legacy-unknown"

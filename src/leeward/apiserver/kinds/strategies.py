@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.status import Problem
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.pod_rules.texts import not_negative
 from leeward.apiserver.values import section
 

@@ -4,7 +4,7 @@ Kubernetes: pkg/apis/admissionregistration; the same rules. Differs: expressions
 checked against the schemas of the matched kinds: `status.typeChecking` stays empty.
 """
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 from leeward.apiserver.kinds.names import qualified_name
 from leeward.apiserver.kinds.policy_parts import (
     VARIABLES,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.values import entries, section
 
 _EVENT_FIELDS = (

@@ -9,9 +9,9 @@ import binascii
 import ssl
 from urllib.parse import urlsplit
 
-from leeward.api.meta import Manifest
-from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
+from kubeapi.field import Node, Problems
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.cel import Unwritable, compile_program
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain, qualified_name
 from leeward.apiserver.values import entries, grown, section

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.basics import default_claim
 from leeward.apiserver.kinds.pods import default_pod_spec
 from leeward.apiserver.values import entries, grown, section

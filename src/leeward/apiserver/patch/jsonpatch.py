@@ -7,7 +7,7 @@ reads the patch.
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver.patch.document import Document
 
 MAX_OPERATIONS = 10_000

@@ -5,8 +5,8 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import LabelSelector
+from kubeapi import codec
+from kubeapi.meta import LabelSelector
 from leeward.apiserver.store import Store
 from leeward.apiserver.webhooks.configuration import GROUP, Chooser, MatchCondition, Rule
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.policies.configuration import BINDINGS, POLICIES, Bound, BoundPolicies, Policy

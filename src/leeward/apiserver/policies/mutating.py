@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.status import Status, StatusCause, StatusDetails
+from kubeapi.meta import Manifest
+from kubeapi.status import Status, StatusCause, StatusDetails
 from leeward.apiserver.admission import AdmissionReview, Mutated
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.policies.configuration import (

@@ -6,7 +6,7 @@ Pure. Kubernetes: admission/plugin/policy/mutating/patch; the same rules and the
 from collections.abc import Iterator
 from typing import Any, cast
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.cel.objects import OBJECT, PATCH, Unfitting, name_of, read_object, with_maps
 from leeward.apiserver.patch import jsonpatch
 from leeward.apiserver.patch.apply.checking import misfits, render_misfits

@@ -1,7 +1,7 @@
 """The parameters that a binding gives to its policy: objects of the policy's own kind, by name or by labels."""
 
-from leeward.api.meta import Manifest
-from leeward.api.selectors import matches, selector_of
+from kubeapi.meta import Manifest
+from kubeapi.selectors import matches, selector_of
 from leeward.apiserver.catalog import Catalog
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.policies.configuration import AnyPolicy, Binding, ParamRef

@@ -4,8 +4,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
 from leeward.apiserver.access.authorization.asked import authorizer_about, deciding
 from leeward.apiserver.access.authorization.port import Authorizer
 from leeward.apiserver.admission import AdmissionReview

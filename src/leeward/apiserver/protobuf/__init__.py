@@ -7,7 +7,7 @@ wants nothing but protobuf gets it (`writing.py`). The OpenAPI document of versi
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.numbers import numbers_of
 from leeward.apiserver.kinds.structures import structure_of, structure_of_kind
 from leeward.apiserver.protobuf.reading import UnknownMessage, read_struct

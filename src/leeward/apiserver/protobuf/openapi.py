@@ -7,7 +7,7 @@ Numbers are those of gnostic's `openapi.v2` messages. What a message has no numb
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver.protobuf.wire import bytes_field, double_field, integer_field, text_field
 from leeward.apiserver.values import section
 

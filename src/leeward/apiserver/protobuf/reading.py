@@ -8,8 +8,8 @@ import base64
 import struct
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import format_micro_time, format_time
+from kubeapi import codec
+from kubeapi.meta import format_micro_time, format_time
 from leeward.apiserver.kinds.numbers import numbers_of
 from leeward.apiserver.protobuf.wire import Raw, fields, instant_of, integer_of, is_empty, message_of, text_of
 from leeward.apiserver.structure import Structure

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import parse_time
+from kubeapi import codec
+from kubeapi.meta import parse_time
 from leeward.apiserver.kinds.numbers import numbers_of
 from leeward.apiserver.protobuf.wire import bytes_field, double_field, integer_field, text_field
 from leeward.apiserver.structure import Structure

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import (
     Admission,

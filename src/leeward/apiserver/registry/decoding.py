@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.forms.json_text import json_fault, json_name
 from leeward.apiserver.forms.yaml import load_yaml
 from leeward.apiserver.kinds.builtin import is_served

@@ -11,9 +11,9 @@ from typing import cast
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.custom.definitions import ending_status

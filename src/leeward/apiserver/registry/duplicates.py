@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver.forms.yaml import read_json
 
 

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
-from leeward.api.status import StatusCause
+from kubeapi import codec
+from kubeapi.meta import Manifest
+from kubeapi.status import StatusCause
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.objects import metadata_of

@@ -7,7 +7,7 @@ lists and maps, null is the empty value of their type.
 from collections.abc import Iterator
 from typing import Any, cast
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver.registry.misfits import Place
 from leeward.apiserver.registry.scalars import read_scalar
 from leeward.apiserver.structure import Structure, empty

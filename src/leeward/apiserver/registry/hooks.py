@@ -5,7 +5,7 @@ A hook is synchronous, so that nothing comes between what it decides and the wri
 
 from typing import Protocol
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 
 
 class Hook(Protocol):

@@ -6,8 +6,8 @@ a=b, a==b, a!=b, a in (b,c), a notin (b,c), a, !a, a>1, a<1
 import re
 from collections.abc import Iterable
 
-from leeward.api.selectors import Requirement, Selector
-from leeward.api.status import Problem
+from kubeapi.selectors import Requirement, Selector
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import label_value, qualified_name
 
 _TOKEN = re.compile(r"\s*(?:(==|!=|=|!|\(|\)|,|<|>)|([^\s=!(),<>]+)|$)")

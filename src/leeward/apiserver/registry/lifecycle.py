@@ -6,7 +6,7 @@ Pure: the present instant, uids and suffixes come in as arguments.
 from datetime import datetime, timedelta
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.objects import metadata_of
 from leeward.apiserver.values import section

@@ -6,8 +6,8 @@ An object that was stored without owners stays without them until somebody appli
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Status, StatusCause, StatusDetails
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Status, StatusCause, StatusDetails
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.kinds.metadata import MAX_ANNOTATION_BYTES

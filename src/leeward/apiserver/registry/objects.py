@@ -6,8 +6,8 @@ both, is the same bytes with another beginning.
 
 from typing import Any, cast
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.values import section
 

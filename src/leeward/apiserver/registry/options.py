@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leeward.api.status import Problem
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.metadata import too_long
 from leeward.apiserver.refusals import Refused, bad_request, broken_version, invalid
 from leeward.apiserver.values import is_set

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem, quoted
+from kubeapi import codec
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem, quoted
 from leeward.apiserver.forms.json_text import json_fault, json_name
 from leeward.apiserver.forms.yaml import load_yaml
 from leeward.apiserver.kinds.kind import Kind

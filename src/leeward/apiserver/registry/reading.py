@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver import refusals
 from leeward.apiserver.forms.json_text import json_fault
 from leeward.apiserver.kinds.kind import Kind

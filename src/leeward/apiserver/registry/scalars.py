@@ -4,8 +4,8 @@ import base64
 import re
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import format_time, parse_time
+from kubeapi import codec
+from kubeapi.meta import format_time, parse_time
 from leeward.apiserver.forms.json_text import json_name
 from leeward.apiserver.registry.misfits import Misfit, Place
 from leeward.apiserver.structure import Structure

@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.administrative import SCALES
 from leeward.apiserver.kinds.columns import NONE, at, label_selector, labels
 from leeward.apiserver.kinds.kind import Kind, Scale

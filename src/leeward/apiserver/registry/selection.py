@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from leeward.api import codec, selectors
-from leeward.api.status import quoted
+from kubeapi import codec, selectors
+from kubeapi.status import quoted
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import bad_request
 from leeward.apiserver.registry.labels import parse_labels

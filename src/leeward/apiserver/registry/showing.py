@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
 from leeward.apiserver.kinds.forms import form_of
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import unconvertible

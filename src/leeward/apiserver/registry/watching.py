@@ -13,8 +13,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import Manifest
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.objects import restamped
@@ -26,7 +27,6 @@ from leeward.apiserver.registry.sharing import SharedPieces, View
 from leeward.apiserver.registry.showing import show
 from leeward.apiserver.store import BREATH_BYTES, Compacted, Record, Store, Watcher
 from leeward.apiserver.structure import blank
-from leeward.loop.clock import Clock
 
 BOOKMARK_SECONDS = 60.0
 DEFAULT_TIMEOUT_SECONDS = 1800.0

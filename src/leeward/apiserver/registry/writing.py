@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, format_time
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest, format_time
+from kubeapi.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.handler import User
@@ -36,8 +38,6 @@ from leeward.apiserver.registry.versions import settled
 from leeward.apiserver.remarks import warn
 from leeward.apiserver.store import Raced, Record, Store
 from leeward.apiserver.values import section
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
 
 MAX_RACES = 10
 DURABLE_TIMEOUT_SECONDS = 10.0

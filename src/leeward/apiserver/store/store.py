@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.store.keyspace import Keyspace
 from leeward.apiserver.store.medium import Batch, Loaded, Medium, MediumFailed, MediumFull
 from leeward.apiserver.store.record import (
@@ -26,7 +27,6 @@ from leeward.apiserver.store.record import (
     StoreFailed,
 )
 from leeward.apiserver.store.watch import History, Watcher
-from leeward.loop.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 

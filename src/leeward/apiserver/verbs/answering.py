@@ -4,7 +4,8 @@ reading   get, list, watch      writing  create, update, patch, apply, scale    
 reviews   what is answered and not stored      pods  what is done with Pods
 """
 
-from leeward.api.status import quoted
+from kubeapi.status import quoted
+from kubeapi.transport import Request, Response
 from leeward.apiserver import refusals
 from leeward.apiserver.access.access import Access
 from leeward.apiserver.discovery.groups import verbs_of
@@ -27,7 +28,6 @@ from leeward.apiserver.verbs.pods import ACTIONS, PodActions
 from leeward.apiserver.verbs.reading import ReadVerbs
 from leeward.apiserver.verbs.reviews import ReviewVerbs
 from leeward.apiserver.verbs.writing import WriteVerbs
-from leeward.client.transport import Request, Response
 
 Answer = Response | StreamResponse
 

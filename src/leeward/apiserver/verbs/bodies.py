@@ -1,7 +1,7 @@
 """What the body of a write must be: of the right type and name, and about the object that is there."""
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.kinds.metadata import drop_repeated_owners, size_problems

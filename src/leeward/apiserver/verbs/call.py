@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct, structs
 
-from leeward.api import codec
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.transport import Request, Response
 from leeward.apiserver import refusals
 from leeward.apiserver.forms.presenting import Presenter
 from leeward.apiserver.handler import User
@@ -16,7 +17,6 @@ from leeward.apiserver.registry.scaling import SCALE_KIND, render_scale
 from leeward.apiserver.registry.showing import show_one
 from leeward.apiserver.registry.writing import Written
 from leeward.apiserver.routing import Target
-from leeward.client.transport import Request, Response
 
 _UNSUPPORTED = {"DELETE": "delete", "POST": "create"}
 

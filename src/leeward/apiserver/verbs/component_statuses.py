@@ -4,8 +4,9 @@ Kubernetes: pkg/registry/core/componentstatus, where they also tell of a schedul
 are not this server's business.
 """
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
+from kubeapi.transport import Response
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.options import list_options
@@ -13,7 +14,6 @@ from leeward.apiserver.registry.reading import Page
 from leeward.apiserver.registry.selection import parse_selection
 from leeward.apiserver.store import Store
 from leeward.apiserver.verbs.call import Call
-from leeward.client.transport import Response
 
 STORE = "etcd-0"
 """As kube-apiserver calls its own store."""

@@ -9,8 +9,8 @@ for any other subresource. This module knows of no kind that has one.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from kubeapi.transport import Request, Response
 from leeward.apiserver.handler import StreamResponse, User
-from leeward.client.transport import Request, Response
 
 PROXY = "proxy"
 _DEPTH = 6

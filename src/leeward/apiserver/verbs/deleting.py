@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
-from leeward.api.status import Status, StatusDetails
+from kubeapi import codec
+from kubeapi.meta import Manifest
+from kubeapi.status import Status, StatusDetails
+from kubeapi.transport import Response
 from leeward.apiserver import refusals
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.deleting import Deleter, delete_options
@@ -15,7 +16,6 @@ from leeward.apiserver.registry.reading import read_page
 from leeward.apiserver.registry.selection import parse_selection
 from leeward.apiserver.store import Store
 from leeward.apiserver.verbs.call import Call
-from leeward.client.transport import Response
 
 _CHOOSING = ("labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch")
 """What says which objects of a collection are deleted."""

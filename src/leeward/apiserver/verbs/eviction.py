@@ -9,8 +9,8 @@ Kubernetes: pkg/registry/core/pod/storage/eviction.go. Same, without the conditi
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
-from leeward.api.selectors import matches
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi.selectors import matches
 from leeward.apiserver import refusals
 from leeward.apiserver.housekeeping.bootstrap import SERVER
 from leeward.apiserver.kinds.builtin import BUILT_IN

@@ -12,9 +12,10 @@ from typing import Any
 
 from msgspec import structs
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi.status import Problem
+from kubeapi.transport import Response
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.kinds.builtin import BUILT_IN
@@ -30,7 +31,6 @@ from leeward.apiserver.values import entries, grown, section
 from leeward.apiserver.verbs.bodies import check_namespace, read_body
 from leeward.apiserver.verbs.call import Call
 from leeward.apiserver.verbs.eviction import take_disruption
-from leeward.client.transport import Response
 
 _OPTIONS = {
     "attach": "PodAttachOptions",

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
+from kubeapi.loop.clock import Clock
+from kubeapi.transport import Response
 from leeward.apiserver import refusals
 from leeward.apiserver.handler import StreamResponse
 from leeward.apiserver.registry.open_watches import OpenWatches
@@ -15,8 +17,6 @@ from leeward.apiserver.registry.showing import show_one
 from leeward.apiserver.registry.watching import WatchRequest, open_watch
 from leeward.apiserver.store import Store
 from leeward.apiserver.verbs.call import Call
-from leeward.client.transport import Response
-from leeward.loop.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, format_time
+from kubeapi import codec
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import Manifest, format_time
+from kubeapi.transport import Response
 from leeward.apiserver import refusals
 from leeward.apiserver.access.access import Access
 from leeward.apiserver.admission import AdmissionReview
@@ -12,8 +14,6 @@ from leeward.apiserver.registry.admitting import Admitter
 from leeward.apiserver.registry.options import write_options
 from leeward.apiserver.verbs.bodies import check_namespace, read_body
 from leeward.apiserver.verbs.call import Call
-from leeward.client.transport import Response
-from leeward.loop.clock import Clock
 
 TOKEN_REQUEST = Kind("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
 """What is sent to a service account for a token."""

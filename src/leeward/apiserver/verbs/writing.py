@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi import codec
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi.transport import Response
 from leeward.apiserver import refusals
 from leeward.apiserver.access.authorization import Attributes, Gate
 from leeward.apiserver.kinds.kind import Kind
@@ -26,8 +28,6 @@ from leeward.apiserver.verbs.bodies import (
     read_body,
 )
 from leeward.apiserver.verbs.call import Call
-from leeward.client.transport import Response
-from leeward.loop.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.store import Store
 from leeward.apiserver.values import entries, section, texts
 from leeward.apiserver.webhooks.configuration import ClientConfig, ServiceReference

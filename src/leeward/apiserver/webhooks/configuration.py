@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import LabelSelector
-from leeward.api.selectors import Selector, selector_of
+from kubeapi import codec
+from kubeapi.meta import LabelSelector
+from kubeapi.selectors import Selector, selector_of
 from leeward.apiserver.store import Store
 
 GROUP = "admissionregistration.k8s.io"

@@ -14,9 +14,10 @@ from typing import Any
 
 from msgspec import structs
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
-from leeward.api.status import Status
+from kubeapi import codec
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest
+from kubeapi.status import Status
 from leeward.apiserver import refusals
 from leeward.apiserver.access.authorization.asked import authorizer_about, deciding
 from leeward.apiserver.access.authorization.port import Authorizer
@@ -39,7 +40,6 @@ from leeward.apiserver.webhooks.wire import (
     render_request,
     render_review,
 )
-from leeward.loop.randomness import Randomness
 
 log = logging.getLogger(__name__)
 

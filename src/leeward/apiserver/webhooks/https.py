@@ -3,10 +3,10 @@
 import ssl
 from collections import OrderedDict
 
+from kubeapi.errors import WorldError
+from kubeapi.transport import Request
 from leeward.apiserver.webhooks.calling import Address, Uncallable, split_url
-from leeward.client.errors import WorldError
 from leeward.client.http import HttpTransport
-from leeward.client.transport import Request
 
 MAX_SERVERS = 64
 MAX_SHOWN = 200

@@ -8,8 +8,8 @@ from typing import cast
 
 from msgspec import structs
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.selectors import matches
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.selectors import matches
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.refusals import Unconvertible, internal_error

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable
 from typing import Any, cast
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver import refusals
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.kinds.kind import Kind

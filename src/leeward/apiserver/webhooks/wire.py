@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
+from kubeapi import codec
+from kubeapi.meta import Manifest
 from leeward.apiserver.admission import AdmissionReview
 from leeward.apiserver.kinds.kind import Kind
 from leeward.apiserver.registry.objects import metadata_of

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import cast
 
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Manifest
 from leeward.api.work import ResourceBinding, Work
 
 APPLICATION = "nginx"

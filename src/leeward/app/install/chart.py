@@ -12,9 +12,9 @@ from pathlib import Path
 
 import yaml
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import Resource
 from leeward.app.install.manifests import DEFINITIONS, definitions, namespaces, rights
 
 NAMESPACES: Resource[Manifest] = Resource.of_manifests("v1", "namespaces", "Namespace", False)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, NAMESPACES, Resource
+from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import (
     DEFINITIONS,

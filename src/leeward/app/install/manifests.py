@@ -8,9 +8,9 @@ all, so whoever reads templates of any kind reads Secrets, too.
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
-from leeward.api.resource import Resource
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import AGENTS_GROUP
 from leeward.controllers.agent_access import rules_of_agent

@@ -8,7 +8,7 @@ import json
 import ssl
 from typing import Any, cast
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.app.local import processes
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import CONTROL_PLANE, Layout

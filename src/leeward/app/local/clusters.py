@@ -1,6 +1,6 @@
 """Reading Cluster objects as the control plane serves them, without decoding all of them."""
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 
 
 def name_of(manifest: Manifest) -> str:

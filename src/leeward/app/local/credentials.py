@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leeward.api.codec import render_yaml
+from kubeapi.codec import render_yaml
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS
 from leeward.app.local.certificates import Authority, Pair
@@ -19,8 +21,6 @@ from leeward.app.local.files import write_file
 from leeward.app.local.fleet import Fleet, Member
 from leeward.app.local.layout import ADMIN, AUTHORITY, CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout, agent_of
 from leeward.app.local.tokens import ensure_token, read_token
-from leeward.loop.clock import SystemClock
-from leeward.loop.randomness import Randomness
 
 ADMIN_GROUP = "system:masters"
 

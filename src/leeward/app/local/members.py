@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from kubeapi.loop.randomness import Randomness
 from leeward.api.resource import CLUSTERS
 from leeward.app.local import processes
 from leeward.app.local.api import AdminClient
@@ -26,7 +27,6 @@ from leeward.app.local.ports import is_free
 from leeward.app.local.processes import State
 from leeward.app.local.registration import identity_of, joined_as, leave, offer_anew, take_back
 from leeward.app.local.starting import LOCK_SECONDS, join_members, start_components
-from leeward.loop.randomness import Randomness
 
 log = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local import processes
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import DEFAULT_MEMBERS, Fleet, Member, MemberRequest, TimingName, find_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.ports import is_free, pick_port
-from leeward.loop.randomness import Randomness
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ end be connected to itself.
 import socket
 from collections.abc import Collection
 
+from kubeapi.loop.randomness import Randomness
 from leeward.app.local.errors import FleetError
-from leeward.loop.randomness import Randomness
 
 FIRST_PORT, LAST_PORT = 20_000, 31_999
 ATTEMPTS = 200

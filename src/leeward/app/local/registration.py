@@ -6,7 +6,7 @@ A Pull member is joined by its own agent. Karmada: `karmadactl join` and `unjoin
 import base64
 from collections.abc import Callable
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.names import CLUSTER_NAMESPACE, execution_space, impersonator_of
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS, WORKS
 from leeward.app.local.api import AdminClient, Refused

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from kubeapi.loop.randomness import Randomness
 from leeward.api.resource import CLUSTERS
 from leeward.app.local import processes
 from leeward.app.local.api import AdminClient
@@ -24,7 +25,6 @@ from leeward.app.local.registration import (
     wait_ready_clusters,
 )
 from leeward.app.local.waiting import wait_until
-from leeward.loop.randomness import Randomness
 
 START_SECONDS = 30.0
 LOCK_SECONDS = 60.0

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.diff import status_patch
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
-from leeward.api.diff import status_patch
-from leeward.api.meta import ObjectMeta
 from leeward.api.names import CLUSTER_CONTROLLER_FINALIZER, EXECUTION_SPACE_PREFIX, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import AlreadyExists

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+from kubeapi.meta import Manifest, parse_time
+from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
-from leeward.api.meta import Manifest, parse_time
 from leeward.api.names import CLUSTER_NAMESPACE
-from leeward.api.resource import CLUSTERS, LEASES, Resource
+from leeward.api.resource import CLUSTERS, LEASES
 from leeward.core.failover.liveness import Patience, is_sign_of_life, last_seen_before
 from leeward.runtime.plane import ControlPlane
 

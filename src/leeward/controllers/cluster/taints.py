@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from kubeapi.codec import to_wire
+from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
-from leeward.api.codec import to_wire
 from leeward.api.core import Taint
-from leeward.api.meta import format_time
 from leeward.api.names import BRAKE_NAME, FLAPPING_TAINT, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS
 from leeward.client import Conflict, WorldError

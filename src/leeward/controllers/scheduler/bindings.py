@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from kubeapi.resource import Resource
 from leeward.api.names import cluster_of_execution_space
-from leeward.api.resource import WORKS, Resource
+from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.identity import Key, key_of

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space
-from leeward.api.resource import CLUSTERS, NAMESPACES, Resource
+from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.api.work import Binding
 from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from leeward.api.codec import encode, to_wire
-from leeward.api.meta import Manifest
+from kubeapi.codec import encode, to_wire
+from kubeapi.meta import Manifest
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLUSTER_OUTAGE_CONDITION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingStatus

@@ -12,7 +12,7 @@ Karmada: differs. Whoever writes last has the Work.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,

@@ -11,7 +11,7 @@ Karmada: pkg/util/{label,annotation}.go; same, without the hub. Holds: S6.
 
 from collections.abc import Mapping
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import (
     HUB_ANNOTATION,
     MANAGED_ANNOTATIONS_ANNOTATION,

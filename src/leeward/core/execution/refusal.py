@@ -5,9 +5,9 @@ from datetime import datetime
 
 import msgspec
 
+from kubeapi.status import Problem
 from leeward.api.meta import Condition, remove_condition, set_condition
 from leeward.api.names import REFUSED_CONDITION
-from leeward.api.status import Problem
 from leeward.api.work import ResourceBindingStatus
 
 TEMPLATE_OUT_OF_REACH, WORK_OF_ANOTHER_BINDING = "TemplateOutOfReach", "WorkOfAnotherBinding"

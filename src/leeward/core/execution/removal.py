@@ -10,8 +10,9 @@ from datetime import datetime
 
 import msgspec
 
+from kubeapi.meta import ReadOnlyManifest
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition, ReadOnlyManifest, find_condition, remove_condition, set_condition
+from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
 from leeward.core.failover.doubt import is_failing

@@ -7,9 +7,9 @@ Holds: S9 (retained fields survive).
 from collections.abc import Mapping
 from typing import Any, cast
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.quantity import parse_quantity
 from leeward.api.names import MANAGED_ANNOTATIONS_ANNOTATION, MANAGED_LABELS_ANNOTATION
-from leeward.api.quantity import parse_quantity
 from leeward.core.execution.ownership import managed_keys
 from leeward.core.interpreter import retain
 from leeward.core.interpreter.fields import mapping_at

@@ -10,7 +10,7 @@ back, also with `preserveResourcesOnDeletion`, so that it does not run twice.
 
 from collections.abc import Callable, Mapping
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import (
     BINDING_ID_LABEL,
     BINDING_NAME_ANNOTATION,

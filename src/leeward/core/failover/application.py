@@ -21,9 +21,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from kubeapi.codec import DecodeError, decode, encode
+from kubeapi.meta import Object, format_time, wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.codec import DecodeError, decode, encode
-from leeward.api.meta import Condition, Object, format_time, wire_time
+from leeward.api.meta import Condition
 from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.policy import ApplicationFailover
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.meta import format_time, parse_time
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition, format_time, parse_time
+from leeward.api.meta import Condition
 from leeward.core.failover.doubt import is_failing
 from leeward.core.failover.health import is_uncollected
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime

@@ -14,8 +14,9 @@ Karmada keeps this in memory (pkg/util/helper, condition cache), and counts anew
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition, find_condition, remove_condition, set_condition, wire_time
+from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import FAILING_CONDITION
 from leeward.core.failover.health import BEFORE_ALL, UNCOLLECTED_REASONS, HealthMemory, Thresholds
 

@@ -17,9 +17,9 @@ from itertools import product
 
 import msgspec
 
+from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.failback import FailbackOptions
-from leeward.api.meta import wire_time
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.evidence import is_current, is_seen_healthy

@@ -18,10 +18,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from kubeapi.codec import DecodeError, decode, encode
+from kubeapi.meta import Object, wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.codec import DecodeError, decode, encode
 from leeward.api.core import Taint
-from leeward.api.meta import Object, wire_time
 from leeward.api.names import FLAPPING_ANNOTATION, FLAPPING_TAINT
 from leeward.core.failover.taints import AUTOMATIC, NO_EXECUTE, NO_SCHEDULE, key_of, policy_taints
 

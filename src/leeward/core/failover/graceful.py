@@ -22,8 +22,8 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.meta import wire_time
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.eviction import replicas_in
 from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready

@@ -9,10 +9,10 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from kubeapi.codec import DecodeError, decode, encode
+from kubeapi.meta import Object, wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.codec import DecodeError, decode, encode
 from leeward.api.failback import FailbackFault, FailbackOptions, parse_failback
-from leeward.api.meta import Object, wire_time
 from leeward.api.names import HOME_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec

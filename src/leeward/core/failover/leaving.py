@@ -11,7 +11,7 @@ from datetime import datetime
 
 import msgspec
 
-from leeward.api.meta import wire_time
+from kubeapi.meta import wire_time
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.purge_modes import PurgeMode

@@ -17,16 +17,9 @@ from typing import cast
 
 import msgspec
 
+from kubeapi.meta import ReadOnlyManifest, format_time, parse_time
 from leeward.api.cluster import Cluster
-from leeward.api.meta import (
-    Condition,
-    ReadOnlyManifest,
-    find_condition,
-    format_time,
-    parse_time,
-    remove_condition,
-    set_condition,
-)
+from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, FAILING_CONDITION, LAST_SEEN_CONDITION, NOT_SEEN_SINCE
 from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.failover.taints import AUTOMATIC, key_of, outage_since

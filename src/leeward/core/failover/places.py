@@ -14,8 +14,8 @@ from datetime import datetime
 
 import msgspec
 
+from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
-from leeward.api.codec import encode
 from leeward.api.core import Toleration
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.policy import Placement

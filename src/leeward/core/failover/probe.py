@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.core.failover.health import Sight
 
 _REFUSALS = (401, 403)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from leeward.api.meta import wire_time
+from kubeapi.meta import wire_time
 from leeward.api.rebalancer import ObservedWorkload, WorkloadRebalancer, WorkloadRebalancerStatus, WorkloadReference
 from leeward.api.work import Binding
 

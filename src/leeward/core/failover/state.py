@@ -8,7 +8,7 @@ that brought the application to this cluster.
 
 from collections.abc import Mapping
 
-from leeward.api.jsonpath import JSONPathError, compile_template
+from kubeapi.jsonpath import JSONPathError, compile_template
 from leeward.api.policy import StatePreservation
 from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec
 

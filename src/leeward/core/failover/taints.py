@@ -20,9 +20,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from kubeapi.meta import format_time, parse_time, wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
-from leeward.api.meta import format_time, parse_time, wire_time
 from leeward.api.names import (
     NOT_READY_TAINT,
     OUTAGE_ANNOTATION,

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from leeward.api.meta import format_micro_time, parse_time
+from kubeapi.meta import format_micro_time, parse_time
 
 STEP = timedelta(seconds=1)
 """By so much the wall clock and the monotonic one must differ to be a step."""

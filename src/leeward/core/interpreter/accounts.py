@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import drop, list_at, put, take, text_at
 from leeward.core.interpreter.rules import Rules
 

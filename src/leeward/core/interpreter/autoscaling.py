@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.fields import int_at, mapping_at, pick, total
 from leeward.core.interpreter.rules import Rules, Status

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.plausible import plausible_count
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from leeward.api.codec import copy_manifest
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.codec import copy_manifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem, Health, ReplicaRequirements
 from leeward.core.interpreter.fields import value_at
 from leeward.core.interpreter.kinds import rules_of

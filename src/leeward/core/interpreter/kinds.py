@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.core.interpreter.accounts import SECRET, SERVICE_ACCOUNT
 from leeward.core.interpreter.autoscaling import HORIZONTAL_POD_AUTOSCALER, POD_DISRUPTION_BUDGET
 from leeward.core.interpreter.jobs import CRON_JOB, JOB

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leeward.api.codec import encode
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.codec import encode
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.fields import drop, list_at, mapping_at, statuses, take, text_at
 from leeward.core.interpreter.rules import Rules, Status

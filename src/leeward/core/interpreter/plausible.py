@@ -7,7 +7,7 @@ of other clusters: what cannot be written would keep theirs from being written, 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-from leeward.api import codec
+from kubeapi import codec
 
 MAX_STATUS_BYTES = 256 * 1024
 """Of all objects of one Work, as compact JSON."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from leeward.api.codec import from_wire
+from kubeapi.codec import from_wire
+from kubeapi.quantity import Quantity, format_quantity, milli, whole
 from leeward.api.core import NodeSelector, Toleration
-from leeward.api.quantity import Quantity, format_quantity, milli, whole
 from leeward.api.work import NodeClaim, ReplicaRequirements
 from leeward.core.interpreter.fields import list_at, mapping_at
 

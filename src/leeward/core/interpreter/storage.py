@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.fields import drop, statuses, take, text_at
 from leeward.core.interpreter.rules import Rules, Status

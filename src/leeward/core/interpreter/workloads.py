@@ -7,7 +7,7 @@ made from it: `resourceTemplateGeneration` and `generation` are added to what is
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import RETAIN_REPLICAS_LABEL, TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
 from leeward.core.interpreter.fields import (

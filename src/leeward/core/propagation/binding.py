@@ -8,8 +8,8 @@ options that a policy gives by annotations of ours come along.
 
 from typing import Any
 
-from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import (
     BINDING_CONTROLLER_FINALIZER,
     CLUSTER_POLICY_ID_LABEL,

@@ -5,8 +5,8 @@ Never touches what others wrote: labels and annotations of users, the scheduler'
 
 from typing import cast
 
-from leeward.api.diff import merge_patch
-from leeward.api.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
+from kubeapi.diff import merge_patch
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
 from leeward.api.names import (
     CLUSTER_POLICY_ID_LABEL,
     CLUSTER_POLICY_NAME_ANNOTATION,

@@ -2,8 +2,8 @@
 
 import hashlib
 
-from leeward.api.codec import canonical
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.codec import canonical
+from kubeapi.meta import ReadOnlyManifest
 
 _VOLATILE = ("resourceVersion", "managedFields", "generation")
 

@@ -7,7 +7,8 @@ precise selector, then the name. Karmada: pkg/detector/compare.go, pkg/util/sele
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.selectors import matches, selector_of
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import (
     AnyPropagationPolicy,
@@ -16,7 +17,6 @@ from leeward.api.policy import (
     PropagationSpec,
     ResourceSelector,
 )
-from leeward.api.selectors import matches, selector_of
 
 NO_MATCH, ALL, BY_LABEL, BY_NAME = range(4)
 

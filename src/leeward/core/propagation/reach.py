@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.resource import is_api_version, is_path_segment
+from kubeapi.status import Problem
 from leeward.api.names import is_reserved_namespace
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, is_api_version, is_path_segment
-from leeward.api.status import Problem
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding, BindingResource
 from leeward.core.propagation.skipping import SkippedApis
 

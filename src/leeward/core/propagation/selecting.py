@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from leeward.api.meta import ReadOnlyManifest, labels_of
+from kubeapi.meta import ReadOnlyManifest, labels_of
+from kubeapi.selectors import Selector, matches, selector_of
 from leeward.api.policy import AnyPropagationPolicy
-from leeward.api.selectors import Selector, matches, selector_of
 from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME, NO_MATCH
 
 

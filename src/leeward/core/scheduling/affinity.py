@@ -5,10 +5,10 @@ Karmada: pkg/util/selector.go, plugins/clusteraffinity; same.
 
 from collections.abc import Iterable, Mapping
 
+from kubeapi.meta import LabelSelector, LabelSelectorRequirement
+from kubeapi.selectors import matches, selector_of
 from leeward.api.cluster import Cluster
-from leeward.api.meta import LabelSelector, LabelSelectorRequirement
 from leeward.api.policy import ClusterAffinity, FieldSelector, Placement
-from leeward.api.selectors import matches, selector_of
 from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.scheduling.model import Filter, Request
 

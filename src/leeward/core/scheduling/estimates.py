@@ -11,8 +11,8 @@ nothing.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
-from leeward.api.codec import encode
 from leeward.api.work import Binding, Component, ReplicaRequirements
 from leeward.core.scheduling.model import MAX_REPLICAS, Estimator, Request
 from leeward.core.scheduling.reschedule import needs_scheduling

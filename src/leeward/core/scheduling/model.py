@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
-from leeward.api.codec import encode
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.lazy import Lazy

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from kubeapi.codec import DecodeError, decode
 from leeward.api.cluster import Cluster
-from leeward.api.codec import DecodeError, decode
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec

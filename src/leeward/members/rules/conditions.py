@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from leeward.api.meta import format_time
+from kubeapi.meta import format_time
 
 Condition = Mapping[str, Any]
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.core import Node
-from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import int_at, mapping_at, pick
 from leeward.members.rules.fitting import DAEMON_TOLERATIONS, is_node_ready, node_refusal
 from leeward.members.rules.pods import deletion_rank, is_active, is_available, is_leaving, is_ready, node_of

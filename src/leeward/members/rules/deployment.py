@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leeward.api.codec import copy_manifest
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.codec import copy_manifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import int_at, mapping_at, text_at, value_at
 from leeward.members.rules import rolling
 from leeward.members.rules.owners import owner_reference

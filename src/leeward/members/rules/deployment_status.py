@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest, parse_time
+from kubeapi.meta import Manifest, ReadOnlyManifest, parse_time
 from leeward.core.interpreter.fields import int_at, list_at, pick, value_at
 from leeward.members.rules.conditions import Condition, put_condition
 from leeward.members.rules.deployment import Revisions, is_paused, replicas_of, rollout_bounds

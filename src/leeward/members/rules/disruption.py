@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import LabelSelector, Manifest, ReadOnlyManifest, parse_time
-from leeward.api.selectors import matches, selector_of
+from kubeapi import codec
+from kubeapi.meta import LabelSelector, Manifest, ReadOnlyManifest, parse_time
+from kubeapi.selectors import matches, selector_of
 from leeward.core.interpreter.fields import list_at, mapping_at, value_at
 from leeward.members.rules.conditions import put_condition
 from leeward.members.rules.pods import is_leaving, is_ready

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from leeward.api.codec import from_wire
+from kubeapi.codec import from_wire
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.quantity import parse_quantity
+from kubeapi.selectors import Requirement, matches
 from leeward.api.core import Node, Toleration
-from leeward.api.meta import ReadOnlyManifest
-from leeward.api.quantity import parse_quantity
-from leeward.api.selectors import Requirement, matches
 from leeward.core.interpreter.fields import list_at, mapping_at
 from leeward.core.toleration import untolerated_taint
 

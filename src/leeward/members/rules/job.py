@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time, parse_time
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time, parse_time
 from leeward.core.interpreter.fields import int_at, list_at, pick, text_at, value_at
 from leeward.members.rules.conditions import Condition, put_condition
 from leeward.members.rules.pods import condition_of, deletion_rank, is_active, is_leaving, is_ready

@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import chain
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 from leeward.members.rules.conditions import put_condition
 from leeward.members.rules.owners import is_controlled_by

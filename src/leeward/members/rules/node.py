@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest, format_time
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 
 KUBELET_VERSION = "v1.36.0-leeward"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import list_at, text_at
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from leeward.api.meta import ReadOnlyManifest, parse_time
+from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.core.interpreter.fields import int_at, list_at, text_at
 
 _PHASES = ("Pending", "Unknown", "Running")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import int_at, mapping_at, pick
 from leeward.members.rules.deployment import replicas_of
 from leeward.members.rules.pods import deletion_rank, is_active, is_available, is_ready

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import int_at, mapping_at, pick, text_at
 from leeward.members.rules.deployment import replicas_of
 from leeward.members.rules.pods import is_available, is_finished, is_leaving, is_ready

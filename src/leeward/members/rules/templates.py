@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Mapping
 
-from leeward.api.codec import canonical, copy_manifest
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.codec import canonical, copy_manifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import mapping_at, text_at
 from leeward.members.rules.owners import owner_reference
 

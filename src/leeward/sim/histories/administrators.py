@@ -2,8 +2,8 @@
 
 import asyncio
 
-from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT, NOT_READY_TAINT
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.sim.histories.model import AnyUserStep, Drain, Maintain, Rejoin, TaintOnOutage

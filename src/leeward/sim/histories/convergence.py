@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from leeward.api.meta import Manifest, annotations_of, find_condition
+from kubeapi.meta import Manifest, annotations_of
+from leeward.api.meta import find_condition
 from leeward.api.names import (
     EVICTION_HELD_CONDITION,
     NOT_READY_TAINT,

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, SKIP_NAMESPACE_LABEL, binding_name
-from leeward.api.resource import Resource
 from leeward.sim.histories.model import Plan, Shared
 
 DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)

@@ -4,7 +4,7 @@ What they change of ours is written down in `touched`, because there everything 
 (`theirs`) nobody else may take away.
 """
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.resource import PODS
 from leeward.client import Client, WorldError
 from leeward.sim.histories import manifests

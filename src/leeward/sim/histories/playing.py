@@ -14,10 +14,10 @@ from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
 from leeward.apiserver.handler import User
 from leeward.client import Request
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.sim.histories.checkers import (
     CHECKERS,

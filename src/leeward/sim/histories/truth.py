@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.codec import decode, decode_manifest
+from kubeapi.meta import Manifest, annotations_of
 from leeward.api.cluster import Cluster
-from leeward.api.codec import decode, decode_manifest
-from leeward.api.meta import Manifest, annotations_of
 from leeward.api.names import (
     BRAKE_NAME,
     EXECUTION_SPACE_PREFIX,

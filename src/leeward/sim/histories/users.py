@@ -5,8 +5,9 @@ Administrators and neighbours are users, too; who a step is for, it says itself.
 
 import asyncio
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import RESOURCE_BINDINGS, Resource
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.sim.histories import manifests
 from leeward.sim.histories.administrators import Administrators
 from leeward.sim.histories.manifests import NAMESPACE, POLICIES, REBALANCERS, binding_of, kind_of

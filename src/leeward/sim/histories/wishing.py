@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import Resource
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Client, Forbidden, Invalid, NotFound, Unreachable, WorldError
 from leeward.sim.histories.manifests import NAMESPACE

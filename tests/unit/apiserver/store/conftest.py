@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.loop.virtual import run_virtual
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.loop.virtual import run_virtual
 from tests.stores import Machine
 
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.store import FutureRevision, Overloaded, Raced, Record, Store
 from leeward.apiserver.store import store as store_module
-from leeward.loop.supervisor import Supervisor
 from tests.stores import POD, Machine, delete, keys, put, render, take
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.store import Compacted, MediumFailed, Store
 from leeward.apiserver.store.backup import REVISIONS_AHEAD, Summary, back_up, restore
 from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.loop.supervisor import Supervisor
 
 
 async def put(store: Store, name: str, value: str = "x") -> int:

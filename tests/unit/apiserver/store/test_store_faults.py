@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import pytest
 
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
 from leeward.apiserver.store import Batch, MediumFailed, MediumFull, Store, StoreFailed
 from leeward.apiserver.store.memory import MemoryMedium
 from leeward.apiserver.store.sqlite import SqliteMedium
 from leeward.apiserver.store.store import ROOM_SECONDS
-from leeward.loop.randomness import Randomness
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 
 Contents = dict[str, bytes]
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
 from leeward.apiserver.store import Raced, Store, StoreFailed
 from leeward.apiserver.store.memory import MemoryMedium
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
 
 POD = "//pods/default/a"
 

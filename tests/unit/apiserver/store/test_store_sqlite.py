@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.store import MediumFailed, Store
 from leeward.apiserver.store.sqlite import ROWS, SqliteMedium
-from leeward.loop.supervisor import Supervisor
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
 from leeward.apiserver.store import Store
 from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.loop.supervisor import Supervisor
+from kubeapi.loop.supervisor import Supervisor
 
 async def main():
     async with Supervisor() as supervisor:

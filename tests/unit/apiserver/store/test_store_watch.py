@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.apiserver.store import Store, StoreFailed
 from leeward.apiserver.store.watch import BREATH, BREATH_BYTES
-from leeward.loop.supervisor import Supervisor
 from tests.stores import POD, Machine, delete, is_waiting, put, take
 
 

@@ -6,8 +6,8 @@ from datetime import datetime
 import msgspec
 import pytest
 
+from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
-from leeward.api.codec import encode
 from leeward.api.core import Taint
 from leeward.api.names import (
     APPLICATION_FAILURES_ANNOTATION,

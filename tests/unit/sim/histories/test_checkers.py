@@ -7,10 +7,11 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from kubeapi.codec import encode
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster, ResourceSummary
-from leeward.api.codec import encode
 from leeward.api.core import Taint
-from leeward.api.meta import Condition, Manifest
+from leeward.api.meta import Condition
 from leeward.api.names import (
     APPLIED_PLACEMENT_ANNOTATION,
     DOUBTFUL_CONDITION,

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from leeward.api.status import Status
+from kubeapi.status import Status
 from leeward.apiserver.handler import Handler, StreamResponse, User
 from leeward.apiserver.refusals import status_response
 from leeward.client import Request, Response

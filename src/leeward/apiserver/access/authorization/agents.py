@@ -4,7 +4,7 @@ A rule cannot say which name a new object may have, so the group of all agents m
 sees to it that they are their own. What is there already is guarded by rules that name it.
 """
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.handler import ADMIN_GROUP, User

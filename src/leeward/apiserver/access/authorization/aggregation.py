@@ -11,9 +11,9 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.selectors import matches
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.selectors import matches
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.housekeeping.changes import changes
 from leeward.apiserver.kinds.kind import Kind

@@ -6,9 +6,9 @@ as `routing.route` does: what is authorized is what is carried out.
 
 from dataclasses import dataclass
 
+from kubeapi.transport import Request
 from leeward.apiserver.routing import WATCH
 from leeward.apiserver.values import is_set
-from leeward.client.transport import Request
 
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _OF_NAMESPACES = ("status", "finalize")

@@ -6,7 +6,7 @@ Made where they are missing; one that is there is left as it is, changed or not.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.names import AGENT_GROUP
 from leeward.apiserver.access.authorization.gate import AUTHENTICATED, UNAUTHENTICATED
 from leeward.apiserver.access.authorization.rbac import GROUP

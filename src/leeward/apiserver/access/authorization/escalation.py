@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.access.authorization.attributes import Attributes
 from leeward.apiserver.access.authorization.gate import describe
 from leeward.apiserver.access.authorization.rbac import GROUP, Rbac, RoleRef

@@ -5,14 +5,14 @@ Impersonation is asked of the one who authenticated; the request itself of the o
 
 import re
 
-from leeward.api.status import Status, StatusDetails
+from kubeapi.status import Status, StatusDetails
+from kubeapi.transport import Request
 from leeward.apiserver.access.authorization.attributes import Attributes, attributes_of
 from leeward.apiserver.access.authorization.port import Authorizer
 from leeward.apiserver.access.authorization.rbac import SERVICE_ACCOUNT_PREFIX
 from leeward.apiserver.access.authorization.rules import quoted
 from leeward.apiserver.handler import ADMIN_GROUP, ANONYMOUS, User
 from leeward.apiserver.refusals import Refused, bad_request
-from leeward.client.transport import Request
 
 AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
 IDENTITY_GROUP = "authentication.k8s.io"

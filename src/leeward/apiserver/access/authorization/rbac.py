@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver.access.authorization.attributes import Attributes
 from leeward.apiserver.access.authorization.port import Decision
 from leeward.apiserver.access.authorization.rules import EVERYTHING, Rule, matches

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from leeward.api import codec
-from leeward.api.meta import Manifest
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.access.authorization.attributes import Attributes
 from leeward.apiserver.access.authorization.rbac import Rbac
 from leeward.apiserver.access.authorization.rules import Rule

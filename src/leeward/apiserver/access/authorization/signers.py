@@ -9,7 +9,7 @@ status is asked for the verb `approve`, too; there the approval is dropped in si
 from collections.abc import Iterator
 from typing import Any
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.access.authorization.attributes import Attributes
 from leeward.apiserver.access.authorization.rbac import Rbac
 from leeward.apiserver.admission import AdmissionReview, Rejected

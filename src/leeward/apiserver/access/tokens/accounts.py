@@ -14,13 +14,13 @@ from datetime import timedelta
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import parse_time
+from kubeapi import codec
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import parse_time
 from leeward.apiserver.access.tokens.jwt import Claims, Reference, looks_like_token, parse_token, render_token
 from leeward.apiserver.access.tokens.keys import SigningKey
 from leeward.apiserver.handler import User
 from leeward.apiserver.store import Record, Store
-from leeward.loop.clock import Clock
 
 ISSUER = "https://kubernetes.default.svc"
 AUDIENCES = (ISSUER,)

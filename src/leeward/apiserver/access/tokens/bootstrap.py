@@ -14,11 +14,11 @@ from datetime import datetime
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import parse_time
+from kubeapi import codec
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import parse_time
 from leeward.apiserver.handler import User
 from leeward.apiserver.store import Store
-from leeward.loop.clock import Clock
 
 SECRET_TYPE = "bootstrap.kubernetes.io/token"
 PREFIX = "//secrets/kube-system/bootstrap-token-"

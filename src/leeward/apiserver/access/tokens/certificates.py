@@ -18,8 +18,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest, annotations_of, format_time
+from kubeapi import codec
+from kubeapi.certificate_requests import subject_of_request
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, format_time
 from leeward.apiserver.admission import AdmissionReview, Rejected
 from leeward.apiserver.handler import ADMIN_GROUP, User
 from leeward.apiserver.housekeeping.changes import changes
@@ -29,7 +30,7 @@ from leeward.apiserver.refusals import Refused
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.store import Record
 from leeward.apiserver.values import entries, section
-from leeward.client.certificate_requests import subject_of_request, undecided_request
+from leeward.client.certificate_requests import undecided_request
 from leeward.core.registration import (
     SIGNER,
     TOKEN_NAMESPACE,

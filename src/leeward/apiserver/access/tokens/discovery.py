@@ -3,11 +3,11 @@
 Kubernetes: pkg/serviceaccount/openidmetadata.go; same.
 """
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.transport import Request, Response
 from leeward.apiserver import refusals
 from leeward.apiserver.access.tokens.jwt import ALGORITHM
 from leeward.apiserver.access.tokens.keys import SigningKey
-from leeward.client.transport import Request, Response
 
 CONFIGURATION, KEYS = "/.well-known/openid-configuration", "/openid/v1/jwks"
 _CACHED = {"cache-control": "public, max-age=3600"}

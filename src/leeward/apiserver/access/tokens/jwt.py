@@ -5,7 +5,7 @@ import binascii
 
 import msgspec
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver.access.tokens.keys import SigningKey
 
 ALGORITHM = "ES256"

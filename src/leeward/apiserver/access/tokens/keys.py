@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 
-from leeward.loop.randomness import Randomness
+from kubeapi.loop.randomness import Randomness
 
 _ALGORITHM = ec.ECDSA(hashes.SHA256())
 _PART_BYTES = 32

@@ -5,16 +5,16 @@ from typing import Any
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, format_time
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest, format_time
+from kubeapi.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.access.tokens.accounts import AUDIENCES, ISSUER, ServiceAccountTokens, uid_of
 from leeward.apiserver.access.tokens.jwt import Claims, Kubernetes, Reference
 from leeward.apiserver.store import Store
 from leeward.apiserver.values import section, texts
-from leeward.loop.clock import Clock
-from leeward.loop.randomness import Randomness
 
 API_VERSION, KIND = "authentication.k8s.io/v1", "TokenRequest"
 DEFAULT_SECONDS, SHORTEST_SECONDS, LONGEST_SECONDS = 3600, 600, 1 << 32

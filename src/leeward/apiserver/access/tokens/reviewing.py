@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.access.authentication import Authenticator
 from leeward.apiserver.access.tokens.accounts import AUDIENCES, ServiceAccountTokens
 from leeward.apiserver.access.tokens.jwt import looks_like_token

@@ -13,8 +13,9 @@ import logging
 from contextlib import aclosing
 from datetime import datetime
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.access.tokens.accounts import AUDIENCES, ISSUER, ServiceAccountTokens, uid_of
 from leeward.apiserver.access.tokens.jwt import Claims, Kubernetes, Reference
 from leeward.apiserver.handler import ADMIN_GROUP, User
@@ -26,7 +27,6 @@ from leeward.apiserver.registry.deleting import DeleteOptions, Deleter
 from leeward.apiserver.registry.writing import Writer
 from leeward.apiserver.store import Record, StoreFailed
 from leeward.apiserver.values import section
-from leeward.loop.randomness import Randomness
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ Most of a Pod cannot be changed. Who labels a Pod that a newer standard would no
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.admission.pod_security.confinement import SECCOMP_OF_CONTAINER
 from leeward.apiserver.admission.pod_security.pods import Pod
 from leeward.apiserver.values import entries

@@ -5,7 +5,7 @@ Functions that take what is allowed give the rule for one standard, or one versi
 
 from collections.abc import Collection, Iterator
 
-from leeward.api.status import quoted
+from kubeapi.status import quoted
 from leeward.apiserver.admission.pod_security.checks import Rule, Violation
 from leeward.apiserver.admission.pod_security.pods import Pod, Security, plural, quoted_names
 from leeward.apiserver.values import entries, section, texts

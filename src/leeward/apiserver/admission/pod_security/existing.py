@@ -5,7 +5,7 @@ They stay, and nobody would notice before they are made anew. Pods that violate 
 
 from collections.abc import Iterator, Sequence
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.admission.pod_security.evaluation import reasons, violations
 from leeward.apiserver.admission.pod_security.pods import Pod
 from leeward.apiserver.admission.pod_security.standards import Level, Standard

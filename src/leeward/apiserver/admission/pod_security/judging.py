@@ -6,9 +6,9 @@ What only holds a template of Pods is never refused: its Pods will be.
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from leeward.api import codec
-from leeward.api.meta import ReadOnlyManifest
-from leeward.api.status import Problem
+from kubeapi import codec
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.status import Problem
 from leeward.apiserver import refusals
 from leeward.apiserver.admission.pod_security.changes import changes_what_is_judged
 from leeward.apiserver.admission.pod_security.evaluation import details, violations

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.values import entries, section
 
 Security = Mapping[str, Any]

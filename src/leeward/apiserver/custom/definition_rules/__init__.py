@@ -7,9 +7,9 @@ parts.py        printer columns, subresources, selectable fields
 conversion.py   from one version to another
 """
 
-from leeward.api.meta import Manifest
-from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
+from kubeapi.field import Node, Problems
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.custom.definition_rules.conversion import conversion_problems, default_conversion
 from leeward.apiserver.custom.definition_rules.names import (
     approval_problems,

@@ -4,9 +4,9 @@ Kubernetes: pkg/apis/apiextensions/validation; the same rules, and the same name
 first version: `webhookClientConfig` is `webhook.clientConfig`.
 """
 
-from leeward.api.meta import Manifest
-from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
+from kubeapi.field import Node, Problems
+from kubeapi.meta import Manifest
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_1035_label
 from leeward.apiserver.kinds.webhook_configurations import client_problems
 from leeward.apiserver.values import section

@@ -5,7 +5,7 @@ Kubernetes: apiextensions-apiserver/pkg/apiserver/schema/defaulting; the same, b
 
 import copy
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 from leeward.apiserver.custom.checks import below, check
 from leeward.apiserver.custom.node import compile_schema
 from leeward.apiserver.custom.schema import prune_value

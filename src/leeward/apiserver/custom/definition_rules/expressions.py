@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 from leeward.apiserver.cel import Unwritable, compile_program
 from leeward.apiserver.custom.definition_rules.field_paths import field_at
 

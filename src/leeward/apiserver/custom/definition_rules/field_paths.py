@@ -2,7 +2,7 @@
 
 import re
 
-from leeward.api.rules.node import Node
+from kubeapi.field import Node
 
 _STEP = re.compile(r"\.(?P<name>[A-Za-z_]\w*)|\['(?P<key>(?:[^'\\]|\\.)+)'\]")
 

@@ -2,8 +2,8 @@
 
 from urllib.parse import urlsplit
 
-from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
+from kubeapi.field import Node, Problems
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_1035_label, dns_subdomain
 
 APPROVAL = "api-approved.kubernetes.io"

@@ -1,8 +1,8 @@
 """What a version has beside its schema: printer columns, subresources, and fields that can be selected by."""
 
-from leeward.api.jsonpath import compile_path
-from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
+from kubeapi.field import Node, Problems
+from kubeapi.jsonpath import compile_path
+from kubeapi.status import Problem
 from leeward.apiserver.custom.definition_rules.field_paths import field_at
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
+from kubeapi.field import Node, Problems
+from kubeapi.status import Problem
 from leeward.apiserver.custom.definition_rules.defaults import default_problems
 from leeward.apiserver.custom.definition_rules.expressions import rule_problems
 from leeward.apiserver.custom.definition_rules.structural import structural_problems

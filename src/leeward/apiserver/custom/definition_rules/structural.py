@@ -6,8 +6,8 @@ Kubernetes: apiextensions-apiserver/pkg/apiserver/schema; the same rules, and th
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from leeward.api.rules.node import Node, Problems
-from leeward.api.status import Problem
+from kubeapi.field import Node, Problems
+from kubeapi.status import Problem
 from leeward.apiserver.custom.patterns import compile_pattern
 
 Level = Literal["root", "item", "field"]

@@ -7,7 +7,7 @@ look for it, `spec.validation` for the schema, `spec.subresources`, `spec.additi
 
 from typing import Any
 
-from leeward.api.rules.node import Node, Problems
+from kubeapi.field import Node, Problems
 from leeward.apiserver.custom.definition_rules.parts import column_problems, selectable_problems, subresource_problems
 from leeward.apiserver.custom.definition_rules.schemas import schema_problems
 from leeward.apiserver.kinds.names import dns_1035_label

@@ -7,7 +7,7 @@ single vendors, Windows and devices are taken as they come.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leeward.api.status import Problem
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_label, dns_subdomain, qualified_name
 from leeward.apiserver.kinds.pod_rules.containers import container_problems
 from leeward.apiserver.kinds.pod_rules.placing import (

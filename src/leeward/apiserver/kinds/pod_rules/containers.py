@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leeward.api.status import Problem
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_label
 from leeward.apiserver.kinds.pod_rules.environment import variable_problems
 from leeward.apiserver.kinds.pod_rules.probes import PROBES, probe_problems

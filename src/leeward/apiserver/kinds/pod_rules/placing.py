@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.status import Problem
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.label_selectors import label_problems, selector_problems
 from leeward.apiserver.kinds.names import dns_label, dns_subdomain, label_value, qualified_name
 from leeward.apiserver.kinds.pod_rules.texts import duplicate, named, one_of

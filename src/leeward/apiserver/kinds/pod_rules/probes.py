@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.status import Problem
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.pod_rules.texts import named, not_negative, one_of, port, port_number
 from leeward.apiserver.values import entries, section
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leeward.api.quantity import parse_quantity
-from leeward.api.status import Problem
+from kubeapi.quantity import parse_quantity
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import qualified_name
 from leeward.apiserver.kinds.pod_rules.texts import named
 from leeward.apiserver.values import section

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from leeward.api.status import Problem
+from kubeapi.status import Problem
 
 MAX_INT32 = 2**31 - 1
 _PORT_LETTERS = re.compile(r"[-a-z0-9]+")

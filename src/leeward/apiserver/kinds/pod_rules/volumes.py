@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from leeward.api.quantity import parse_quantity
-from leeward.api.status import Problem
+from kubeapi.quantity import parse_quantity
+from kubeapi.status import Problem
 from leeward.apiserver.kinds.names import dns_label
 from leeward.apiserver.kinds.pod_rules.environment import field_problems, resource_field_problems
 from leeward.apiserver.kinds.pod_rules.texts import (

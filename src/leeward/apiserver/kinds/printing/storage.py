@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from leeward.api.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest
 from leeward.apiserver.kinds.columns import (
     AGE,
     NAME,

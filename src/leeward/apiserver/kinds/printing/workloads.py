@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
-from leeward.api.meta import ReadOnlyManifest, parse_time
+from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.apiserver.kinds.autoscaler_targets import targets
 from leeward.apiserver.kinds.columns import (
     AGE,

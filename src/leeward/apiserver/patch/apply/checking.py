@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from leeward.api import codec
+from kubeapi import codec
 from leeward.apiserver.patch.apply.fieldset import Path, show_path
 from leeward.apiserver.structure import Structure, element_name
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from leeward.api import codec
+from kubeapi import codec
 
 Path = tuple[str, ...]
 FieldSet = frozenset[Path]

@@ -7,7 +7,7 @@ are only converted to look at them: what is stored never takes a way through ano
 
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.apiserver.patch.apply.fieldset import EMPTY, FieldSet
 from leeward.apiserver.patch.apply.managers import Entry, Managed
 from leeward.apiserver.patch.apply.typed import compare, named_parents, remove

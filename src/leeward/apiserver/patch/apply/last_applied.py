@@ -9,8 +9,8 @@ Kubernetes: managedfields/internal/lastappliedmanager.go, lastappliedupdater.go;
 from collections.abc import Mapping
 from typing import Any, cast
 
-from leeward.api import codec
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.patch.apply.checking import misfits
 from leeward.apiserver.patch.apply.fieldset import EMPTY, FieldSet
 from leeward.apiserver.patch.apply.typed import compare, fields_of

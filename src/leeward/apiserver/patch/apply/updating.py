@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import structs
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.apiserver.patch.apply.fieldset import EMPTY, FieldSet, Path
 from leeward.apiserver.patch.apply.forgetting import forget
 from leeward.apiserver.patch.apply.managers import APPLY, UPDATE, Entry, Managed, Manager

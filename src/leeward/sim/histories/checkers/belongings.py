@@ -7,7 +7,7 @@ in what is shared stays as long as that is shared.
 
 from collections.abc import Iterator
 
-from leeward.api.meta import Manifest, annotations_of
+from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,

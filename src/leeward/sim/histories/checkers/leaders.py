@@ -6,7 +6,7 @@ is later than the replica itself may count from.
 
 from collections.abc import Iterator
 
-from leeward.api.codec import decode
+from kubeapi.codec import decode
 from leeward.api.core import Lease
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.client import Request

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import cast
 
+from kubeapi.meta import Manifest
+from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Manifest, find_condition
+from leeward.api.meta import find_condition
 from leeward.api.names import DOUBTFUL_CONDITION
-from leeward.api.quantity import Quantity, parse_quantity
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import Change

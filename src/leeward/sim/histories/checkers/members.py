@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from leeward.api.meta import Manifest, annotations_of, labels_of
+from kubeapi.meta import Manifest, annotations_of, labels_of
 from leeward.api.names import (
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest, annotations_of, find_condition
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest, annotations_of
+from leeward.api.meta import find_condition
 from leeward.api.work import ResourceBinding
 from leeward.client import Request
 from leeward.sim.histories.checkers.scene import Scene, Violation

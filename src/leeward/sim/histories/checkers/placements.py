@@ -4,8 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
+from kubeapi.codec import to_wire
 from leeward.api.cluster import Cluster
-from leeward.api.codec import to_wire
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT, cluster_of_execution_space
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBinding, Work

@@ -7,7 +7,8 @@ others have to be chosen by spread constraints, or replicas are so large that ro
 
 from collections.abc import Iterator
 
-from leeward.api.meta import Manifest, find_condition
+from kubeapi.meta import Manifest
+from leeward.api.meta import find_condition
 from leeward.api.policy import ClusterAffinity
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.runtime.identity import Key

@@ -7,7 +7,7 @@ Leases and events are left out: they have one writer each, and writing them twic
 
 from collections.abc import Iterator
 
-from leeward.api.codec import decode_any
+from kubeapi.codec import decode_any
 from leeward.apiserver.handler import User
 from leeward.client import Request
 from leeward.sim.histories.checkers.owners import foreign_fields

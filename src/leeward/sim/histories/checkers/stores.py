@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from leeward.api.meta import Manifest, TypedObject
+from kubeapi.meta import Manifest
+from leeward.api.meta import TypedObject
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import HOME, Change
 

@@ -6,7 +6,7 @@ The bound is that of the binding controller without a fault, and starts anew beh
 
 from collections.abc import Iterator
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
 from leeward.api.names import cluster_of_execution_space, execution_space
 from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key

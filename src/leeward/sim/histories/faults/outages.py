@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 
+from kubeapi.loop.lives import Life
 from leeward.apiserver.store.medium import Loaded, MediumFailed
 from leeward.client import WorldError
-from leeward.loop.lives import Life
 from leeward.sim.candidate import Begun, Candidate
 from leeward.sim.histories.faults.holds import Holds
 from leeward.sim.histories.model import (

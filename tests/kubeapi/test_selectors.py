@@ -2,8 +2,8 @@
 
 import pytest
 
-from leeward.api.meta import LabelSelector, LabelSelectorRequirement
-from leeward.api.selectors import Requirement, matches, parse_selector, selector_of
+from kubeapi.meta import LabelSelector, LabelSelectorRequirement
+from kubeapi.selectors import Requirement, matches, parse_selector, selector_of
 
 LABELS = {"app": "nginx", "tier": "front", "size": "5"}
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from leeward.loop.lag import REMEMBERED_STALLS, EventLoopLag
-from leeward.loop.lives import Life
-from leeward.loop.supervisor import Supervisor
-from leeward.loop.virtual import run_virtual
+from kubeapi.loop.lag import REMEMBERED_STALLS, EventLoopLag
+from kubeapi.loop.lives import Life
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
 
 
 class Stalling:

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import msgspec
 
-from leeward.api.meta import Manifest
-from leeward.api.quantity import parse_quantity
-from leeward.api.status import Problem
+from kubeapi.meta import Manifest
+from kubeapi.quantity import parse_quantity
+from kubeapi.status import Problem
 
 
 class Node(msgspec.Struct, frozen=True):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from leeward.api.codec import to_wire
-from leeward.api.meta import Manifest
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Manifest:

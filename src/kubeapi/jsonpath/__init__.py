@@ -3,7 +3,7 @@
 Kubernetes: client-go/util/jsonpath; same, without `range` and without its other output modes.
 """
 
-from leeward.api.jsonpath.paths import Find, JSONPathError, compile_path
-from leeward.api.jsonpath.templates import compile_template, printed
+from kubeapi.jsonpath.paths import Find, JSONPathError, compile_path
+from kubeapi.jsonpath.templates import compile_template, printed
 
 __all__ = ["Find", "JSONPathError", "compile_path", "compile_template", "printed"]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leeward.api.meta import LabelSelector
+from kubeapi.meta import LabelSelector
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?"
 _KEY = rf"(?:{_NAME}/)?{_NAME}"

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from leeward.loop.virtual import VirtualLoop
+from kubeapi.loop.virtual import VirtualLoop
 
 MUCH_BYTES = 256 * 1024
 """Of an answer that is decoded beside the loop."""

@@ -5,10 +5,12 @@
 
 import msgspec
 
-from leeward.api import codec
-from leeward.api.status import Status
-from leeward.api.text import shown_lines
-from leeward.client.bounds import MAX_STATUS_MESSAGE
+from kubeapi import codec
+from kubeapi.status import Status
+from kubeapi.text import shown_lines
+
+MAX_STATUS_MESSAGE = 4096
+"""Letters of a server's error message."""
 
 
 class WorldError(Exception):

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from leeward.client.errors import Undecodable
-from leeward.client.http import split_lines
+from kubeapi.errors import Undecodable
+from kubeapi.transport import split_lines
 
 
 def split(*chunks: bytes, max_line_bytes: int = 100) -> list[bytes]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from leeward.loop.virtual import VirtualLoop
+from kubeapi.loop.virtual import VirtualLoop
 
 
 class BusyLoop(VirtualLoop):

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leeward.api.diff import json_patch, merge_patch, status_patch
+from kubeapi.diff import json_patch, merge_patch, status_patch
 from leeward.api.work import AggregatedStatusItem, ResourceBindingStatus
 from leeward.apiserver.patch import jsonpatch, merge
 

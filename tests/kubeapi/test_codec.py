@@ -2,10 +2,10 @@
 
 import pytest
 
-from leeward.api import codec
+from kubeapi import codec
+from kubeapi.meta import ObjectMeta
+from kubeapi.yaml_reading import MAX_DEPTH
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.meta import ObjectMeta
-from leeward.api.yaml_reading import MAX_DEPTH
 
 CLUSTER = Cluster(metadata=ObjectMeta(name="member1"), spec=ClusterSpec(sync_mode="Push", proxy_url="http://p"))
 

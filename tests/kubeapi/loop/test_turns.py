@@ -2,8 +2,8 @@
 
 import asyncio
 
-from leeward.loop.turns import BUDGET_SECONDS, Turns
-from tests.unit.loop.busy_loop import busy, run_busy
+from kubeapi.loop.turns import BUDGET_SECONDS, Turns
+from tests.kubeapi.loop.busy_loop import busy, run_busy
 
 
 def test_l4_a_heartbeat_beats_beside_workers_that_never_wait() -> None:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 import msgspec
 import yaml
 
-from leeward.api.meta import Manifest, ReadOnlyManifest
-from leeward.api.yaml_reading import YamlLoader, check_size
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.yaml_reading import YamlLoader, check_size
 
 T = TypeVar("T")
 

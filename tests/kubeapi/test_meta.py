@@ -4,17 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from leeward.api.codec import to_wire
-from leeward.api.meta import (
-    Condition,
-    find_condition,
-    format_micro_time,
-    format_time,
-    parse_time,
-    remove_condition,
-    set_condition,
-    wire_time,
-)
+from kubeapi.codec import to_wire
+from kubeapi.meta import format_micro_time, format_time, parse_time, wire_time
+from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 
 NOW = parse_time("2000-01-01T00:00:00.25Z")
 LATER = NOW + timedelta(seconds=10)

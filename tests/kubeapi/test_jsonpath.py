@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leeward.api.jsonpath import JSONPathError, compile_template
+from kubeapi.jsonpath import JSONPathError, compile_template
 
 STATUS: dict[str, Any] = {
     "jobStatus": {"job-id": "abc", "state": "RUNNING"},

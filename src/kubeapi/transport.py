@@ -1,10 +1,15 @@
 """The port below the client: it carries one request to an API server and brings the answer, or a stream of lines."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 import msgspec
+
+from kubeapi.errors import TooLarge
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""Of one object in a stream: ten times what etcd takes."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -46,3 +51,27 @@ class Transport(Protocol):
     async def close(self) -> None:
         """Lets go of all connections."""
         ...
+
+
+async def split_lines(
+    chunks: AsyncIterable[bytes], max_line_bytes: int = MAX_LINE_BYTES
+) -> AsyncGenerator[bytes, None]:
+    """The lines of a stream of bytes, without their ends and without empty ones.
+
+    Raises: TooLarge when one is longer than `max_line_bytes`.
+    """
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in chunks:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            parts.append(end)
+            if line := b"".join(parts):
+                yield line
+            parts, size = [], 0
+        parts.append(rest)
+        size += len(rest)
+        if size > max_line_bytes:
+            raise TooLarge(f"a line of a stream is longer than {max_line_bytes} bytes")
+    if line := b"".join(parts):
+        yield line

@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from leeward.loop.supervisor import Supervisor
+from kubeapi.loop.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leeward.api.meta import Object
+from kubeapi.meta import Object
 
 
 class StatusCause(Object, frozen=True):
@@ -99,6 +99,6 @@ def _quote(value: object) -> str:
         case int() | float():
             return str(value)
         case _:
-            from leeward.api.codec import encode
+            from kubeapi.codec import encode
 
             return encode(value).decode()

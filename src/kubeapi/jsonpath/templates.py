@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from leeward.api.codec import canonical
-from leeward.api.jsonpath.paths import JSONPathError, compile_path, unquoted
+from kubeapi.codec import canonical
+from kubeapi.jsonpath.paths import JSONPathError, compile_path, unquoted
 
 Render = Callable[[Any], str]
 

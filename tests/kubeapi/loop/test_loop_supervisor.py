@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from leeward.loop.supervisor import PATIENCE_SECONDS, Supervisor
-from leeward.loop.virtual import run_virtual
+from kubeapi.loop.supervisor import PATIENCE_SECONDS, Supervisor
+from kubeapi.loop.virtual import run_virtual
 
 
 async def fail() -> None:

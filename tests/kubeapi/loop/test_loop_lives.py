@@ -3,8 +3,8 @@
 import asyncio
 import random
 
-from leeward.loop.lives import Life
-from leeward.loop.virtual import run_virtual
+from kubeapi.loop.lives import Life
+from kubeapi.loop.virtual import run_virtual
 
 
 async def speak(said: list[str], words: str) -> None:

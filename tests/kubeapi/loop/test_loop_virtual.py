@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from leeward.loop.clock import VirtualClock, sleep_until
-from leeward.loop.randomness import Randomness
-from leeward.loop.virtual import DeadlockError, EndlessError, run_virtual
+from kubeapi.loop.clock import VirtualClock, sleep_until
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
 
 
 def test_an_hour_takes_no_time_and_both_clocks_move_by_it() -> None:

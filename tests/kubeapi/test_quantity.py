@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leeward.api.quantity import Quantity, format_quantity, is_binary, milli, parse_quantity, whole
+from kubeapi.quantity import Quantity, format_quantity, is_binary, milli, parse_quantity, whole
 
 
 @pytest.mark.parametrize(
