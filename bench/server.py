@@ -11,12 +11,12 @@ from bench.servers import certificate, write_tokens
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from leeward.apiserver.access.authentication import load_token_file
-from leeward.apiserver.entrance import entrance
-from leeward.apiserver.http import HttpFront
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.sqlite import SqliteMedium
+from kubeserver.access.authentication import load_token_file
+from kubeserver.entrance import entrance
+from kubeserver.http import HttpFront
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.sqlite import SqliteMedium
 from leeward.app.tls import server_context
 
 

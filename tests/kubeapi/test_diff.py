@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeapi.diff import json_patch, merge_patch, status_patch
+from kubeserver.patch import jsonpatch, merge
 from leeward.api.work import AggregatedStatusItem, ResourceBindingStatus
-from leeward.apiserver.patch import jsonpatch, merge
 
 SCALARS = st.integers(0, 3) | st.text("ab", max_size=2)
 KEYS = st.sampled_from("abc")

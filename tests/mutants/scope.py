@@ -14,7 +14,7 @@ HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 @dataclass(frozen=True)
 class Room:
-    """Packages or modules below `leeward`, and the tests that judge them."""
+    """Packages or modules below `src`, and the tests that judge them."""
 
     name: str
     paths: tuple[str, ...]
@@ -22,8 +22,8 @@ class Room:
 
 
 ROOMS = (
-    Room("core", ("core", "planning"), ("tests/unit/core", "tests/unit/planning")),
-    Room("store", ("apiserver/store",), ("tests/unit/apiserver/store",)),
+    Room("core", ("leeward/core", "leeward/planning"), ("tests/unit/core", "tests/unit/planning")),
+    Room("store", ("kubeserver/store",), ("tests/kubeserver/store",)),
 )
 
 
@@ -92,7 +92,7 @@ def _span(node: Function) -> range:
 
 def _files(room: Room) -> list[Path]:
     found: list[Path] = []
-    for path in (SOURCE / "leeward" / part for part in room.paths):
+    for path in (SOURCE / part for part in room.paths):
         found += [path] if path.is_file() else sorted(path.rglob("*.py"))
     return found
 

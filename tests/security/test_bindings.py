@@ -18,6 +18,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeserver.handler import User
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     AGENT_GROUP,
@@ -30,7 +31,6 @@ from leeward.api.names import (
 )
 from leeward.api.resource import EVENTS, NAMESPACES, RESOURCE_BINDINGS, SECRETS, WORKS
 from leeward.api.work import Work
-from leeward.apiserver.handler import User
 from leeward.client import Client, Invalid, NotFound
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World

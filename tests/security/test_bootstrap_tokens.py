@@ -26,12 +26,12 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
+from kubeserver.handler import User
+from kubeserver.inprocess import InProcessTransport
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.api.schema import custom_resource_definitions
-from leeward.apiserver.handler import User
-from leeward.apiserver.inprocess import InProcessTransport
 from leeward.app.bootstrap_tokens import BootstrapToken, create_token, list_tokens
 from leeward.app.local.errors import FleetError
 from leeward.app.registering import obtain_certificate
@@ -42,8 +42,8 @@ from leeward.core.registration import SIGNER, USAGES
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane, Server
-from tests.api_world import ApiWorld, api_world
 from tests.certificates import client_authority
+from tests.kubeserver.api_world import ApiWorld, api_world
 
 Mode = Literal["Push", "Pull"]
 LOOKED_AT_SECONDS = 10.0

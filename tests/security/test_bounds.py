@@ -27,19 +27,29 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
-from leeward.apiserver.access.authentication import Authenticator
-from leeward.apiserver.cel.budget import Budget, Exhausted
-from leeward.apiserver.custom.patterns import REMEMBERED_LARGE_PATTERNS, compile_pattern
-from leeward.apiserver.handler import StreamResponse, User
-from leeward.apiserver.heap import HeapTrimming
-from leeward.apiserver.http import MAX_WATCHES, HttpFront
-from leeward.apiserver.kinds.metadata import MAX_ENTRIES
-from leeward.apiserver.limits import MAX_VALUES
-from leeward.apiserver.webhooks.calling import Address, Uncallable
-from leeward.apiserver.webhooks.https import MAX_ANSWER_BYTES, HttpsWebhooks
-from tests.api_world import CONFIG_MAPS, DEFINITIONS, WIDGETS, Answer, ApiWorld, api_world, config_map, tell, widget
+from kubeserver.access.authentication import Authenticator
+from kubeserver.cel.budget import Budget, Exhausted
+from kubeserver.custom.patterns import REMEMBERED_LARGE_PATTERNS, compile_pattern
+from kubeserver.handler import StreamResponse, User
+from kubeserver.heap import HeapTrimming
+from kubeserver.http import MAX_WATCHES, HttpFront
+from kubeserver.kinds.metadata import MAX_ENTRIES
+from kubeserver.limits import MAX_VALUES
+from kubeserver.webhooks.calling import Address, Uncallable
+from kubeserver.webhooks.https import MAX_ANSWER_BYTES, HttpsWebhooks
 from tests.certificates import Authority
 from tests.https_server import https_server
+from tests.kubeserver.api_world import (
+    CONFIG_MAPS,
+    DEFINITIONS,
+    WIDGETS,
+    Answer,
+    ApiWorld,
+    api_world,
+    config_map,
+    tell,
+    widget,
+)
 
 KiB = 1024
 ALICE, BOB = User("alice", ("system:masters",)), User("bob", ("system:masters",))

@@ -27,12 +27,12 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Request, Response
+from kubeserver.access.authorization.attributes import attributes_of
+from kubeserver.handler import User
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, PRIORITY_CLASSES, WORKLOAD_REBALANCERS
-from leeward.apiserver.access.authorization.attributes import attributes_of
-from leeward.apiserver.handler import User
 from leeward.app.bootstrap_tokens import create_token
 from leeward.app.install.manifests import (
     CLUSTER_ROLES,

@@ -23,9 +23,9 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import VirtualLoop
 from kubeapi.meta import Manifest
 from kubeapi.selectors import Selector, matches
+from kubeserver.handler import StreamResponse, User
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
-from leeward.apiserver.handler import StreamResponse, User
 from leeward.client import Client, Invalid, Request, Response
 from leeward.core.propagation import matching, selecting
 from leeward.manager.timing import Timing

@@ -24,16 +24,16 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
+from kubeserver.access.authentication import Authenticator
+from kubeserver.handler import ANONYMOUS, User
+from kubeserver.http import HttpFront
+from kubeserver.verbs.connecting import PROXY
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import AddressRules, address_problems, parse_networks, rules_of_control_plane
 from leeward.api.schema import custom_resource_definitions
-from leeward.apiserver.access.authentication import Authenticator
-from leeward.apiserver.handler import ANONYMOUS, User
-from leeward.apiserver.http import HttpFront
-from leeward.apiserver.verbs.connecting import PROXY
 from leeward.app.connect import address_rules, connect, reach
 from leeward.client import Client
 from leeward.client.connection import Connection
@@ -42,7 +42,7 @@ from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.timing import Timing
 from leeward.webhook.reviews import judge
-from tests.api_world import Answer, ApiWorld, api_world
+from tests.kubeserver.api_world import Answer, ApiWorld, api_world
 
 CLUSTER = "/apis/cluster.karmada.io/v1alpha1/clusters"
 BEHIND = f"{CLUSTER}/member1/proxy"

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeserver.admission import Admission
+from kubeserver.handler import User
+from kubeserver.store import Store
 from leeward.api.resource import NAMESPACES
-from leeward.apiserver.admission import Admission
-from leeward.apiserver.handler import User
-from leeward.apiserver.store import Store
 from leeward.client import Client, Request
 from leeward.manager.timing import Timing
 from leeward.sim.network import LinkedTransport

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from leeward.apiserver.registry.writing import Writer
-from leeward.apiserver.store import Record, Store
-from leeward.apiserver.store.keyspace import Keyspace
-from leeward.apiserver.store.medium import Loaded
-from leeward.apiserver.store.watch import Watcher
+from kubeserver.registry.writing import Writer
+from kubeserver.store import Record, Store
+from kubeserver.store.keyspace import Keyspace
+from kubeserver.store.medium import Loaded
+from kubeserver.store.watch import Watcher
 
 EVERY = 7
 

@@ -1,4 +1,4 @@
-"""What stories about Leeward import that are kept outside of this repository."""
+"""The names that stories of users import: they stay where they are."""
 
 from importlib import import_module
 

@@ -5,11 +5,11 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
+from kubeserver.handler import User
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.core import Lease
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
 from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES, SECRETS, WORKS
-from leeward.apiserver.handler import User
 from leeward.client import Client, Forbidden, NotFound
 from leeward.manager.timing import Timing
 from leeward.sim.network import LinkedTransport

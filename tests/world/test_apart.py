@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from kubeapi.loop.supervisor import Supervisor
+from kubeserver.inprocess import ADMIN
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Client
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest, ObjectMeta
+from kubeserver.handler import StreamResponse
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.resource import CLUSTERS
-from leeward.apiserver.handler import StreamResponse
 from leeward.client import Request, Response
 from leeward.sim.network import Place
 from leeward.sim.world import Mode, World

@@ -7,9 +7,9 @@ from datetime import datetime
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeserver.inprocess import ADMIN
 from leeward.api.cluster import Cluster
 from leeward.api.names import HUB_ANNOTATION, MANAGED_LABEL
-from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Client
 from leeward.operations.findings import Severity
 from leeward.operations.orphan_findings import SECONDS, OrphanFindings

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from leeward.apiserver.handler import StreamResponse
+from kubeserver.handler import StreamResponse
 from leeward.client import Request, Response
 from leeward.core.failover.doubt import doubt_in
 from leeward.manager.settings import ManagerSettings

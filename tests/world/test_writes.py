@@ -4,8 +4,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
+from kubeserver.handler import Response, StreamResponse
 from leeward.api.resource import EVENTS
-from leeward.apiserver.handler import Response, StreamResponse
 from leeward.client import Request
 from leeward.controllers.scheduler.departures import CROWD
 from leeward.sim.network import Answering

@@ -13,16 +13,16 @@ from prometheus_client import CollectorRegistry
 from kubeapi.loop.clock import Clock, SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from leeward.apiserver.access.authentication import load_token_file
-from leeward.apiserver.access.tokens import load_signing_key
-from leeward.apiserver.audit import MAX_BYTES, AuditFile, Sink, write_to_stdout
-from leeward.apiserver.entrance import entrance
-from leeward.apiserver.housekeeping.expiring import EVENT_TTL_SECONDS
-from leeward.apiserver.http import HttpFront
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.apiserver.webhooks.https import HttpsWebhooks
+from kubeserver.access.authentication import load_token_file
+from kubeserver.access.tokens import load_signing_key
+from kubeserver.audit import MAX_BYTES, AuditFile, Sink, write_to_stdout
+from kubeserver.entrance import entrance
+from kubeserver.housekeeping.expiring import EVENT_TTL_SECONDS
+from kubeserver.http import HttpFront
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.sqlite import SqliteMedium
+from kubeserver.webhooks.https import HttpsWebhooks
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local.certificates import Authority, Pair
 

@@ -5,20 +5,20 @@ import asyncio
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeserver.access.authentication import load_token_file
+from kubeserver.access.tokens import load_signing_key
+from kubeserver.audit import AuditFile
+from kubeserver.entrance import entrance
+from kubeserver.http import HttpFront
+from kubeserver.inprocess import InProcessTransport
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.sqlite import SqliteMedium
+from kubeserver.verbs.connecting import PROXY
+from kubeserver.webhooks.https import HttpsWebhooks
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import rules_of_control_plane
 from leeward.api.schema import custom_resource_definitions
-from leeward.apiserver.access.authentication import load_token_file
-from leeward.apiserver.access.tokens import load_signing_key
-from leeward.apiserver.audit import AuditFile
-from leeward.apiserver.entrance import entrance
-from leeward.apiserver.http import HttpFront
-from leeward.apiserver.inprocess import InProcessTransport
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.apiserver.verbs.connecting import PROXY
-from leeward.apiserver.webhooks.https import HttpsWebhooks
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connecting, reaching
 from leeward.app.tls import server_context

@@ -6,18 +6,18 @@ import logging
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from leeward.apiserver.access.authentication import load_token_file
-from leeward.apiserver.access.tokens import load_signing_key
-from leeward.apiserver.entrance import entrance
-from leeward.apiserver.handler import Handler, StreamResponse, User
-from leeward.apiserver.health import OPEN_PATHS
-from leeward.apiserver.http import HttpFront
-from leeward.apiserver.inprocess import InProcessTransport
-from leeward.apiserver.server import ApiServer
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.sqlite import SqliteMedium
-from leeward.apiserver.webhooks.https import HttpsWebhooks
+from kubeserver.access.authentication import load_token_file
+from kubeserver.access.tokens import load_signing_key
+from kubeserver.entrance import entrance
+from kubeserver.handler import Handler, StreamResponse, User
+from kubeserver.health import OPEN_PATHS
+from kubeserver.http import HttpFront
+from kubeserver.inprocess import InProcessTransport
+from kubeserver.server import ApiServer
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.sqlite import SqliteMedium
+from kubeserver.webhooks.https import HttpsWebhooks
 from leeward.app.access import grant_member_access
 from leeward.app.config import SIGNING_KEY_FILE, MemberConfig
 from leeward.app.local.errors import FleetError

@@ -67,7 +67,7 @@ async def _until_signal(work: Coroutine[Any, Any, None], name: str) -> None:
 
 def _of_store(error: Exception) -> str | None:
     """What is said of a store that cannot be read, or has no room; None for other failures."""
-    from leeward.apiserver.store import MediumFailed, StoreFailed
+    from kubeserver.store import MediumFailed, StoreFailed
 
     return f"the store failed: {error}" if isinstance(error, MediumFailed | StoreFailed) else None
 

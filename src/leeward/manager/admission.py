@@ -8,15 +8,15 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
+from kubeserver.admission import AdmissionReview, Rejected
+from kubeserver.remarks import warn
+from kubeserver.store import Store
+from kubeserver.values import section
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES
 from leeward.api.rules.bounds import MOST_POLICIES
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate, validate_bounds, validate_deletion, validate_types
-from leeward.apiserver.admission import AdmissionReview, Rejected
-from leeward.apiserver.remarks import warn
-from leeward.apiserver.store import Store
-from leeward.apiserver.values import section
 from leeward.core.admission_warnings import warnings_for
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity

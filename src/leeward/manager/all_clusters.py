@@ -27,11 +27,11 @@ from kubeapi.loop.offloading import run_beside
 from kubeapi.meta import Manifest
 from kubeapi.text import shown
 from kubeapi.transport import Request, Response
+from kubeserver import refusals
+from kubeserver.access.authorization.attributes import attributes_of
+from kubeserver.handler import Handler, StreamResponse
+from kubeserver.verbs.connecting import ConnectRequest
 from leeward.api.resource import CLUSTERS
-from leeward.apiserver import refusals
-from leeward.apiserver.access.authorization.attributes import attributes_of
-from leeward.apiserver.handler import Handler, StreamResponse
-from leeward.apiserver.verbs.connecting import ConnectRequest
 from leeward.client import Client, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
 

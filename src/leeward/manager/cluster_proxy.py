@@ -18,13 +18,13 @@ from typing import Protocol
 from msgspec import structs
 
 from kubeapi.transport import Request, Response
+from kubeserver import refusals
+from kubeserver.handler import Handler, StreamResponse, WayBack
+from kubeserver.verbs.connecting import ConnectRequest
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
 from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.apiserver import refusals
-from leeward.apiserver.handler import Handler, StreamResponse, WayBack
-from leeward.apiserver.verbs.connecting import ConnectRequest
 from leeward.client import Client, NotFound, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
 from leeward.manager.all_clusters import EVERY_CLUSTER, AllClusters

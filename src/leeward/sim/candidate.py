@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 
 from kubeapi.loop.supervisor import Supervisor
-from leeward.apiserver.inprocess import ADMIN
+from kubeserver.inprocess import ADMIN
 from leeward.client import Client, Request, Response, Transport
 from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, NotLeading
 from leeward.sim.network import LinkedTransport

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from leeward.apiserver.store.medium import Batch, Loaded
-from leeward.apiserver.store.memory import MemoryMedium
-from leeward.apiserver.store.record import Record
+from kubeserver.store.medium import Batch, Loaded
+from kubeserver.store.memory import MemoryMedium
+from kubeserver.store.record import Record
 
 Now = Callable[[], float]
 

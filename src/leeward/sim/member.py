@@ -7,16 +7,16 @@ from typing import Literal
 from kubeapi.loop.lives import Life
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.status import Status
+from kubeserver.handler import StreamResponse, User
+from kubeserver.inprocess import ADMIN, InProcessTransport
+from kubeserver.refusals import status_response
+from kubeserver.server import ApiServer
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.medium import Loaded
 from leeward.agent.agent import Agent
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import NAMESPACES
-from leeward.apiserver.handler import StreamResponse, User
-from leeward.apiserver.inprocess import ADMIN, InProcessTransport
-from leeward.apiserver.refusals import status_response
-from leeward.apiserver.server import ApiServer
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.medium import Loaded
 from leeward.client import Client, NotFound, Request, Response
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.manager.member_side import MemberSide

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from kubeapi.loop.lives import Life
-from leeward.apiserver.handler import Handler, StreamResponse, User
-from leeward.apiserver.inprocess import InProcessTransport
+from kubeserver.handler import Handler, StreamResponse, User
+from kubeserver.inprocess import InProcessTransport
 from leeward.client import Request, Response, Unreachable
 from leeward.sim.weather import Weather
 

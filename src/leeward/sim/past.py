@@ -6,8 +6,8 @@ and still there where that deleted it; a list of the revision before the last wr
 
 from dataclasses import dataclass, field
 
-from leeward.apiserver.refusals import not_found, status_response
-from leeward.apiserver.store.record import Record
+from kubeserver.refusals import not_found, status_response
+from kubeserver.store.record import Record
 from leeward.client import Request, Response
 from leeward.sim.journal import Journal, Write
 from leeward.sim.paths import Target, resource_of, target_of

@@ -17,17 +17,17 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.lives import Life
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import ObjectMeta
+from kubeserver.admission import Admission
+from kubeserver.inprocess import ADMIN
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.store import HISTORY_REVISIONS
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.core import Secret
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
-from leeward.apiserver.admission import Admission
-from leeward.apiserver.inprocess import ADMIN
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.store import HISTORY_REVISIONS
 from leeward.client import Client, Transport
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.bootstrap import ensure_namespaces

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from kubeapi.loop.supervisor import Supervisor
-from leeward.apiserver.store import Store
-from leeward.apiserver.store import backup as copies
-from leeward.apiserver.store.backup import Summary
-from leeward.apiserver.store.medium import MediumFailed
-from leeward.apiserver.store.sqlite import SqliteMedium
+from kubeserver.store import Store
+from kubeserver.store import backup as copies
+from kubeserver.store.backup import Summary
+from kubeserver.store.medium import MediumFailed
+from kubeserver.store.sqlite import SqliteMedium
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local.archive import STORE
 from leeward.app.local.backups import back_up, restore

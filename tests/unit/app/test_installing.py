@@ -9,7 +9,7 @@ from leeward.app.install.installing import install, uninstall
 from leeward.app.install.manifests import definitions
 from leeward.app.local.errors import FleetError
 from leeward.client import Client
-from tests.api_world import DEFINITIONS, MERGE, ApiWorld, tell
+from tests.kubeserver.api_world import DEFINITIONS, MERGE, ApiWorld, tell
 
 Story = Callable[[ApiWorld, Client], Awaitable[None]]
 OURS = {definition["metadata"]["name"] for definition in definitions()}

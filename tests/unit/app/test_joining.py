@@ -20,7 +20,7 @@ from leeward.app.leaving import Mode, unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
-from tests.api_world import ApiWorld, api_world
+from tests.kubeserver.api_world import ApiWorld, api_world
 
 AUTHORITY = b"authority"
 JOINING = Joining("member1", Connection(server="https://member1", certificate_authority=AUTHORITY), region="north")

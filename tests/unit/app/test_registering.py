@@ -12,10 +12,10 @@ from cryptography import x509
 from kubeapi.certificate_requests import subject_of_certificate
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.supervisor import Supervisor
+from kubeserver.handler import User
+from kubeserver.inprocess import InProcessTransport
 from leeward.api.names import AGENT_GROUP
 from leeward.api.resource import SECRETS
-from leeward.apiserver.handler import User
-from leeward.apiserver.inprocess import InProcessTransport
 from leeward.app.bootstrap_tokens import NAMESPACE, PREFIX, create_token, delete_token, list_tokens
 from leeward.app.cluster_info import hashes_of
 from leeward.app.local.errors import FleetError
@@ -24,8 +24,8 @@ from leeward.app.renewal import CertificateRenewal
 from leeward.client import Client
 from leeward.client.connection import Connection
 from leeward.client.kubeconfig import load
-from tests.api_world import ApiWorld, tell
 from tests.certificates import Authority, client_authority
+from tests.kubeserver.api_world import ApiWorld, tell
 
 NEWCOMER = User("system:bootstrap:abcdef", ("system:bootstrappers", "system:authenticated"))
 AGENT = User("system:karmada:agent:member1", (AGENT_GROUP, "system:authenticated"))

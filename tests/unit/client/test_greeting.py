@@ -7,12 +7,12 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.apiserver.inprocess import ADMIN
+from kubeserver.inprocess import ADMIN
 from leeward.client import Client, Unreachable
 from leeward.client.connection import Connection
 from leeward.client.greeting import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS, GreetingTransport, greeting_transport_of
 from leeward.sim.network import LinkedTransport, Place
-from tests.api_world import api_world
+from tests.kubeserver.api_world import api_world
 
 CONFIG_MAPS: Resource[Manifest] = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from kubeserver.handler import StreamResponse
 from leeward.api.names import execution_space, work_name
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
-from leeward.apiserver.handler import StreamResponse
 from leeward.client import Request, Response
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy

@@ -16,13 +16,13 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeserver.inprocess import InProcessTransport
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.memory import MemoryMedium
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding
-from leeward.apiserver.inprocess import InProcessTransport
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import Client
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.core.failover.brake import BrakeSettings

@@ -15,16 +15,16 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeserver.store import Store
+from kubeserver.webhooks.calling import Address
 from leeward.api.defaulting import DefaultingSettings
 from leeward.api.schema import custom_resource_definitions
-from leeward.apiserver.store import Store
-from leeward.apiserver.webhooks.calling import Address
 from leeward.core.admission_warnings import GATED, MAX_WARNING_CHARACTERS, UNSUPPORTED, warnings_for
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.timing import Timing
 from leeward.webhook.configurations import MUTATING, VALIDATING, Endpoint, configurations
 from leeward.webhook.reviews import answer_review, judge, mutate
-from tests.api_world import ApiWorld, api_world
+from tests.kubeserver.api_world import ApiWorld, api_world
 
 SOURCE = Path(__file__).parents[3] / "src" / "leeward"
 FIELDS: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "api-fields.json").read_text())

@@ -7,16 +7,16 @@ from typing import Any
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeserver.handler import StreamResponse, User
+from kubeserver.verbs.connecting import PROXY
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.resource import CLUSTERS
 from leeward.api.schema import custom_resource_definitions
-from leeward.apiserver.handler import StreamResponse, User
-from leeward.apiserver.verbs.connecting import PROXY
 from leeward.client import Client, Request, Unreachable
 from leeward.client.forwarding import Forwarded
 from leeward.manager.cluster_proxy import ClusterProxy
-from tests.api_world import Answer, ApiWorld, api_world
+from tests.kubeserver.api_world import Answer, ApiWorld, api_world
 
 CLUSTER = "/apis/cluster.karmada.io/v1alpha1/clusters"
 PODS = f"{CLUSTER}/member1/proxy/api/v1/namespaces/default/pods"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api_world import config_map, pod
+from tests.kubeserver.api_world import config_map, pod
 from tests.unit.manager.test_all_clusters import ADMIN, Scene, tell
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "karmadactl.md"

@@ -12,16 +12,16 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
+from kubeserver.inprocess import ADMIN, InProcessTransport
+from kubeserver.server import ApiServer
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.memory import MemoryMedium
 from leeward.api.cluster import Cluster, ClusterSpec, LocalSecretReference
 from leeward.api.core import Namespace, Secret
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
 from leeward.api.schema import custom_resource_definitions
-from leeward.apiserver.inprocess import ADMIN, InProcessTransport
-from leeward.apiserver.server import ApiServer
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import Client
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import PushClusters

@@ -11,10 +11,10 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.apiserver.inprocess import InProcessTransport
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.memory import MemoryMedium
+from kubeserver.inprocess import InProcessTransport
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.memory import MemoryMedium
 from leeward.client import Client
 from leeward.members import Workloads, WorkloadSettings
 from leeward.members.kinds import PODS

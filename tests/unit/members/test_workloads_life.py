@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from kubeapi.loop.virtual import run_virtual
-from leeward.apiserver.store.memory import MemoryMedium
+from kubeserver.store.memory import MemoryMedium
 from leeward.members import WorkloadSettings
 from leeward.members.kinds import DAEMON_SETS, DEPLOYMENTS, JOBS, NODES, PODS, STATEFUL_SETS
 from tests.unit.members.simulated_cluster import Cluster, pod_template, running, tell, workload

@@ -14,7 +14,7 @@ from leeward.client import Client, Forbidden, Request, Response, Transport, Unre
 from leeward.operations import OperationFailed
 from leeward.operations.findings import Finding, Severity
 from leeward.operations.status import FleetStatus, Found, look_at_fleet
-from tests.api_world import api_world
+from tests.kubeserver.api_world import api_world
 
 
 class Faulty:

@@ -15,12 +15,12 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
+from kubeserver.inprocess import ADMIN, InProcessTransport
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.memory import MemoryMedium
 from leeward.api.core import ConfigMap
 from leeward.api.resource import CONFIG_MAPS
-from leeward.apiserver.inprocess import ADMIN, InProcessTransport
-from leeward.apiserver.starting import start_apiserver
-from leeward.apiserver.store import Store
-from leeward.apiserver.store.memory import MemoryMedium
 from leeward.client import AlreadyExists, Client, Request, Response, Unreachable
 from leeward.runtime.informer import Informer
 from leeward.sim.network import Link, LinkedTransport, Place

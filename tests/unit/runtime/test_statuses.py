@@ -17,7 +17,7 @@ from leeward.api.work import Work, WorkStatus
 from leeward.client import Client, Unreachable, WorldError
 from leeward.runtime.informer import Informer
 from leeward.runtime.statuses import CROWD, NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
-from tests.api_world import ApiWorld, tell
+from tests.kubeserver.api_world import ApiWorld, tell
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MANIFEST: Manifest = {"metadata": {"name": "web"}, "spec": {"workload": {"manifests": []}}}

@@ -1,8 +1,8 @@
 """The journal of a medium whose contents are replaced."""
 
 from kubeapi.loop.virtual import run_virtual
-from leeward.apiserver.store import Record
-from leeward.apiserver.store.medium import Batch
+from kubeserver.store import Record
+from kubeserver.store.medium import Batch
 from leeward.sim.journal import Journal, JournaledMedium, Write
 
 

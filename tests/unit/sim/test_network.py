@@ -10,10 +10,10 @@ from kubeapi.loop.lives import Life
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
+from kubeserver.handler import User
+from kubeserver.inprocess import ADMIN
 from leeward.api.core import ConfigMap
 from leeward.api.resource import CONFIG_MAPS
-from leeward.apiserver.handler import User
-from leeward.apiserver.inprocess import ADMIN
 from leeward.client import Request, Response, Unreachable, WatchEvent
 from leeward.client.client import REQUEST_TIMEOUT_SECONDS
 from leeward.sim.network import OPEN_TIMEOUT_SECONDS, LinkedTransport, Place

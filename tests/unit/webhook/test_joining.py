@@ -10,7 +10,7 @@ from kubeapi.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client, Request, Response, Unreachable
 from leeward.webhook.joining import SECONDS, judge_joining
-from tests.api_world import api_world
+from tests.kubeserver.api_world import api_world
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 OWN = "the control plane's own"

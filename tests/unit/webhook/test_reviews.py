@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeserver.patch import jsonpatch
 from leeward.api.defaulting import DefaultingSettings
-from leeward.apiserver.patch import jsonpatch
 from leeward.core.propagation.reach import Reach
 from leeward.webhook.reviews import BadReview, answer_review, judge, mutate
 

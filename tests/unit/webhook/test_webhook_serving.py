@@ -13,7 +13,7 @@ from kubeapi.loop.supervisor import Supervisor
 from leeward.client import Client, Request, Response, Transport, Unreachable
 from leeward.webhook import Endpoint, Webhook, WebhookSettings, serving
 from leeward.webhook.configurations import VALIDATING
-from tests.api_world import api_world
+from tests.kubeserver.api_world import api_world
 from tests.ports import free_port
 
 DEADLINE_SECONDS = 30

@@ -14,9 +14,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from leeward.apiserver.store import MediumFailed
-from leeward.apiserver.store import backup as copies
-from leeward.apiserver.store.backup import Summary
+from kubeserver.store import MediumFailed
+from kubeserver.store import backup as copies
+from kubeserver.store.backup import Summary
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local import processes
 from leeward.app.local.archive import STORE, is_archive, problem_of_name, unpack, write_archive

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from leeward.apiserver.handler import Handler, StreamResponse
-from leeward.apiserver.inprocess import ADMIN
-from leeward.apiserver.store import Record
+from kubeserver.handler import Handler, StreamResponse
+from kubeserver.inprocess import ADMIN
+from kubeserver.store import Record
 from leeward.client import Request, Response
 from leeward.sim.paths import resource_of
 

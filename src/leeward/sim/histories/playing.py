@@ -16,7 +16,7 @@ from typing import Any
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
-from leeward.apiserver.handler import User
+from kubeserver.handler import User
 from leeward.client import Request
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.sim.histories.checkers import (

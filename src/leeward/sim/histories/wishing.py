@@ -6,7 +6,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.apiserver.inprocess import ADMIN
+from kubeserver.inprocess import ADMIN
 from leeward.client import Client, Forbidden, Invalid, NotFound, Unreachable, WorldError
 from leeward.sim.histories.manifests import NAMESPACE
 from leeward.sim.network import LinkedTransport

@@ -9,6 +9,7 @@ import pytest
 
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest
+from kubeserver.store import Record
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
@@ -19,7 +20,6 @@ from leeward.api.names import (
     execution_space,
 )
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, Work
-from leeward.apiserver.store import Record
 from leeward.client import Request
 from leeward.manager.timing import Timing
 from leeward.sim.histories.checkers import CHECKERS, TIMED, Violation, scene_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.apiserver.store import Record
+from kubeserver.store import Record
 from leeward.manager.timing import Timing
 from leeward.sim.histories.checkers import CompactionChecker, scene_of
 from leeward.sim.histories.model import History

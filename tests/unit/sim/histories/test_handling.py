@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kubeapi.status import Status
-from leeward.apiserver.handler import Handler, StreamResponse, User
-from leeward.apiserver.refusals import status_response
+from kubeserver.handler import Handler, StreamResponse, User
+from kubeserver.refusals import status_response
 from leeward.client import Request, Response
 from leeward.sim.histories.handling import unhandled
-from tests.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
+from tests.kubeserver.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
 
 UNREADABLE = Status(message="cannot be decoded", reason="InternalError", code=500)
 

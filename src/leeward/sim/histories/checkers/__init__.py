@@ -24,7 +24,7 @@ the decisions that they judge.
     compaction  D6, D9   what its store forgets, and how much it keeps
 
 What has to hold in the end is in `histories/convergence.py` (L1, L3, L5) and `histories/handling.py` (D10). D7 is no
-matter of histories, whose medium is memory: tests/unit/apiserver damages files.
+matter of histories, whose medium is memory: tests/kubeserver damages files.
 """
 
 from leeward.sim.histories.checkers.audit import ServerAudit

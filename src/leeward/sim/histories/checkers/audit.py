@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from leeward.apiserver.handler import StreamResponse
+from kubeserver.handler import StreamResponse
 from leeward.client import Request, Response
 from leeward.sim.histories.checkers.answers import AnswersChecker
 from leeward.sim.histories.checkers.ledger import Ledger

@@ -8,7 +8,7 @@ Leases and events are left out: they have one writer each, and writing them twic
 from collections.abc import Iterator
 
 from kubeapi.codec import decode_any
-from leeward.apiserver.handler import User
+from kubeserver.handler import User
 from leeward.client import Request
 from leeward.sim.histories.checkers.owners import foreign_fields
 from leeward.sim.histories.checkers.scene import Scene, Violation

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 
 from kubeapi.loop.lives import Life
-from leeward.apiserver.store.medium import Loaded, MediumFailed
+from kubeserver.store.medium import Loaded, MediumFailed
 from leeward.client import WorldError
 from leeward.sim.candidate import Begun, Candidate
 from leeward.sim.histories.faults.holds import Holds

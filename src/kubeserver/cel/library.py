@@ -1,0 +1,97 @@
+"""The CEL library behind `Program`: the only module that knows it. It is loaded with the first expression.
+
+The library counts the steps of comprehensions and gives up beyond `MAX_STEPS`; its regular expressions take linear
+time. What a rule may cost all in all is `budget.py`'s business.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_math, ext_optional, ext_strings
+
+from kubeserver.cel.budget import MAX_STEPS
+from kubeserver.cel.function import Function
+from kubeserver.cel.functions import FUNCTIONS
+from kubeserver.cel.macros import MACRO_FUNCTIONS, without_map_macros
+from kubeserver.cel.patterns import pattern_functions
+from kubeserver.cel.program import Program, Unwritable
+
+_TYPES: Mapping[str, Any] = {
+    "bool": cel.Type.BOOL,
+    "int": cel.Type.INT,
+    "double": cel.Type.DOUBLE,
+    "string": cel.Type.STRING,
+    "dyn": cel.Type.DYN,
+    "list": cel.Type.List(cel.Type.DYN),
+    "map": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
+}
+_TWO_VARIABLES = "name: rules\nextensions: [{name: two-var-comprehensions}]\n"
+_PATTERNS = "name: patterns\nextensions: [{name: optional}, {name: regex}]\n"
+_TOO_MANY_STEPS = "Iteration budget exceeded"
+
+
+def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
+    """Raises: Unwritable."""
+    try:
+        return _Compiled(_environment(variables).compile(without_map_macros(text)))
+    except Exception as error:
+        raise Unwritable(str(error)) from error
+
+
+@cache
+def _environment(variables: tuple[str, ...]) -> Any:
+    libraries = [ext_math.ExtMath(), ext_optional.ExtOptional(), ext_strings.ExtStrings(), _kubernetes()]
+    with_two_variables = cel.NewEnvConfigFromYaml(_TWO_VARIABLES)
+    return cel.NewEnv(config=with_two_variables, variables=dict.fromkeys(variables, cel.Type.DYN), extensions=libraries)
+
+
+def _kubernetes() -> Any:
+    """Comes last: some functions are overloads of those in the libraries before it."""
+    known = (*FUNCTIONS, *MACRO_FUNCTIONS, *pattern_functions(_extract))
+    functions = sorted(known, key=lambda function: function.name)
+    by_name = groupby(functions, key=lambda function: function.name)
+    declared = [cel.FunctionDecl(name, [_overload(function) for function in group]) for name, group in by_name]
+    return cel.CelExtension("kubernetes", declared)
+
+
+def _overload(function: Function) -> Any:
+    result, *parameters = function.signature.split()
+    identity = "_".join(("leeward", function.name, *parameters)).replace(".", "_")
+    types = [_TYPES[name] for name in parameters]
+    return cel.Overload(identity, _TYPES[result], types, function.member, function.run)
+
+
+@cache
+def _extraction() -> Any:
+    environment = cel.NewEnv(
+        config=cel.NewEnvConfigFromYaml(_PATTERNS), variables={"text": cel.Type.STRING, "pattern": cel.Type.STRING}
+    )
+    return _Compiled(environment.compile("regex.extractAll(text, pattern)"))
+
+
+def _extract(text: str, pattern: str) -> list[str]:
+    """All matches. Raises: ValueError for a pattern that cannot be read."""
+    return _extraction().evaluate({"text": text, "pattern": pattern})
+
+
+class _Compiled:
+    def __init__(self, expression: Any) -> None:
+        self._expression = expression
+
+    def evaluate(self, variables: Mapping[str, Any]) -> Any:
+        try:
+            result = self._expression.eval(data=dict(variables))
+        except Exception as error:
+            raise ValueError(_told(str(error))) from error
+        if result.type() == cel.Type.ERROR:
+            raise ValueError(_told(str(result.value())))
+        return result.plain_value()
+
+
+def _told(message: str) -> str:
+    if _TOO_MANY_STEPS in message:
+        return f"call cost exceeds limit: more than {MAX_STEPS} steps; set maxItems or write a cheaper rule"
+    return message

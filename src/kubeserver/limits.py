@@ -1,0 +1,72 @@
+"""How large and how deep an object may be, on its way in and as it is stored; how long a request may take. Pure.
+
+A patch is small and what it makes may be large, so both are looked at. What is stored is bounded so that whoever reads
+it later can.
+"""
+
+import re
+from collections.abc import Mapping
+from itertools import accumulate
+
+from kubeapi.status import Status
+from kubeserver.forms.durations import duration_fault
+from kubeserver.refusals import Refused, bad_request
+
+MAX_BODY_BYTES = 3 * 1024 * 1024
+MAX_DEPTH = 200
+MAX_VALUES = 200_000
+"""A megabyte of `[0,0,...` is half a million values, each of which is looked at many times."""
+LEAVING_BYTES = 64 * 1024
+"""What an object may grow while it is deleted: a deletion must never fail for its size."""
+
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+"""One that does not end goes to the end of the text: no letter is looked at twice."""
+_NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
+_STEPS = [1 if code in b"[{" else -1 for code in range(256)]
+"""How much deeper the text is behind each bracket."""
+
+
+def check_body(body: bytes) -> None:
+    """Raises: Refused for JSON that is nested too deeply or has too many values. The rest is left to its parser."""
+    if is_too_deep(body):
+        raise bad_request(f"the request body is nested more than {MAX_DEPTH} levels deep")
+    if has_too_many_values(body):
+        raise bad_request(f"the request body has more than {MAX_VALUES} values; put them into several objects")
+
+
+def check_timeout(query: Mapping[str, str]) -> None:
+    """Raises: Refused where a request that ends by itself gives itself a time that is none."""
+    text = query.get("timeout", "")
+    fault = duration_fault(text) if text else ""
+    if fault:
+        raise bad_request(f"invalid timeout specified in the request URL - {fault}")
+
+
+def check_stored(value: bytes, *, leaving: bool) -> None:
+    """Raises: Refused for an object that is too large or too deep. `leaving`: it is being deleted."""
+    if len(value) > MAX_BODY_BYTES + (LEAVING_BYTES if leaving else 0):
+        raise too_large()
+    if is_too_deep(value):
+        raise bad_request(f"the object would be nested more than {MAX_DEPTH} levels deep")
+    if not leaving and has_too_many_values(value):
+        raise bad_request(f"the object would have more than {MAX_VALUES} values; put them into several objects")
+
+
+def too_large() -> Refused:
+    message = f"Request entity too large: limit is {MAX_BODY_BYTES}"
+    return Refused(Status(message=message, reason="RequestEntityTooLarge", code=413))
+
+
+def is_too_deep(body: bytes) -> bool:
+    """In time linear in the body; few objects have enough brackets to be looked at."""
+    if len(body) <= MAX_DEPTH or body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
+        return False
+    brackets = _STRINGS.sub(b"", body).translate(None, _NOT_BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH
+
+
+def has_too_many_values(body: bytes) -> bool:
+    """By the commas between them, in time linear in the body; few objects have enough commas to be looked at."""
+    if body.count(b",") < MAX_VALUES:
+        return False
+    return _STRINGS.sub(b"", body).count(b",") >= MAX_VALUES

@@ -1,0 +1,93 @@
+"""Copies of a store's file: taken while the server writes, and put back when it does not run.
+
+A copy is one consistent state, made by SQLite itself, checked before it gets its name. A store that is put back begins
+`REVISIONS_AHEAD` later than it was: nobody who saw what came after the copy may take a new revision for an old one, so
+every watch begins anew (410). Holds: D3, D7.
+"""
+
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubeserver.store.medium import MediumFailed
+from kubeserver.store.sqlite import check_file, locked
+from kubeserver.store.store import FIRST_REVISION
+
+REVISIONS_AHEAD = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is in a copy. `revision` is the newest one, `objects` counts those that live."""
+
+    revision: int
+    objects: int
+
+
+def back_up(store: Path, target: Path) -> Summary:
+    """Copies the file `store` to `target`, which must not be there. Raises: MediumFailed."""
+    if not store.exists():
+        raise MediumFailed(f"{store} does not exist: there is nothing to back up")
+    if target.exists():
+        raise MediumFailed(f"{target} exists already: give another name")
+    return _copy(store, target)
+
+
+def restore(backup: Path, store: Path) -> Summary:
+    """Puts `backup` in the place of the file `store`, which no process may have open. Raises: MediumFailed."""
+    if not backup.exists():
+        raise MediumFailed(f"{backup} does not exist")
+    with locked(store):
+        beside = store.with_name(f".{store.name}.restored")
+        beside.unlink(missing_ok=True)
+        summary = _copy(backup, beside)
+        _move_ahead(beside, summary.revision + REVISIONS_AHEAD)
+        for suffix in ("-wal", "-shm"):
+            store.with_name(store.name + suffix).unlink(missing_ok=True)
+        beside.replace(store)
+        _sync_directory(store.parent)
+    return summary
+
+
+def _copy(source: Path, target: Path) -> Summary:
+    beside = target.with_name(f".{target.name}.new")
+    try:
+        beside.unlink(missing_ok=True)
+        os.close(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        address = f"{source.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as reading, closing(sqlite3.connect(beside)) as writing:
+            reading.backup(writing)
+            writing.execute("PRAGMA journal_mode = DELETE")
+        summary = _checked(beside, source)
+        beside.replace(target)
+        _sync_directory(target.parent)
+    except (sqlite3.Error, OSError) as error:
+        raise MediumFailed(f"{source} cannot be copied to {target}: {error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return summary
+
+
+def _checked(copy: Path, source: Path) -> Summary:
+    """Reads all of the copy: a damaged one must not be found when it is needed. Raises: MediumFailed."""
+    loaded = check_file(copy, source)
+    newest = {record.key: record for record in loaded.records}
+    revision = max(loaded.records[-1].revision if loaded.records else 0, loaded.compacted, FIRST_REVISION)
+    return Summary(revision, sum(not record.deleted for record in newest.values()))
+
+
+def _move_ahead(path: Path, revision: int) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE compaction SET revision = ?", (revision,))
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

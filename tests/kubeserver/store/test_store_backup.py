@@ -1,0 +1,132 @@
+"""Copies of a store: consistent, checked, for their owner only; and what is put back is never mistaken for the past."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kubeapi.loop.supervisor import Supervisor
+from kubeserver.store import Compacted, MediumFailed, Store
+from kubeserver.store.backup import REVISIONS_AHEAD, Summary, back_up, restore
+from kubeserver.store.sqlite import SqliteMedium
+
+
+async def put(store: Store, name: str, value: str = "x") -> int:
+    key = f"//pods/default/{name}"
+    return (await store.put(key, store.head(key), lambda revision: value.encode())).revision
+
+
+def fill(path: Path, *names: str) -> None:
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(path), supervisor)
+            for name in names:
+                await put(store, name)
+            await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_backup_is_taken_while_the_server_writes_and_is_one_consistent_state(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+
+    async def main() -> None:
+        async with Supervisor() as supervisor, Supervisor("writers") as writers:
+            store = await Store.open(SqliteMedium(path), supervisor)
+
+            async def write() -> None:
+                number = 0
+                while True:
+                    await put(store, "even", str(number))
+                    await put(store, "odd", str(number))
+                    number += 1
+
+            await put(store, "even", "0")
+            await put(store, "odd", "0")
+            writers.start(write(), "writer")
+            for number in range(5):
+                await asyncio.sleep(0.01)
+                before = store.revision
+                summary = await asyncio.to_thread(back_up, path, tmp_path / f"{number}.db")
+                assert before <= summary.revision <= store.revision
+                assert summary.objects == 2
+            await writers.close()
+            await store.close()
+
+    async def look() -> list[int]:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(tmp_path / "4.db"), supervisor)
+            values = [int(record.value) for record in store.list("/").records]
+            await store.close()
+            return values
+
+    asyncio.run(main())
+    assert (tmp_path / "4.db").stat().st_mode & 0o777 == 0o600
+    even, odd = asyncio.run(look())
+    assert even - odd in (0, 1)
+
+
+def test_what_is_restored_is_what_was_and_its_revisions_are_new(tmp_path: Path) -> None:
+    """Holds: D3."""
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    fill(path, "a", "b")
+    assert back_up(path, copy) == Summary(3, 2)
+    fill(path, "c", "d")
+    assert restore(copy, path) == Summary(3, 2)
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(path), supervisor)
+            assert [record.key[-1] for record in store.list("//pods/").records] == ["a", "b"]
+            assert store.revision == 3 + REVISIONS_AHEAD
+            with pytest.raises(Compacted):
+                store.watch("//pods/", after=5)
+            assert await put(store, "e") == 4 + REVISIONS_AHEAD
+            await store.close()
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(path), supervisor)
+            assert len(store.list("//pods/").records) == 3
+            await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_store_in_use_is_not_replaced(tmp_path: Path) -> None:
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    fill(path, "a")
+    back_up(path, copy)
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(SqliteMedium(path), supervisor)
+            with pytest.raises(MediumFailed, match="in use by another process"):
+                restore(copy, path)
+            await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_damaged_or_foreign_copy_is_refused_and_the_store_stays_as_it_was(tmp_path: Path) -> None:
+    """Holds: D7."""
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    fill(path, "a")
+    back_up(path, copy)
+    copy.write_bytes(copy.read_bytes().replace(b"//pods/default/a", b"//pods/default/b"))
+    with pytest.raises(MediumFailed, match="is damaged: checksum"):
+        restore(copy, path)
+    copy.write_bytes(b"nonsense" * 1000)
+    with pytest.raises(MediumFailed, match="not a database"):
+        restore(copy, path)
+    assert back_up(path, tmp_path / "again.db") == Summary(2, 1)
+    assert sorted(file.name for file in tmp_path.glob(".*")) == []
+
+
+def test_what_is_not_there_or_in_the_way_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with pytest.raises(MediumFailed, match=r"store\.db does not exist: there is nothing to back up"):
+        back_up(path, tmp_path / "copy.db")
+    fill(path, "a")
+    with pytest.raises(MediumFailed, match=r"store\.db exists already: give another name"):
+        back_up(path, path)
+    with pytest.raises(MediumFailed, match=r"none\.db does not exist"):
+        restore(tmp_path / "none.db", path)

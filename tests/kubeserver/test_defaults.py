@@ -1,0 +1,114 @@
+"""What the server says where an object says nothing, in the kinds with few defaults."""
+
+from typing import Any, cast
+
+import pytest
+
+from kubeapi.meta import Manifest
+from kubeserver.kinds.builtin import BUILT_IN
+
+_UP = {
+    "stabilizationWindowSeconds": 0,
+    "selectPolicy": "Max",
+    "policies": [
+        {"type": "Pods", "value": 4, "periodSeconds": 15},
+        {"type": "Percent", "value": 100, "periodSeconds": 15},
+    ],
+}
+_DOWN = {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}
+_HEADLESS = {"clusterIP": "None"}
+
+_CASES: list[tuple[str, Manifest, Manifest]] = [
+    (
+        "NetworkPolicy",
+        {"spec": {"egress": [{"ports": [{"port": 53}]}]}},
+        {"egress": [{"ports": [{"protocol": "TCP"}]}]},
+    ),
+    ("HorizontalPodAutoscaler", {"spec": {"behavior": {}}}, {"behavior": {"scaleUp": _UP, "scaleDown": _DOWN}}),
+    (
+        "HorizontalPodAutoscaler",
+        {"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 60}}}},
+        {"behavior": {"scaleDown": {**_DOWN, "stabilizationWindowSeconds": 60}}},
+    ),
+    ("PersistentVolume", {"spec": {"hostPath": {"path": "/x"}}}, {"hostPath": {"path": "/x", "type": ""}}),
+    ("PersistentVolume", {"spec": {"iscsi": {"lun": 1}}}, {"iscsi": {"iscsiInterface": "default"}}),
+    ("StatefulSet", {"spec": {}}, {"updateStrategy": {"rollingUpdate": {"partition": 0, "maxUnavailable": 1}}}),
+    (
+        "StatefulSet",
+        {"spec": {"updateStrategy": {"type": "RollingUpdate"}}},
+        {"updateStrategy": {"rollingUpdate": None}},
+    ),
+    ("Service", {"spec": {**_HEADLESS}}, {"ipFamilyPolicy": "RequireDualStack", "ipFamilies": ["IPv4", "IPv6"]}),
+    (
+        "Service",
+        {"spec": {**_HEADLESS, "selector": {"a": "b"}}},
+        {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]},
+    ),
+    ("Service", {"spec": {"ports": [{"port": 80, "targetPort": 0}]}}, {"ports": [{"targetPort": 80}]}),
+    (
+        "Pod",
+        {"spec": {"containers": [{"livenessProbe": {"grpc": {"port": 1}}}]}},
+        {"containers": [{"livenessProbe": {"grpc": {"service": ""}}}]},
+    ),
+    (
+        "Pod",
+        {"spec": {"containers": [{"lifecycle": {"preStop": {"httpGet": {"port": 1}}}}]}},
+        {"containers": [{"lifecycle": {"preStop": {"httpGet": {"path": "/", "scheme": "HTTP"}}}}]},
+    ),
+    (
+        "Pod",
+        {"spec": {"ephemeralContainers": [{"name": "a", "image": "i"}]}},
+        {"ephemeralContainers": [{"imagePullPolicy": "Always", "terminationMessagePolicy": "File"}]},
+    ),
+    (
+        "Pod",
+        {"spec": {"volumes": [{"projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]}},
+        {"volumes": [{"projected": {"sources": [{"serviceAccountToken": {"expirationSeconds": 3600}}]}}]},
+    ),
+    (
+        "Pod",
+        {"spec": {"volumes": [{"downwardAPI": {"items": [{"fieldRef": {"fieldPath": "metadata.name"}}]}}]}},
+        {"volumes": [{"downwardAPI": {"defaultMode": 420, "items": [{"fieldRef": {"apiVersion": "v1"}}]}}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "expected"), _CASES)
+def test_a_spec_is_completed(kind: str, given: Manifest, expected: Manifest) -> None:
+    assert _holds(_completed(kind, given)["spec"], expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        ("Endpoints", {"subsets": [{"ports": [{"port": 1}]}]}, {"subsets": [{"ports": [{"protocol": "TCP"}]}]}),
+        ("EndpointSlice", {"ports": [{"port": 1}]}, {"ports": [{"name": "", "protocol": "TCP"}]}),
+        (
+            "Pod",
+            {"spec": {"schedulingGates": [{"name": "a/b"}]}},
+            {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]}},
+        ),
+        ("Node", {"status": {"capacity": {"cpu": "1"}}}, {"status": {"allocatable": {"cpu": "1"}}}),
+        ("PersistentVolume", {}, {"status": {"phase": "Pending", "lastPhaseTransitionTime": "2026-01-01T00:00:00Z"}}),
+    ],
+)
+def test_what_has_no_spec_or_more_is_completed_too(kind: str, given: Manifest, expected: Manifest) -> None:
+    assert _holds(_completed(kind, given), expected)
+
+
+def _completed(name: str, given: Manifest) -> Manifest:
+    kind = next(kind for kind in BUILT_IN if kind.kind == name)
+    manifest: Manifest = {"kind": name, "metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}, **given}
+    kind.default(manifest)
+    kind.complete(manifest)
+    return manifest
+
+
+def _holds(found: Any, expected: Any) -> bool:
+    """Whether all that is expected is there; None expects nothing."""
+    if isinstance(expected, dict):
+        return all(_holds(found.get(key), value) for key, value in cast(Manifest, expected).items())
+    if isinstance(expected, list):
+        wanted = cast(list[Any], expected)
+        return len(found) == len(wanted) and all(map(_holds, found, wanted))
+    return found == expected
