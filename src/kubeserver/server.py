@@ -11,7 +11,7 @@ from kubeserver import refusals
 from kubeserver.access.access import Access
 from kubeserver.access.authentication import Authenticator
 from kubeserver.access.authorization.attributes import is_watch
-from kubeserver.access.tokens.certificates import CertificateSigner
+from kubeserver.access.tokens.certificates import ApprovalRule, CertificateSigner, approve_nothing
 from kubeserver.access.tokens.secrets import TokenSecrets
 from kubeserver.admission import AdmissionReview
 from kubeserver.catalog import Catalog
@@ -52,10 +52,12 @@ class ApiServer:
         """Knows the users of this server: the static tokens, and those that it gave out itself."""
         return self._access.authenticator
 
-    def certificate_signer(self, certificate: bytes, key: bytes) -> CertificateSigner:
-        """Run it where this server may sign with the client CA. Raises: ValueError."""
+    def certificate_signer(
+        self, certificate: bytes, key: bytes, rule: ApprovalRule = approve_nothing
+    ) -> CertificateSigner:
+        """Run it where this server may sign with the client CA; `rule` decides about requests. Raises: ValueError."""
         requests, secrets = self.catalog.kind_of(*SIGNING_REQUEST), self.catalog.kind_of("", "secrets")
-        return CertificateSigner(self._writer, requests, secrets, certificate, key)
+        return CertificateSigner(self._writer, requests, secrets, certificate, key, rule)
 
     def token_secrets(self, authority: bytes = b"") -> TokenSecrets:
         """Run it where accounts may have Secrets with their tokens. `authority` (PEM) vouches for this server."""

@@ -58,6 +58,7 @@ async def start_apiserver(
     supervisor: Supervisor,
     admission: Sequence[Admission] = (),
     crds: Sequence[Manifest] = (),
+    objects: Sequence[Manifest] = (),
     service_cidr: str = SERVICE_CIDR,
     metrics: CollectorRegistry = REGISTRY,
     tokens: Mapping[str, User] | None = None,
@@ -67,6 +68,9 @@ async def start_apiserver(
     event_ttl_seconds: float = expiring.EVENT_TTL_SECONDS,
 ) -> ApiServer:
     """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
+
+    `admission`, `crds` and `objects` are what the server knows nothing of by itself: who else has a say in what is
+    written, further kinds, and what has to be there before the first request (roles, bindings, namespaces).
 
     `collectors`: whether to empty namespaces that end, to collect dependents, to delete what has come to its end, and
     to aggregate roles; kube-apiserver alone does not.
@@ -90,7 +94,7 @@ async def start_apiserver(
     webhooks = AdmissionWebhooks(store, catalog, client, randomness, access.authorizer)
     own = Writer(store, clock, randomness, Admitter(inside, access.guards), hooks)
     definitions.serve_stored()
-    await bootstrap.create_objects(own, catalog, service_cidr)
+    await bootstrap.create_objects(own, catalog, service_cidr, objects)
     await bootstrap.install_definitions(own, definition, definitions, crds)
     await _start_keepers(own, catalog, supervisor)
     sight = Sight(store, catalog, access.authorizer)

@@ -123,6 +123,7 @@ async def api_world(
     webhook_client: WebhookClient | None = None,
     clock: VirtualClock | None = None,
     seed: int = 7,
+    objects: Sequence[Manifest] = (),
     admission_over: Callable[[Store], Sequence[Admission]] = lambda _: (),
 ) -> AsyncGenerator[ApiWorld, None]:
     """`admission_over` makes admission that looks into the server's own store."""
@@ -137,6 +138,7 @@ async def api_world(
             supervisor,
             (*admission, *admission_over(store)),
             crds,
+            objects,
             metrics=CollectorRegistry(),
             webhook_client=webhook_client,
         )
@@ -147,11 +149,13 @@ def tell(
     story: Callable[[ApiWorld], Awaitable[None]],
     crds: Sequence[Manifest] = (),
     webhook_client: WebhookClient | None = None,
+    admission: Sequence[Admission] = (),
+    objects: Sequence[Manifest] = (),
 ) -> None:
     """Plays `story` on a fresh server, on virtual time."""
 
     async def play() -> None:
-        async with api_world(crds=crds, webhook_client=webhook_client) as world:
+        async with api_world(None, crds, admission, webhook_client, objects=objects) as world:
             await story(world)
 
     run_virtual(play())

@@ -8,7 +8,6 @@ from kubeserver.access.authorization import Attributes, attributes_of
 from kubeserver.access.authorization.rules import Rule, matches, missing
 from kubeserver.handler import ANONYMOUS, User
 from kubeserver.inprocess import ADMIN
-from leeward.api.schema import custom_resource_definitions
 from tests.kubeserver.api_world import CONFIG_MAPS, Answer, ApiWorld, config_map, tell
 
 GROUP = "rbac.authorization.k8s.io"
@@ -16,7 +15,6 @@ RBAC = f"/apis/{GROUP}/v1"
 ROLES = f"{RBAC}/namespaces/default/roles"
 BINDINGS = f"{RBAC}/namespaces/default/rolebindings"
 ALICE = User("alice", ("dev", "system:authenticated"))
-AGENT = User("system:karmada:agent:m1", ("system:karmada:agents", "system:authenticated"))
 
 
 def rule(verbs: str, resources: str, group: str = "", names: str = "") -> Manifest:
@@ -363,50 +361,3 @@ def test_the_first_roles_are_made_once_and_left_alone() -> None:
         assert bound.body["subjects"] == [{"apiGroup": GROUP, "kind": "Group", "name": "system:masters"}]
 
     tell(story)
-
-
-def test_an_agent_makes_nothing_under_another_name() -> None:
-    async def story(world: ApiWorld) -> None:
-        for namespace in ("karmada-cluster", "karmada-es-m2"):
-            made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-            assert (await world.create("/api/v1/namespaces", made)).code == 201
-        leases = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
-
-        async def lease(namespace: str, name: str) -> int:
-            body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}}
-            return (await world.call("POST", leases.format(namespace), body, user=AGENT)).code
-
-        assert await lease("karmada-cluster", "m1") == 201
-        assert await lease("karmada-cluster", "m2") == 403
-        assert await lease("default", "m1") == 403
-        assert (await world.call("GET", leases.format("karmada-cluster") + "/m1", user=AGENT)).code == 403
-        assert (await world.call("GET", "/api/v1/secrets", user=AGENT)).code == 403
-        works = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m2/works"
-        assert (await world.call("GET", works, user=AGENT)).code == 403
-
-    tell(story)
-
-
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [
-        ({"syncMode": "Pull"}, ""),
-        ({"syncMode": "Pull", "secretRef": {"namespace": "karmada-es-m1", "name": "own"}}, ""),
-        ({"syncMode": "Push"}, "spec.syncMode: the agent of cluster"),
-        ({"syncMode": "Pull", "secretRef": {"namespace": "karmada-cluster", "name": "m2"}}, "spec.secretRef: must be"),
-        (
-            {"syncMode": "Pull", "impersonatorSecretRef": {"namespace": "kube-system", "name": "x"}},
-            "spec.impersonatorSecretRef: must be a Secret in the namespace karmada-es-m1",
-        ),
-    ],
-)
-def test_an_agent_has_no_secrets_of_others_shown_to_its_cluster(spec: Manifest, said: str) -> None:
-    async def story(world: ApiWorld) -> None:
-        cluster = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"}}
-        path = "/apis/cluster.karmada.io/v1alpha1/clusters"
-        spec.setdefault("apiEndpoint", "https://evil.example")
-        answer = await world.call("POST", path, {**cluster, "spec": spec}, user=AGENT)
-        assert answer.code == (403 if said else 201), answer.body
-        assert said in answer.body.get("message", "")
-
-    tell(story, crds=custom_resource_definitions())

@@ -226,35 +226,6 @@ def signing_request(name: str, user: str, *groups: str, before: str = "") -> Man
 
 
 NEWCOMER = User("system:bootstrap:abcdef", ("system:bootstrappers", "system:authenticated"))
-AGENT = User("system:karmada:agent:m1", ("system:karmada:agents", "system:authenticated"))
-
-
-def test_an_agent_gets_its_certificate_with_a_bootstrap_token_and_nobody_elses() -> None:
-    async def story(world: ApiWorld) -> None:
-        async with Supervisor("signer") as supervisor:
-            supervisor.start(world.server.certificate_signer(*client_authority()).run(), "signer")
-            own = ("system:karmada:agent:m1", "system:karmada:agents")
-            asked = await world.call("POST", REQUESTS, signing_request("own", *own), user=NEWCOMER)
-            assert (asked.code, asked.body["spec"]["username"]) == (201, NEWCOMER.name)
-            await world.call("POST", REQUESTS, signing_request("renewed", *own), user=AGENT)
-            other = signing_request("other", "system:karmada:agent:m2", "system:karmada:agents")
-            await world.call("POST", REQUESTS, other, user=AGENT)
-            await world.call("POST", REQUESTS, signing_request("ops", "bob", "ops"), user=NEWCOMER)
-            masked = signing_request("masked", "root", "system:karmada:agents", before=AGENT.name)
-            await world.call("POST", REQUESTS, masked, user=NEWCOMER)
-            masters = signing_request("masters", "bob", "system:masters")
-            assert (await world.call("POST", REQUESTS, masters, user=NEWCOMER)).code == 403
-            await asyncio.sleep(1)
-            signed = {
-                name: "certificate" in (await world.get(f"{REQUESTS}/{name}")).body.get("status", {})
-                for name in ("own", "renewed", "other", "ops", "masked")
-            }
-            assert signed == {"own": True, "renewed": True, "other": False, "ops": False, "masked": False}
-            status = (await world.get(f"{REQUESTS}/own")).body["status"]
-            certificate = x509.load_pem_x509_certificate(base64.b64decode(status["certificate"]))
-            assert certificate.subject.rfc4514_string() == "CN=system:karmada:agent:m1,O=system:karmada:agents"
-
-    tell(story)
 
 
 def test_what_somebody_approved_is_signed() -> None:

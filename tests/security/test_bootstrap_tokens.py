@@ -39,6 +39,7 @@ from leeward.client import Client
 from leeward.client.connection import Connection
 from leeward.controllers.agent_certificates import REQUESTS, AgentCertificateController
 from leeward.core.registration import SIGNER, USAGES
+from leeward.manager.agents import AGENT_ACCESS, approve_agents
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane, Server
@@ -107,11 +108,11 @@ Story = Callable[[Desk], Awaitable[None]]
 async def play(story: Story, approver: str) -> None:
     clock = VirtualClock()
     async with (
-        api_world(crds=custom_resource_definitions(), clock=clock) as world,
+        api_world(crds=custom_resource_definitions(), clock=clock, objects=AGENT_ACCESS) as world,
         Supervisor("approver") as supervisor,
     ):
         if approver == "server":
-            supervisor.start(world.server.certificate_signer(*client_authority()).run(), "signer")
+            supervisor.start(world.server.certificate_signer(*client_authority(), approve_agents).run(), "signer")
         else:
             client, randomness = Client(world.transport), Randomness(7)
             server, events = Server.of(client, randomness, supervisor), EventRecorder(client, clock, randomness)

@@ -9,7 +9,6 @@ from kubeapi.meta import Manifest
 from kubeserver.access.authentication import Authenticator
 from kubeserver.access.authorization import Gate, Rbac
 from kubeserver.access.authorization import reviews as access_reviews
-from kubeserver.access.authorization.agents import AgentRestriction
 from kubeserver.access.authorization.escalation import EscalationCheck
 from kubeserver.access.authorization.signers import SignerCheck
 from kubeserver.access.tokens import BootstrapTokens, ServiceAccountTokens, SigningKey
@@ -43,7 +42,6 @@ class Access:
         self.gate = Gate(self.authorizer)
         self.admission: tuple[Admission, ...] = (
             EscalationCheck(self.authorizer),
-            AgentRestriction(),
             SigningRequestAdmission(),
         )
         self.guards: tuple[Admission, ...] = (SignerCheck(self.authorizer),)

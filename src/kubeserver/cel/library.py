@@ -59,7 +59,7 @@ def _kubernetes() -> Any:
 
 def _overload(function: Function) -> Any:
     result, *parameters = function.signature.split()
-    identity = "_".join(("leeward", function.name, *parameters)).replace(".", "_")
+    identity = "_".join(("kubeserver", function.name, *parameters)).replace(".", "_")
     types = [_TYPES[name] for name in parameters]
     return cel.Overload(identity, _TYPES[result], types, function.member, function.run)
 

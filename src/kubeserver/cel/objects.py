@@ -13,7 +13,7 @@ from kubeserver.cel.function import Function
 from kubeserver.cel.macros import arguments_from, without_literals
 
 OBJECT, PATCH = "Object", "JSONPatch"
-_NAME = "leeward.dev/type"
+_NAME = "kubeserver/type"
 _LITERAL = re.compile(r"(?<![\w.])(Object(?:\.[A-Za-z_]\w*)*|JSONPatch)\s*\{")
 _FIELD = re.compile(r"(\??)\s*(?:([A-Za-z_]\w*)|`([^`]+)`)\s*:(.*)", re.DOTALL)
 _JSON = (str, bool, int, float, type(None))

@@ -34,9 +34,11 @@ _RANGE = "kubernetes"
 SERVER = User("system:apiserver", (ADMIN_GROUP,))
 
 
-async def create_objects(writer: Writer, catalog: Catalog, service_cidr: str) -> None:
-    """Everything that is missing but the definitions."""
-    await asyncio.gather(*(_create_missing(writer, catalog, manifest) for manifest in _objects()))
+async def create_objects(writer: Writer, catalog: Catalog, service_cidr: str, others: Sequence[Manifest]) -> None:
+    """Everything that is missing but the definitions; `others` are of built-in kinds without a namespace."""
+    await asyncio.gather(
+        *(_create_missing(writer, catalog, manifest) for manifest in (*_objects(), *map(codec.copy_manifest, others)))
+    )
     service_range = _object("networking.k8s.io/v1", "ServiceCIDR", _RANGE, spec={"cidrs": [service_cidr]})
     if await _create_missing(writer, catalog, service_range):
         await _make_ready(writer, _kind_of(catalog, service_range))

@@ -21,7 +21,7 @@ GROUP = "apiregistration.k8s.io"
 _HIGHEST_GROUP, _HIGHEST_VERSION = 20_000, 1_000
 _NO_PROXY = (
     "this API server does not pass requests on to extension API servers: define the kinds by "
-    "CustomResourceDefinitions, or keep the objects of the control plane in a kube-apiserver (`leeward init`)"
+    "CustomResourceDefinitions, or keep the objects of the control plane in a kube-apiserver"
 )
 
 

@@ -190,7 +190,7 @@ def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
     if version != SCHEMA_VERSION:
         raise MediumFailed(
             f"{path} has schema version {version}, and this program reads version {SCHEMA_VERSION}; "
-            "run the version of leeward that wrote it, or begin with an empty data directory"
+            "run the version that wrote it, or begin with an empty data directory"
         )
 
 

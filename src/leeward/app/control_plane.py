@@ -24,6 +24,7 @@ from leeward.app.connect import connecting, reaching
 from leeward.app.tls import server_context
 from leeward.client import Client
 from leeward.manager.admission import KarmadaAdmission
+from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, approve_agents
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.control_plane import ControllerManager
@@ -52,8 +53,9 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 clock,
                 randomness,
                 serving,
-                admission=(admission,),
+                admission=(admission, AgentRestriction()),
                 crds=custom_resource_definitions(),
+                objects=AGENT_ACCESS,
                 metrics=metrics.registry,
                 tokens=tokens,
                 signing_key=signing_key,
@@ -69,7 +71,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             plane = ControlPlane(server, clock, randomness, metrics, events, controlling)
             manager = ControllerManager(plane, connecting(addresses), config.settings)
             authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
-            serving.start(api_server.certificate_signer(*authority).run(), "certificate-signer")
+            serving.start(api_server.certificate_signer(*authority, approve_agents).run(), "certificate-signer")
             serving.start(api_server.token_secrets(authority[0]).run(), "token-secrets")
             handler = entrance(api_server, clock, randomness, metrics.registry, audit_file)
             front = HttpFront(handler, api_server.authenticator, tls, port=config.port)

@@ -30,6 +30,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
 from leeward.client import Client, Transport
 from leeward.manager.admission import KarmadaAdmission
+from leeward.manager.agents import AGENT_ACCESS, AgentRestriction
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import ManagerSettings
@@ -127,6 +128,7 @@ class World(Ground):
             self._serving,
             admission=self.admission(store),
             crds=custom_resource_definitions(),
+            objects=AGENT_ACCESS,
         )
         self.place.put(api_server, self.life)
         await ensure_namespaces(self.client)
@@ -134,7 +136,8 @@ class World(Ground):
     def admission(self, store: Store) -> Sequence[Admission]:
         """Of the control plane's API server."""
         reach = self._settings.skipped.reach
-        return (KarmadaAdmission(self.clock, self.randomness, self.timing, store, reach),)
+        karmada = KarmadaAdmission(self.clock, self.randomness, self.timing, store, reach)
+        return (karmada, AgentRestriction())
 
     async def stop_apiserver(self) -> None:
         if self._serving is not None:

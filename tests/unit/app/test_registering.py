@@ -24,6 +24,7 @@ from leeward.app.renewal import CertificateRenewal
 from leeward.client import Client
 from leeward.client.connection import Connection
 from leeward.client.kubeconfig import load
+from leeward.manager.agents import AGENT_ACCESS, approve_agents
 from tests.certificates import Authority, client_authority
 from tests.kubeserver.api_world import ApiWorld, tell
 
@@ -51,7 +52,7 @@ def test_a_token_is_made_listed_without_its_secret_half_and_deleted() -> None:
 def test_an_agent_gets_a_certificate_for_its_own_name_and_a_kubeconfig_that_holds_it(tmp_path: Path) -> None:
     async def story(world: ApiWorld) -> None:
         async with Supervisor("signer") as supervisor:
-            supervisor.start(world.server.certificate_signer(*client_authority()).run(), "signer")
+            supervisor.start(world.server.certificate_signer(*client_authority(), approve_agents).run(), "signer")
             newcomer = Client(InProcessTransport(world.server, NEWCOMER))
             known = await obtain_certificate(newcomer, SERVER, "member1")
             assert subject_of_certificate(known.client_certificate) == subject_of_agent("member1")
@@ -79,7 +80,7 @@ def test_a_certificate_is_renewed_with_itself_before_it_ends_and_is_kept(tmp_pat
             taken.append(renewed)
 
         async with Supervisor("signer") as supervisor:
-            supervisor.start(world.server.certificate_signer(*client_authority()).run(), "signer")
+            supervisor.start(world.server.certificate_signer(*client_authority(), approve_agents).run(), "signer")
             first = await obtain_certificate(Client(InProcessTransport(world.server, NEWCOMER)), SERVER, "member1")
             agent, kubeconfig = Client(InProcessTransport(world.server, AGENT)), tmp_path / "agent"
             clock = VirtualClock()
@@ -93,7 +94,7 @@ def test_a_certificate_is_renewed_with_itself_before_it_ends_and_is_kept(tmp_pat
         assert ends(renewed) > ends(first)
         assert yaml.safe_load(kubeconfig.read_text())["users"][0]["name"] == AGENT.name
 
-    tell(story)
+    tell(story, objects=AGENT_ACCESS)
 
 
 def ends(connection: Connection) -> float:

@@ -3,8 +3,7 @@
     request ▸ `attributes.py`: what it asks for ▸ `gate.py`: as whom (impersonation), and whether ▸ `rbac.py`
 
 `rbac.py` reads roles and bindings from the store and is never behind it. `rules.py` is the pure half: what a rule
-matches, and which rules cover others. `escalation.py` and `agents.py` see to it that nobody grants more than they
-have, and that an agent stays within its own cluster.
+matches, and which rules cover others. `escalation.py` sees to it that nobody grants more than they have.
 
 Never changes a role, except for those that a new server begins with (`bootstrap.py`).
 """

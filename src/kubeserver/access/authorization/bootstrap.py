@@ -12,8 +12,6 @@ from kubeserver.access.authorization.rbac import GROUP
 from kubeserver.access.tokens.discovery import CONFIGURATION, KEYS
 from kubeserver.handler import ADMIN_GROUP
 from kubeserver.values import section
-from leeward.api.names import AGENT_GROUP
-from leeward.core.registration import AGENT_RULES, ASKING_RULE
 
 API_VERSION = f"{GROUP}/v1"
 _BOOTSTRAP_LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
@@ -63,6 +61,7 @@ _DISCOVERED = ("/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/ope
                "/version", "/version/")  # fmt: skip
 _ISSUER_DISCOVERY = "system:service-account-issuer-discovery"
 _ABOUT_ISSUER = tuple(f"{path}{end}" for path in (CONFIGURATION, KEYS) for end in ("", "/"))
+_SIGNING, _REQUESTS = "certificates.k8s.io", ("certificatesigningrequests",)
 _REVIEWED = ("selfsubjectaccessreviews", "selfsubjectrulesreviews")
 
 
@@ -107,7 +106,6 @@ def bootstrap_bindings() -> list[Manifest]:
         ("system:discovery", everybody[:1]),
         ("system:basic-user", everybody[:1]),
         ("system:public-info-viewer", everybody),
-        (AGENT_GROUP, (("Group", AGENT_GROUP),)),
         ("system:node-bootstrapper", (("Group", "system:bootstrappers"),)),
         (_ISSUER_DISCOVERY, (("Group", "system:serviceaccounts"),)),
     )
@@ -152,8 +150,7 @@ def _roles() -> Iterator[Manifest]:
         ],
     )
     yield cluster_role(_ISSUER_DISCOVERY, [path_rule(("get",), _ABOUT_ISSUER)])
-    yield cluster_role("system:node-bootstrapper", [ASKING_RULE])
-    yield cluster_role(AGENT_GROUP, AGENT_RULES)
+    yield cluster_role("system:node-bootstrapper", [rule(("create", *_READ), _SIGNING, _REQUESTS)])
 
 
 def _aggregated(name: str, rules: Sequence[Manifest], *wider: str) -> Manifest:

@@ -1,17 +1,17 @@
-"""CertificateSigningRequests of the signer `kubernetes.io/kube-apiserver-client`: how an agent gets its certificate.
+"""CertificateSigningRequests of the signer `kubernetes.io/kube-apiserver-client`: how a client gets its certificate.
 
-Whoever asks is written into the request by the server. What an agent asks for its own name is approved at once: with a
-bootstrap token that is for it, or as that agent, which renews. What a token is for is written on its Secret first. What
-it is not for is denied, and anything else waits for somebody who approves it. Approved requests are signed with the
-client CA, for a year at most.
+Whoever asks is written into the request by the server. A request waits for somebody who approves it, unless the rule
+that the server was given (`ApprovalRule`) decides about it at once. Approved requests are signed with the client CA,
+for a year at most.
 
-Kubernetes: pkg/controller/certificates; Karmada: pkg/controllers/certificate/approver; the same conditions.
+Kubernetes: pkg/controller/certificates; the same conditions.
 """
 
 import base64
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -30,27 +30,44 @@ from kubeserver.refusals import Refused
 from kubeserver.registry.writing import Writer
 from kubeserver.store import Record
 from kubeserver.values import entries, section
-from leeward.client.certificate_requests import undecided_request
-from leeward.core.registration import (
-    SIGNER,
-    TOKEN_NAMESPACE,
-    TOKEN_PREFIX,
-    CertificateRequest,
-    Ruling,
-    Verdict,
-    annotations_of_use,
-    rule_on_request,
-    use_of,
-)
 
 log = logging.getLogger(__name__)
 
 GROUP, PLURAL = "certificates.k8s.io", "certificatesigningrequests"
 PREFIX = f"/{GROUP}/{PLURAL}/"
-_CLUSTERS = "/cluster.karmada.io/clusters/"
+SIGNER = "kubernetes.io/kube-apiserver-client"
 LONGEST, CLOCK_SKEW = timedelta(days=365), timedelta(minutes=5)
 _CONTROLLER = User("system:certificate-controller", (ADMIN_GROUP,))
 _WHO = ("username", "uid", "groups", "extra")
+
+
+class Note(NamedTuple):
+    """Annotations of a Secret: what it has been used for, written before the approval that uses it."""
+
+    namespace: str
+    name: str
+    annotations: Mapping[str, str]
+
+
+class Approval(NamedTuple):
+    """What comes of a request; `reason` and `message` stand in its condition."""
+
+    approved: bool
+    reason: str = ""
+    message: str = ""
+    note: Note | None = None
+
+
+Find = Callable[[str, str, str, str], ReadOnlyManifest | None]
+"""The stored object of this group, plural, namespace and name."""
+
+ApprovalRule = Callable[[ReadOnlyManifest, Find], Approval | None]
+"""Decides about a CertificateSigningRequest that nobody has decided about; None leaves it to a person."""
+
+
+def approve_nothing(request: ReadOnlyManifest, find: Find) -> Approval | None:
+    """The `ApprovalRule` of a server that was given none."""
+    return None
 
 
 class SigningRequestAdmission:
@@ -70,9 +87,11 @@ class SigningRequestAdmission:
 
 
 class CertificateSigner:
-    """Approves what agents ask for, and signs what is approved, with the CA of `certificate` and `key` (PEM)."""
+    """Decides by `rule`, and signs what is approved, with the CA of `certificate` and `key` (PEM)."""
 
-    def __init__(self, writer: Writer, kind: Kind, secrets: Kind, certificate: bytes, key: bytes) -> None:
+    def __init__(
+        self, writer: Writer, kind: Kind, secrets: Kind, certificate: bytes, key: bytes, rule: ApprovalRule
+    ) -> None:
         """`kind` is that of the requests. Raises: ValueError when they cannot be read."""
         loaded = serialization.load_pem_private_key(key, password=None)
         if not isinstance(loaded, ec.EllipticCurvePrivateKey):
@@ -82,6 +101,7 @@ class CertificateSigner:
         self._secrets = secrets
         self._certificate = x509.load_pem_x509_certificate(certificate)
         self._key = loaded
+        self._rule = rule
 
     async def run(self) -> None:
         """Goes on until it is cancelled."""
@@ -101,30 +121,26 @@ class CertificateSigner:
         if "Approved" in verdicts:
             signed = base64.b64encode(self._sign(spec, self._writer.clock.now())).decode()
             await self._write(manifest, lambda status: {**status, "certificate": signed})
-        elif (request := undecided_request(manifest)) is not None and request.cluster:
-            await self._rule_on(manifest, request)
+        elif not verdicts and (approval := self._rule(manifest, self._find)) is not None:
+            await self._carry_out(manifest, approval)
 
-    async def _rule_on(self, manifest: ReadOnlyManifest, request: CertificateRequest) -> None:
-        store = self._writer.store
-        secret = store.head(self._secrets.key(TOKEN_NAMESPACE, TOKEN_PREFIX + request.token_id))
-        joined = () if store.head(f"{_CLUSTERS}/{request.cluster}") is None else (request.cluster,)
-        ruling = rule_on_request(request, joined, None if secret is None else use_of(_annotations(secret)))
-        if ruling.verdict is Verdict.WAITS:
-            return
-        if ruling.verdict is Verdict.APPROVED and secret is not None:
-            await self._claim(request)
-        condition = _condition(ruling, self._writer.clock.now())
+    def _find(self, group: str, plural: str, namespace: str, name: str) -> ReadOnlyManifest | None:
+        record = self._writer.store.get(f"/{group}/{plural}/{namespace}/{name}")
+        return None if record is None else codec.decode_manifest(record.value)
+
+    async def _carry_out(self, manifest: ReadOnlyManifest, approval: Approval) -> None:
+        """One request is looked at after the other, so that no note is written for two. Raises: Refused."""
+        if approval.note is not None:
+            await self._note(approval.note)
+        condition = _condition(approval, self._writer.clock.now())
         await self._write(manifest, lambda status: {**status, "conditions": [condition]})
 
-    async def _claim(self, request: CertificateRequest) -> None:
-        """Writes down what the token is used for. One request is looked at after the other. Raises: Refused."""
-
-        def claimed(current: Manifest) -> Manifest:
-            annotations = {**annotations_of(current), **annotations_of_use(request)}
+    async def _note(self, note: Note) -> None:
+        def noted(current: Manifest) -> Manifest:
+            annotations = {**annotations_of(current), **note.annotations}
             return {**current, "metadata": {**current["metadata"], "annotations": annotations}}
 
-        name = TOKEN_PREFIX + request.token_id
-        await self._writer.change(self._secrets, TOKEN_NAMESPACE, name, claimed, _CONTROLLER, dry_run=False)
+        await self._writer.change(self._secrets, note.namespace, note.name, noted, _CONTROLLER, dry_run=False)
 
     async def _write(self, manifest: ReadOnlyManifest, change: Callable[[Manifest], Manifest]) -> None:
         def changed(current: Manifest) -> Manifest:
@@ -152,16 +168,12 @@ class CertificateSigner:
         return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
-def _annotations(secret: Record) -> dict[str, str]:
-    return annotations_of(codec.decode_manifest(secret.value))
-
-
-def _condition(ruling: Ruling, now: datetime) -> dict[str, str]:
+def _condition(approval: Approval, now: datetime) -> dict[str, str]:
     return {
-        "type": ruling.verdict.value,
+        "type": "Approved" if approval.approved else "Denied",
         "status": "True",
-        "reason": ruling.reason,
-        "message": ruling.message,
+        "reason": approval.reason,
+        "message": approval.message,
         "lastUpdateTime": format_time(now),
         "lastTransitionTime": format_time(now),
     }

@@ -1,0 +1,102 @@
+"""What the API server of a control plane is told of agents: their rights, their bounds, and who gets a certificate.
+
+A rule cannot say which name a new object may have, so the group of all agents may create Clusters and Leases, and
+`AgentRestriction` sees to it that they are their own. What is there already is guarded by rules that name it.
+
+`approve_agents` approves what agents ask for their own name: with a bootstrap token that is for it, or as that agent,
+which renews. What a token is for is written on its Secret first. What it is not for is denied, and anything else waits
+for a person.
+
+Karmada: pkg/controllers/certificate/approver; the same conditions.
+"""
+
+from typing import Any
+
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
+from kubeserver.access.tokens.certificates import Approval, Find, Note
+from kubeserver.admission import AdmissionReview, Rejected
+from kubeserver.handler import ADMIN_GROUP, User
+from kubeserver.values import section
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
+from leeward.api.resource import CLUSTERS
+from leeward.client.certificate_requests import undecided_request
+from leeward.core.registration import (
+    AGENT_RULES,
+    TOKEN_NAMESPACE,
+    TOKEN_PREFIX,
+    Verdict,
+    annotations_of_use,
+    problem_of_agents_cluster,
+    rule_on_request,
+    use_of,
+)
+
+_RBAC = "rbac.authorization.k8s.io"
+AGENT_ACCESS: tuple[dict[str, Any], ...] = (
+    {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": AGENT_GROUP},
+        "rules": list(AGENT_RULES),
+    },
+    {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": AGENT_GROUP},
+        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": AGENT_GROUP},
+        "subjects": [{"apiGroup": _RBAC, "kind": "Group", "name": AGENT_GROUP}],
+    },
+)
+"""The rights of all agents, which a new control plane begins with."""
+
+
+def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:
+    """An `ApprovalRule`: the certificates of agents, without a person."""
+    request = undecided_request(manifest)
+    if request is None or not request.cluster:
+        return None
+    token = TOKEN_PREFIX + request.token_id
+    secret = find("", "secrets", TOKEN_NAMESPACE, token)
+    joined = () if find(CLUSTERS.group, CLUSTERS.plural, "", request.cluster) is None else (request.cluster,)
+    ruling = rule_on_request(request, joined, None if secret is None else use_of(annotations_of(secret)))
+    if ruling.verdict is Verdict.WAITS:
+        return None
+    if ruling.verdict is Verdict.DENIED:
+        return Approval(False, ruling.reason, ruling.message)
+    note = None if secret is None else Note(TOKEN_NAMESPACE, token, annotations_of_use(request))
+    return Approval(True, ruling.reason, ruling.message, note)
+
+
+class AgentRestriction:
+    """An `Admission`: nothing of a cluster is touched by another cluster's agent."""
+
+    def admit(self, review: AdmissionReview) -> Manifest:
+        if AGENT_GROUP in review.user.groups and ADMIN_GROUP not in review.user.groups:
+            self._check(review, cluster_of(review.user))
+        return review.object
+
+    def _check(self, review: AdmissionReview, cluster: str) -> None:
+        name = section(review.object, "metadata").get("name", "")
+        match review.resource.plural:
+            case "clusters":
+                own = name == cluster
+                _check_cluster(review, cluster)
+            case "leases":
+                own = (review.namespace, name) == (CLUSTER_NAMESPACE, cluster)
+            case "certificatesigningrequests":
+                own = True
+            case _:
+                own = review.namespace == execution_space(cluster)
+        if not (own and cluster):
+            raise Rejected(f'the agent of cluster "{cluster}" may only touch what belongs to that cluster')
+
+
+def _check_cluster(review: AdmissionReview, cluster: str) -> None:
+    spec, before = (section(each or {}, "spec") for each in (review.object, review.old_object))
+    if review.operation != "DELETE" and (problem := problem_of_agents_cluster(spec, before, cluster)):
+        raise Rejected(problem)
+
+
+def cluster_of(user: User) -> str:
+    """The cluster that the user is the agent of; empty when it is none."""
+    return user.name.removeprefix(AGENT_USER_PREFIX) if user.name.startswith(AGENT_USER_PREFIX) else ""
