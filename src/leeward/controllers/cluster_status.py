@@ -8,26 +8,20 @@ Karmada: pkg/controllers/status/cluster_status_controller.go; differs where BEHA
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 import msgspec
 
-from kubeapi import codec
 from kubeapi.diff import status_patch
-from kubeapi.errors import TooLarge
-from kubeapi.loop.offloading import run_beside
 from kubeapi.quantity import Quantity, parse_quantity
-from kubeapi.text import shown
-from leeward.api.cluster import Cluster, ClusterStatus, ResourceModel
-from leeward.api.core import Node, Pod
+from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import DOUBTFUL_CONDITION
-from leeward.api.resource import CLUSTERS, NODES, PODS
-from leeward.client import Conflict, NotFound, Undecodable, Unreachable, WorldError
+from leeward.api.resource import CLUSTERS
+from leeward.client import Conflict, NotFound, WorldError
+from leeward.controllers.cluster_facts import Facts, FactsCollector
 from leeward.core.failover.doubt import doubt_of, remembered, with_doubt
 from leeward.core.failover.health import (
     HealthMemory,
@@ -38,46 +32,20 @@ from leeward.core.failover.health import (
     watched_memory,
 )
 from leeward.core.failover.outage import with_last_seen
-from leeward.core.failover.probe import Probe, is_conclusive
+from leeward.core.failover.probe import is_conclusive
 from leeward.core.failover.watched_time import has_stepped
-from leeward.core.summary import Summary, summarize
+from leeward.core.summary import Summary
 from leeward.runtime.cluster_probe import ClusterProbe
-from leeward.runtime.discovery import Offer
 from leeward.runtime.metrics import Amount, AmountKind
 from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)
 
-SYNC_SECONDS = 5.0
 _MEASURED: tuple[tuple[str, Amount], ...] = (("cpu", "cpu"), ("memory", "memory"), ("pods", "pod"))
 """The name of a resource, and its name in metrics."""
 WRITE_ATTEMPTS = 3
 SHORTEST_PAUSE_SECONDS = 0.01
-FEW = 2_000
-"""Nodes and Pods that are counted on the loop."""
-MAX_DETAIL, MAX_VERSION = 1024, 64
-"""Letters of the condition's message, and of a version."""
-
-
-class Facts(NamedTuple):
-    """What one look at a healthy member found; an empty part could not be read."""
-
-    version: str
-    offer: Offer | None
-    summary: Summary | None
-
-
-class _Counted(NamedTuple):
-    """What a summary is made of."""
-
-    nodes: tuple[Node, ...]
-    pods: tuple[Pod, ...]
-    models: tuple[ResourceModel, ...]
-
-
-class _Version(msgspec.Struct, rename="camel"):
-    git_version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +69,12 @@ class ClusterStatusController:
         self._settings = settings
         timeout_seconds = settings.probe_timeout_seconds
         self._probe = ClusterProbe(member.server.client, plane.lag, timeout_seconds, reads=settings.reads)
+        part_seconds = settings.frequency_seconds + timeout_seconds
+        self._facts = FactsCollector(plane, member, seconds=part_seconds, modeling=settings.modeling)
         self._clusters = plane.informers.of(CLUSTERS)
         self._memory: HealthMemory | None = None
         self._looked: tuple[datetime, float] | None = None
-        self._summarized: tuple[_Counted, Summary] | None = None
         self._measured: Summary | None = None
-        self._too_large: list[str] = []
 
     def start(self) -> None:
         self._member.supervisor.start(self._run(), f"cluster-status/{self._member.name}")
@@ -133,9 +101,8 @@ class ClusterStatusController:
         probe = await self._probe.ask()
         if not self._is_conclusive(began, healthy=probe.sight == "healthy"):
             return
-        self._too_large.clear()
-        facts = await self._collect() if probe.sight == "healthy" else None
-        probe = self._within_bounds(probe)
+        facts = await self._facts.collect() if probe.sight == "healthy" else None
+        probe = self._facts.within_bounds(probe)
         cluster = self._clusters.get(self._member.name)
         if cluster is None:
             return
@@ -174,82 +141,6 @@ class ClusterStatusController:
         return watched_memory(
             memory, before, self._looked, longest, settings.frequency_seconds, settings.thresholds, still
         )
-
-    async def _collect(self) -> Facts:
-        """Version, kinds and capacity; what cannot be read is left out (an outage is not an absence).
-
-        All of it is asked for at once, and not for longer than until the next probe is due and has its answer: what
-        hangs here must not keep an outage from being seen.
-        """
-        return Facts(*await asyncio.gather(self._read_version(), self._read_offer(), self._read_summary()))
-
-    async def _read_version(self) -> str:
-        try:
-            async with self._collecting("version"):
-                return await self._version()
-        except WorldError as error:
-            self._not_read("version", error)
-            return ""
-
-    async def _read_offer(self) -> Offer | None:
-        try:
-            async with self._collecting("kinds"):
-                return await self._member.server.discovery.offer()
-        except WorldError as error:
-            self._not_read("kinds", error)
-            return None
-
-    def _not_read(self, what: str, error: WorldError) -> None:
-        log.warning("%s of cluster %s: %s", what, self._member.name, error)
-        if isinstance(error, TooLarge):
-            self._too_large.append(f"{what}: {error}")
-
-    def _within_bounds(self, probe: Probe) -> Probe:
-        """The probe of a member that also keeps to the bounds on what it answers, elsewhere too."""
-        budget = self._member.server.informers.budget
-        excess = "; ".join(filter(None, (*self._too_large, "" if budget is None else budget.excess)))
-        return Probe("too large", excess[:MAX_DETAIL]) if excess and probe.sight == "healthy" else probe
-
-    async def _read_summary(self) -> Summary | None:
-        informers = self._member.server.informers
-        nodes, pods = informers.of(NODES), informers.of(PODS)
-        try:
-            async with self._collecting("capacity"):
-                await nodes.wait_synced(SYNC_SECONDS)
-                await pods.wait_synced(SYNC_SECONDS)
-        except Unreachable as error:
-            log.warning("capacity of cluster %s: %s", self._member.name, error)
-            return None
-        cluster = self._clusters.get(self._member.name)
-        models = () if cluster is None or not self._settings.modeling else cluster.spec.resource_models
-        return await self._summary(_Counted(tuple(nodes.list()), tuple(pods.list()), tuple(models)))
-
-    @asynccontextmanager
-    async def _collecting(self, what: str) -> AsyncGenerator[None, None]:
-        """Raises: Unreachable when it takes longer than a frequency and the time-out of a probe."""
-        seconds = self._settings.frequency_seconds + self._settings.probe_timeout_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                yield
-        except TimeoutError:
-            raise Unreachable(f"no {what} within {seconds:g} s") from None
-
-    async def _summary(self, counted: _Counted) -> Summary:
-        """Counted anew only when something to be counted is new: between two looks there seldom is.
-
-        Of many, beside the loop.
-        """
-        if self._summarized is None or self._summarized[0] != counted:
-            few = len(counted.nodes) + len(counted.pods) <= FEW
-            self._summarized = counted, summarize(*counted) if few else await run_beside(summarize, *counted)
-        return self._summarized[1]
-
-    async def _version(self) -> str:
-        response = await self._member.server.client.raw("GET", "/version")
-        try:
-            return shown(codec.decode(response.body, _Version).git_version, MAX_VERSION)
-        except codec.DecodeError as error:
-            raise Undecodable(f"/version: {error}") from error
 
     async def _write(self, cluster: Cluster, ready: Condition, doubt: Condition | None, facts: Facts | None) -> None:
         for _ in range(WRITE_ATTEMPTS):

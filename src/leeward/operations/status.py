@@ -24,8 +24,10 @@ from leeward.client import Client, NotFound, Unreachable, WorldError
 from leeward.operations.bindings import list_bindings, list_manifests
 from leeward.operations.brake import BrakeReading, read_brake
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row
+from leeward.operations.control_plane_findings import is_silent
 from leeward.operations.drain import workload_of
-from leeward.operations.findings import Finding, Hold, Observed, findings_of, hold_of, is_silent, worst_first
+from leeward.operations.findings import Finding, Hold, Observed, hold_of, worst_first
+from leeward.operations.fleet_findings import findings_of
 from leeward.operations.taints import no_control_plane
 
 T = TypeVar("T")

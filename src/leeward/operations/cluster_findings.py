@@ -1,0 +1,118 @@
+"""What is wrong with clusters, or will count soon, and what becomes of the applications on them."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from leeward.api.cluster import Cluster
+from leeward.core.failover.brake import VANISHED
+from leeward.core.failover.eviction import Stay, decide_stay
+from leeward.operations.clusters import ClusterState, is_application, left_to_drain
+from leeward.operations.findings import (
+    NAMED_AT_MOST,
+    Finding,
+    Hold,
+    Observed,
+    Severity,
+    about_binding,
+    hold_of,
+    needs_somebody,
+)
+from leeward.operations.sentences import at, counted, since
+
+NEW_CLUSTER = timedelta(seconds=60)
+"""A cluster that has just joined is given that long for its first report."""
+
+
+def dead_clusters(observed: Observed) -> Iterator[Finding]:
+    words = {
+        ClusterState.NOT_READY: "is not ready",
+        ClusterState.UNKNOWN: "is not heard of",
+        ClusterState.UNCOLLECTED: "cannot be looked into",
+        ClusterState.UNREADABLE: "cannot be read",
+    }
+    by_name = {cluster.name: cluster for cluster in observed.clusters or ()}
+    for row in observed.rows:
+        cluster = by_name.get(row.name)
+        if row.state in words:
+            said = f": {row.note}" if row.note else ""
+            sentence = f"{row.name} {words[row.state]}{since(row.since, observed.now)}{said}"
+            details = _what_becomes(cluster, observed) if cluster else ()
+            yield needs_somebody(f"cluster/{row.name}", sentence, details, f"kubectl describe cluster {row.name}")
+        elif cluster is not None and row.state is not ClusterState.SILENT and _has_no_ready_node(cluster):
+            nodes = cluster.status.node_summary
+            yield needs_somebody(
+                f"cluster/{row.name}",
+                f"{row.name} answers, and none of its {counted(nodes.total_num if nodes else 0, 'node')} is ready",
+                next=f"kubectl describe cluster {row.name}",
+            )
+
+
+def vanished_clusters(observed: Observed) -> Iterator[Finding]:
+    """What bindings name and nobody lists, unless the brake has said it: unjoined by force, or hidden from us."""
+    if observed.clusters is None or (observed.brake is not None and observed.brake.reason == VANISHED):
+        return
+    listed = {row.name for row in observed.rows}
+    named = [(target.name, binding) for binding in observed.bindings for target in binding.spec.clusters]
+    gone = sorted({name for name, _ in named} - listed)
+    if gone:
+        number = len({about_binding(binding) for name, binding in named if name in gone})
+        names = ", ".join(gone[:NAMED_AT_MOST])
+        said = f"{counted(len(gone), 'cluster')} that {counted(number, 'binding')} name cannot be found: {names}"
+        yield needs_somebody("clusters", said, next="kubectl get clusters")
+
+
+def _has_no_ready_node(cluster: Cluster) -> bool:
+    nodes = cluster.status.node_summary
+    return nodes is not None and nodes.total_num > 0 and nodes.ready_num == 0
+
+
+def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
+    """`5 applications: 3 moving, 1 due at 02:45:17 (in 4 min), 1 held`; nothing where there are none."""
+    moving, stays, holds = 0, list[Stay](), list[Hold]()
+    for binding in filter(is_application, observed.bindings):
+        spec = binding.spec
+        if any(task.from_cluster == cluster.name for task in spec.graceful_eviction_tasks):
+            moving += 1
+        elif any(target.name == cluster.name for target in spec.clusters):
+            hold = hold_of(binding)
+            if hold is not None:
+                holds.append(hold[0])
+            else:
+                tolerations = spec.tolerations
+                stays.append(decide_stay(cluster.spec.taints, tolerations, observed.now))
+    due = sorted(stay.due for stay in stays if stay.due is not None)
+    resting = len(stays) - len(due)
+    parts = [
+        f"{moving} moving" if moving else "",
+        f"{len(due)} due {at(due[0], observed.now)}" if due else "",
+        f"{resting} not due" if resting else "",
+        *(f"{holds.count(hold)} {hold.value}" for hold in Hold if hold in holds),
+    ]
+    number = moving + len(stays) + len(holds)
+    return (f"{counted(number, 'application')}: {', '.join(filter(None, parts))}",) if number else ()
+
+
+def doubtful_clusters(observed: Observed) -> Iterator[Finding]:
+    for row in observed.rows:
+        if row.state is ClusterState.FAILING:
+            sentence = f"{row.name} is failing{since(row.since, observed.now)}: {row.note}"
+            yield Finding(Severity.SOON, f"cluster/{row.name}", sentence)
+        elif row.state is ClusterState.SILENT:
+            new = row.since is not None and observed.now - row.since < NEW_CLUSTER
+            severity = Severity.SOON if new else Severity.NEEDS_SOMEBODY
+            sentence = f"{row.name} has joined{since(row.since, observed.now)}, and has never reported"
+            yield Finding(severity, f"cluster/{row.name}", sentence, next=f"kubectl describe cluster {row.name}")
+        elif row.state is ClusterState.LEAVING:
+            sentence = f"{row.name} is being unjoined{since(row.since, observed.now)}"
+            yield Finding(Severity.SOON, f"cluster/{row.name}", sentence, next=f"kubectl describe cluster {row.name}")
+
+
+def drains(observed: Observed) -> Iterator[Finding]:
+    for row in observed.rows:
+        if row.state is ClusterState.DRAINING:
+            left = left_to_drain(row.name, observed.bindings)
+            sentence = (
+                f"{row.name} is being drained{since(row.since, observed.now)}: "
+                f"{counted(len(left), 'resource')} still there"
+            )
+            yield Finding(Severity.SOON, f"cluster/{row.name}", sentence, next=f"leeward drain {row.name}")

@@ -1,0 +1,67 @@
+"""What is wrong with the control plane itself: its API server, its components, the brake."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from leeward.api.core import Lease
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.core.failover.brake import VANISHED
+from leeward.operations.findings import Finding, Observed, Severity, needs_somebody
+from leeward.operations.sentences import since
+
+LEASES_MISSED, SHORTEST_SILENCE = 2, timedelta(seconds=30)
+"""A component is silent when its lease ended so many durations ago, and not before that time."""
+
+
+def api_server(observed: Observed) -> Iterator[Finding]:
+    for check, reason in observed.failed_checks.items():
+        what = "the store of the API server fails" if check.startswith("etcd") else "the API server is not ready"
+        yield needs_somebody(f"check/{check}", f"{what}: {reason or check}")
+
+
+def components(observed: Observed) -> Iterator[Finding]:
+    for lease in sorted(observed.leases, key=lambda lease: lease.name):
+        renewed = lease.spec.renew_time
+        if renewed is None or lease.name == HEARTBEAT_NAME or not is_silent(lease, observed.now):
+            continue
+        said = "has not renewed its lease" if lease.spec.holder_identity else "has been led by nobody"
+        yield needs_somebody(
+            f"lease/{lease.name}",
+            f"{lease.name} {said}{since(renewed, observed.now)}: does it run?",
+            next=f"kubectl get lease {lease.name} -n {SYSTEM_NAMESPACE} -o yaml",
+        )
+
+
+def nobody_watches(observed: Observed) -> Iterator[Finding]:
+    """While the heartbeat is not renewed no threshold and no toleration runs: nothing would be failed over."""
+    for lease in observed.leases:
+        if lease.name == HEARTBEAT_NAME and is_silent(lease, observed.now):
+            yield needs_somebody(
+                f"lease/{lease.name}",
+                f"nobody watches the clusters{since(lease.spec.renew_time, observed.now)}, and nothing fails over: "
+                "do the controllers run?",
+                next=f"kubectl get lease {lease.name} -n {SYSTEM_NAMESPACE} -o yaml",
+            )
+
+
+def is_silent(lease: Lease, now: datetime) -> bool:
+    """Whether nobody renews it any more; a lease that never was renewed says nothing."""
+    patience = timedelta(seconds=LEASES_MISSED * (lease.spec.lease_duration_seconds or 0))
+    renewed = lease.spec.renew_time
+    return renewed is not None and now - renewed >= max(SHORTEST_SILENCE, patience)
+
+
+def engaged_brake(observed: Observed) -> Iterator[Finding]:
+    if observed.brake is None:
+        return
+    brake, message = observed.brake.brake, observed.brake.message
+    if brake.overruled:
+        said = "the brake is released by hand, until the fleet looks well again"
+        yield Finding(Severity.SOON, "brake", said, next="leeward brake status")
+    elif brake.engaged:
+        said = f": {message}" if message else ""
+        yield needs_somebody(
+            "brake", f"the brake is engaged{since(brake.since, observed.now)}{said}", next="leeward brake status"
+        )
+    elif observed.brake.reason == VANISHED:
+        yield needs_somebody("brake", f"clusters have vanished: {message}", next="kubectl get clusters")
