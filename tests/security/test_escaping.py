@@ -15,27 +15,22 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
 from kubeapi.errors import error_of
-from kubeapi.loop.randomness import Randomness
 from kubeapi.text import shown, shown_lines
-from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member, save_fleet
+from leeward.app.local.fleet import save_fleet
 from leeward.app.local.layout import Layout
 from leeward.cli import drain as drain_module
 from leeward.cli import status as status_module
 from leeward.cli.output import complain, say, say_line
-from leeward.cli.program import main
 from leeward.cli.serving import KeyValueFormatter
 from leeward.cli.tables import MAX_CELL, render_table
-from leeward.operations.orphan_findings import OrphanFindings
-from leeward.operations.status import Found
 from tests.json_server import JsonServer, serve_json
+from tests.verbs import NoMembers, call_verb, fleet_of_one, issued
 
 NASTY = (
     "a\n  b  Ready forged",
@@ -64,24 +59,16 @@ Run = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    layout = Layout(tmp_path_factory.mktemp("fleet"))
-    issue_credentials(layout, Fleet(20_000, (Member("member1", "push", 20_001),)), Randomness(1))
-    return layout
+    return issued(tmp_path_factory.mktemp("fleet"), fleet_of_one(20_000))
 
 
 @pytest.fixture
 def server(layout: Layout) -> Iterator[JsonServer]:
     with serve_json(layout) as server:
-        fleet = Fleet(server.port, (Member("member1", "push", 20_001),))
-        save_fleet(layout, fleet)
-        issue_credentials(layout, fleet, Randomness(1))
+        save_fleet(layout, fleet_of_one(server.port))
+        issued(layout.root, fleet_of_one(server.port))
         server.refusals["/readyz"] = (200, b"ok")
         yield server
-
-
-class NoMembers(OrphanFindings):
-    async def find(self, client: Any, reach: Any, now: Any) -> Found:
-        return Found()
 
 
 @pytest.fixture(autouse=True)
@@ -97,10 +84,8 @@ def nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def run(layout: Layout, capsys: pytest.CaptureFixture[str]) -> Run:
     def call(*arguments: str, fleet: bool = True) -> str:
         where = ("--data-dir", str(layout.root)) if fleet else ("--kubeconfig", str(layout.kubeconfig))
-        with pytest.raises(SystemExit):
-            main([*arguments, *where])
-        captured = capsys.readouterr()
-        return captured.out + captured.err
+        _, out, err = call_verb(capsys, *arguments, *where)
+        return out + err
 
     return call
 

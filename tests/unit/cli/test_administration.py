@@ -1,18 +1,17 @@
 """cordon, uncordon, taint, drain and brake against an API server that only keeps objects."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubeapi.loop.randomness import Randomness
-from leeward.app.local.credentials import issue_credentials
-from leeward.app.local.fleet import Fleet, Member, save_fleet
+from leeward.app.local.fleet import save_fleet
 from leeward.app.local.layout import Layout
 from leeward.cli import drain as drain_module
 from leeward.cli.program import main
 from tests.json_server import JsonServer, serve_json
+from tests.verbs import Verb, call_verb, fleet_of_one, issued
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 MEMBER1 = f"{CLUSTERS}/member1"
@@ -21,20 +20,18 @@ BRAKE = "/api/v1/namespaces/karmada-system/configmaps/leeward-brake"
 CORDON = {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}
 DRAIN = {"key": "leeward.dev/drain", "effect": "NoExecute"}
 
-Run = Callable[..., tuple[int, str, str]]
+Run = Verb
 
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    layout = Layout(tmp_path_factory.mktemp("fleet"))
-    issue_credentials(layout, Fleet(20_000, (Member("member1", "push", 20_001),)), Randomness(1))
-    return layout
+    return issued(tmp_path_factory.mktemp("fleet"), fleet_of_one(20_000))
 
 
 @pytest.fixture
 def server(layout: Layout) -> Iterator[JsonServer]:
     with serve_json(layout) as server:
-        save_fleet(layout, Fleet(server.port, (Member("member1", "push", 20_001),)))
+        save_fleet(layout, fleet_of_one(server.port))
         server.objects[MEMBER1] = {"metadata": {"name": "member1"}, "spec": {"syncMode": "Push"}}
         yield server
 
@@ -42,10 +39,7 @@ def server(layout: Layout) -> Iterator[JsonServer]:
 @pytest.fixture
 def run(layout: Layout, capsys: pytest.CaptureFixture[str]) -> Run:
     def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as end:
-            main([*arguments, "--data-dir", str(layout.root)])
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
+        return call_verb(capsys, *arguments, "--data-dir", layout.root)
 
     return call
 

@@ -1,17 +1,17 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
 from leeward import __version__
-from leeward.cli.program import VERBS, main, program
+from leeward.cli.program import VERBS, program
 from leeward.cli.settings import Settings
+from tests.verbs import Verb, call_verb
 
-Run = Callable[..., tuple[int, str, str]]
+Run = Verb
 
 
 @pytest.fixture
@@ -19,10 +19,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs the program; gives its exit code, output and error output."""
 
     def call(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as end:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
+        return call_verb(capsys, *arguments)
 
     return call
 

@@ -1,8 +1,7 @@
 """`leeward status` against an API server that only keeps objects: what is said, in which form, and how it exits."""
 
 import json
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,38 +14,26 @@ from leeward.app.local.fleet import Fleet
 from leeward.app.local.layout import Layout
 from leeward.cli import status as status_module
 from leeward.cli.program import main
-from leeward.client import Client
-from leeward.operations.orphan_findings import OrphanFindings
-from leeward.operations.orphans import Reach
-from leeward.operations.status import Found
 from tests.json_server import JsonServer, serve_json
 from tests.ports import free_port
+from tests.verbs import NoMembers, Verb, call_verb, issued
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 BINDINGS = "/apis/work.karmada.io/v1alpha2/resourcebindings"
-Run = Callable[..., tuple[int, str, str]]
+Run = Verb
 
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    layout = Layout(tmp_path_factory.mktemp("fleet"))
-    issue_credentials(layout, Fleet(free_port()), Randomness(1))
-    return layout
+    return issued(tmp_path_factory.mktemp("fleet"), Fleet(free_port()))
 
 
 @pytest.fixture
 def server(layout: Layout) -> Iterator[JsonServer]:
     with serve_json(layout) as server:
-        issue_credentials(layout, Fleet(server.port), Randomness(1))
+        issued(layout.root, Fleet(server.port))
         server.refusals["/readyz"] = (200, b"ok")
         yield server
-
-
-class NoMembers(OrphanFindings):
-    """There are Cluster objects only, and no member to look for orphans in (`tests/world/test_orphans.py` does)."""
-
-    async def find(self, client: Client, reach: Reach, now: datetime) -> Found:
-        return Found()
 
 
 @pytest.fixture(autouse=True)
@@ -57,10 +44,7 @@ def no_members(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def run(layout: Layout, capsys: pytest.CaptureFixture[str]) -> Run:
     def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as end:
-            main(["status", "--kubeconfig", str(layout.kubeconfig), *arguments])
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
+        return call_verb(capsys, "status", "--kubeconfig", layout.kubeconfig, *arguments)
 
     return call
 

@@ -1,6 +1,6 @@
 """Which control plane a verb is for: what was named, the fleet of this machine, or what kubectl would take."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ from kubeapi.meta import Manifest
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import Layout
-from leeward.cli.program import main
 from tests.json_server import JsonServer, serve_json
 from tests.ports import free_port
+from tests.verbs import Verb, call_verb
 
 MEMBER1 = "/apis/cluster.karmada.io/v1alpha1/clusters/member1"
-Run = Callable[..., tuple[int, str, str]]
+Run = Verb
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +41,7 @@ def server(tmp_path: Path) -> Iterator[JsonServer]:
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def call(*arguments: str | Path) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as end:
-            main(list(map(str, arguments)))
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
+        return call_verb(capsys, *arguments)
 
     return call
 

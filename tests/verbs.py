@@ -1,0 +1,46 @@
+"""For tests that call a verb of `leeward` in this process: a fleet of one member on disk, and what a call prints."""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from kubeapi.loop.randomness import Randomness
+from leeward.app.local.credentials import issue_credentials
+from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.layout import Layout
+from leeward.cli.program import main
+from leeward.client import Client
+from leeward.operations.orphan_findings import OrphanFindings
+from leeward.operations.orphans import Reach
+from leeward.operations.status import Found
+
+Verb = Callable[..., tuple[int, str, str]]
+"""Exit code, stdout and stderr."""
+
+
+class NoMembers(OrphanFindings):
+    """There are Cluster objects only, and no member to look for orphans in (`tests/world/test_orphans.py` does)."""
+
+    async def find(self, client: Client, reach: Reach, now: datetime) -> Found:
+        return Found()
+
+
+def fleet_of_one(port: int) -> Fleet:
+    """With `port` for the control plane."""
+    return Fleet(port, (Member("member1", "push", 20_001),))
+
+
+def issued(root: Path, fleet: Fleet) -> Layout:
+    """A data directory with the keys of `fleet`, and its kubeconfig."""
+    layout = Layout(root)
+    issue_credentials(layout, fleet, Randomness(1))
+    return layout
+
+
+def call_verb(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        main(list(map(str, arguments)))
+    captured = capsys.readouterr()
+    return int(end.value.code or 0), captured.out, captured.err
