@@ -10,6 +10,7 @@ for a person.
 Karmada: pkg/controllers/certificate/approver; the same conditions.
 """
 
+import logging
 from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
@@ -30,6 +31,8 @@ from leeward.core.registration import (
     rule_on_request,
     use_of,
 )
+
+log = logging.getLogger(__name__)
 
 _RBAC = "rbac.authorization.k8s.io"
 AGENT_ACCESS: tuple[dict[str, Any], ...] = (
@@ -60,6 +63,8 @@ def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:
     joined = () if find(CLUSTERS.group, CLUSTERS.plural, "", request.cluster) is None else (request.cluster,)
     ruling = rule_on_request(request, joined, None if secret is None else use_of(annotations_of(secret)))
     if ruling.verdict is Verdict.WAITS:
+        if ruling.reason:
+            log.warning("certificate request %s waits: %s", manifest["metadata"]["name"], ruling.message)
         return None
     if ruling.verdict is Verdict.DENIED:
         return Approval(False, ruling.reason, ruling.message)
