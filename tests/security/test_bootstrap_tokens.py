@@ -29,8 +29,9 @@ from kubeapi.meta import ObjectMeta
 from kubeserver.handler import User
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.cluster import Cluster, ClusterSpec
+from leeward.api.meta import Manifest, ObjectMeta
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
-from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.api.resource import CLUSTERS, EVENTS, SECRETS, Resource
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import BootstrapToken, create_token, list_tokens
 from leeward.app.local.errors import FleetError
@@ -48,6 +49,7 @@ from tests.kubeserver.api_world import ApiWorld, api_world
 
 Mode = Literal["Push", "Pull"]
 LOOKED_AT_SECONDS = 10.0
+UNTYPED_SECRETS: Resource[Manifest] = Resource.of_manifests("v1", "secrets", "Secret", True)
 
 
 @dataclass
@@ -75,20 +77,30 @@ class Desk:
 
     async def ask(self, token: BootstrapToken, cluster: str, group: str = AGENT_GROUP) -> str:
         """What comes of a request for the identity of the agent of `cluster`: Approved, Denied: why, or waits."""
-        return (await self.ask_at_once(token, (AGENT_USER_PREFIX + cluster, group)))[0]
+        return await self.ask_as(self.client(token), cluster, group)
+
+    async def ask_as(self, client: Client, cluster: str, group: str = AGENT_GROUP) -> str:
+        """The same, of one whose token may have gone meanwhile."""
+        name = await self.send(client, make_request(Subject(AGENT_USER_PREFIX + cluster, (group,))).request)
+        await asyncio.sleep(LOOKED_AT_SECONDS)
+        return await self.verdict(name)
 
     async def ask_at_once(self, token: BootstrapToken, *wanted: tuple[str, ...]) -> list[str]:
         requests = [
             make_request(Subject(user, groups)).request for user, *groups_ in wanted for groups in [tuple(groups_)]
         ]
-        names = [await self.send(token, request) for request in requests]
+        client = self.client(token)
+        names = [await self.send(client, request) for request in requests]
         await asyncio.sleep(LOOKED_AT_SECONDS)
         return [await self.verdict(name) for name in names]
 
-    async def send(self, token: BootstrapToken, request: bytes) -> str:
+    async def send(self, client: Client, request: bytes) -> str:
         spec = {"signerName": SIGNER, "request": base64.b64encode(request).decode(), "usages": list(USAGES)}
-        made = await self.client(token).create(REQUESTS, {"metadata": {"generateName": "agent-"}, "spec": spec})
+        made = await client.create(REQUESTS, {"metadata": {"generateName": "agent-"}, "spec": spec})
         return made["metadata"]["name"]
+
+    async def requests(self) -> list[str]:
+        return [request["metadata"]["name"] for request in (await self.admin.list(REQUESTS)).items]
 
     async def verdict(self, name: str) -> str:
         status: Any = (await self.admin.get(REQUESTS, name)).get("status") or {}
@@ -116,6 +128,7 @@ async def play(story: Story, approver: str) -> None:
         else:
             client, randomness = Client(world.transport), Randomness(7)
             server, events = Server.of(client, randomness, supervisor), EventRecorder(client, clock, randomness)
+            supervisor.start(events.run(), "events")
             AgentCertificateController(ControlPlane(server, clock, randomness, Metrics(), events, supervisor)).start()
         await story(Desk(world, clock))
 
@@ -193,6 +206,49 @@ def test_karmadas_rbac_generator_is_no_agent(tell: Tell) -> None:
             await desk.token("rbac-generator")
 
     tell(story)
+
+
+@pytest.mark.parametrize("cluster", ["", "member1"])
+def test_what_was_asked_for_with_a_token_that_was_deleted_waits_for_a_person(tell: Tell, cluster: str) -> None:
+    """Nobody knows any more what it was used for: whoever deletes a token that leaked has no agents made by it."""
+
+    async def story(desk: Desk) -> None:
+        token = await desk.token(cluster)
+        thief = desk.client(token)
+        await desk.admin.delete(SECRETS, f"bootstrap-token-{token.id}", "kube-system")
+        assert await desk.ask_as(thief, "member1") == "waits"
+        assert await desk.ask_as(thief, "member2") != "Approved"
+
+    tell(story)
+
+
+@pytest.mark.parametrize("name", ["kubelet-bootstrap", "system:bootstrap:"])
+def test_who_is_only_in_the_group_of_tokens_has_none(tell: Tell, name: str) -> None:
+    async def story(desk: Desk) -> None:
+        groups = ("system:bootstrappers", "system:bootstrappers:karmada:default-cluster-token", "system:authenticated")
+        somebody = Client(InProcessTransport(desk.world.server, User(name, groups)))
+        assert await desk.ask_as(somebody, "member1") == "waits"
+        assert await desk.ask_as(somebody, "member2") == "waits"
+
+    tell(story)
+
+
+def test_a_request_whose_token_is_unknown_says_so_and_is_looked_at_again() -> None:
+    async def story(desk: Desk) -> None:
+        token = await desk.token()
+        agent, name = desk.client(token), f"bootstrap-token-{token.id}"
+        secret = await desk.admin.get(UNTYPED_SECRETS, name, "kube-system")
+        await desk.admin.delete(SECRETS, name, "kube-system")
+        assert await desk.ask_as(agent, "member1") == "waits"
+        (event,) = [event for event in (await desk.admin.list(EVENTS)).items if event.reason == "TokenUnknown"]
+        assert f"the Secret kube-system/{name} of the bootstrap token is gone or cannot be read" in event.message
+        assert "leeward token create --cluster member1" in event.message
+        metadata = {"name": name, "namespace": "kube-system"}
+        await desk.admin.create(UNTYPED_SECRETS, {**secret, "metadata": metadata}, "kube-system")
+        await asyncio.sleep(LOOKED_AT_SECONDS + 60)
+        assert [await desk.verdict(name) for name in await desk.requests()] == ["Approved"]
+
+    run_virtual(play(story, "controller"))
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ async def _signed(client: Client, name: str) -> bytes:
     except TimeoutError:
         raise FleetError(
             f"nobody has signed the certificate request {name} within {SIGNED_SECONDS:g} s: do the controller manager "
-            "of Leeward, which approves it, and the kube-controller-manager, which signs it, run in the control plane?"
+            "of Leeward, which approves it, and the kube-controller-manager, which signs it, run in the control plane? "
+            f"Does it wait for a person (`kubectl describe csr {name}` says why)?"
         ) from None
 
 

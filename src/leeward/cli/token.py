@@ -18,7 +18,7 @@ def token() -> None:
 
 
 @token.command()
-@click.option("--ttl", type=Duration(), default="24h", show_default=True, metavar="DURATION", help="0s: for ever.")
+@click.option("--ttl", type=Duration(), default="24h", show_default=True, metavar="DURATION", help="0s: it never ends.")
 @click.option("--description", default="", help="What it is for.")
 @click.option(
     "--cluster",
@@ -43,6 +43,8 @@ def create(ttl: float, description: str, cluster: str, single_use: bool, kubecon
         known_by = [f" --discovery-token-ca-cert-hash {ca}" for ca in hashes_of(connection.certificate_authority)[:1]]
         name = f"--cluster-name {cluster or 'NAME'}"
         say(f"leeward register {connection.server} --token {made}{''.join(known_by)} {name}")
+        if not made.expires_at:
+            say(f"warning: this token never ends: `leeward token delete {made.id}` when it has been used", err=True)
 
     carry_out(create_and_tell(), client)
 

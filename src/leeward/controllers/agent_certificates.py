@@ -2,12 +2,14 @@
 
 A bootstrap token makes the agent of one cluster that is not there yet; which one is written on the token's Secret
 before the request is approved, with the resourceVersion that was read, so that of two requests one is. What a token is
-not for is denied, and says so. What anybody else asks for waits for a person. The embedded API server approves by
-itself, and leaves nothing to do.
+not for is denied, and says so. While it is not known what a token was used for, its request waits, with an event, and
+is looked at again. What anybody else asks for waits for a person. The embedded API server approves by itself, and
+leaves nothing to do.
 
 Karmada: pkg/controllers/certificate/approver (`agentcsrapproving`); the same conditions, with fewer approvals.
 """
 
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from kubeapi.meta import Manifest
@@ -20,6 +22,7 @@ from leeward.core.registration import (
     TOKEN_NAMESPACE,
     TOKEN_PREFIX,
     CertificateRequest,
+    Ruling,
     Verdict,
     annotations_of_use,
     rule_on_request,
@@ -32,32 +35,47 @@ T = TypeVar("T")
 REQUESTS: Resource[Manifest] = Resource.of_manifests(
     "certificates.k8s.io/v1", "certificatesigningrequests", "CertificateSigningRequest", False
 )
+COMPONENT = "agent-certificate-controller"
+LOOK_AGAIN = timedelta(minutes=1)
+"""At a request whose token is unknown."""
 
 
 class AgentCertificateController:
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
+        self._recorder = plane.recorder(COMPONENT)
         self._requests = plane.informers.of(REQUESTS)
-        self._controller = plane.controller("agent-certificate-controller", self.reconcile, workers=2)
+        self._controller = plane.controller(COMPONENT, self.reconcile, workers=2)
 
     def start(self) -> None:
         self._requests.on_change(self._request_changed)
         self._controller.start(self._plane.supervisor)
 
-    async def reconcile(self, name: str) -> None:
+    async def reconcile(self, name: str) -> datetime | None:
         await self._requests.wait_synced()
         manifest = self._requests.get(name)
         request = None if manifest is None else undecided_request(manifest)
         if manifest is None or request is None or not request.cluster:
-            return
-        secret = await self._find(SECRETS, TOKEN_PREFIX + request.token_id, TOKEN_NAMESPACE)
+            return None
+        secret = await self._secret_of(request)
         cluster = await self._find(CLUSTERS, request.cluster)
         joined = () if cluster is None else (request.cluster,)
         ruling = rule_on_request(request, joined, None if secret is None else use_of(secret.metadata.annotations))
         if ruling.verdict is Verdict.WAITS:
-            return
+            return self._wait(manifest, ruling)
         if ruling.verdict is Verdict.APPROVED and secret is not None:
             await self._claim(request, secret)
+        await self._rule(manifest, ruling)
+        return None
+
+    def _wait(self, manifest: Manifest, ruling: Ruling) -> datetime | None:
+        """Says why, where there is something to say; then the request is looked at again."""
+        if not ruling.reason:
+            return None
+        self._recorder.warning(REQUESTS, manifest, ruling.reason, ruling.message)
+        return self._plane.clock.now() + LOOK_AGAIN
+
+    async def _rule(self, manifest: Manifest, ruling: Ruling) -> None:
         condition = {
             "type": ruling.verdict.value,
             "status": "True",
@@ -66,11 +84,17 @@ class AgentCertificateController:
         }
         await self._plane.client.patch(
             REQUESTS,
-            name,
+            manifest["metadata"]["name"],
             {"status": {"conditions": [condition]}},
             subresource="approval",
             resource_version=manifest["metadata"]["resourceVersion"],
         )
+
+    async def _secret_of(self, request: CertificateRequest) -> Secret | None:
+        """Of the bootstrap token that it was made with; None where there is none. Raises: WorldError."""
+        if not request.token_id:
+            return None
+        return await self._find(SECRETS, TOKEN_PREFIX + request.token_id, TOKEN_NAMESPACE)
 
     async def _find(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:
         """None where there is none now, whatever a cache says. Raises: WorldError."""

@@ -79,7 +79,7 @@ class Verdict(Enum):
 
 
 class Ruling(NamedTuple):
-    """`reason` and `message` of the condition that says so."""
+    """`reason` and `message` of the condition that says so; for a request that waits, why, where that is to be told."""
 
     verdict: Verdict
     reason: str = ""
@@ -141,14 +141,21 @@ def rule_on_request(request: CertificateRequest, joined: Collection[str], use: T
     """Whether an agent's certificate is given without a person: to the agent itself, or to who has a token for it.
 
     A token makes the agent of one new cluster: of the one that it is bound to, or else of the first that it is used
-    for. `joined` are the names of all clusters; `use` is None where the token has no Secret that could be read.
+    for. `joined` are the names of all clusters; `use` is None where what the token was used for is not known, as its
+    Secret is gone or cannot be read: then nothing is approved, and the reason says so.
     """
     cluster = request.cluster
-    if not cluster or not (request.is_renewal or BOOTSTRAP_GROUP in request.asker_groups):
+    if not cluster:
         return Ruling(Verdict.WAITS)
     if request.is_renewal:
         return _APPROVED
-    if problem := _problem_of_token(request, cluster, use):
+    if not request.token_id:
+        return Ruling(Verdict.WAITS)
+    if problem := _problem_of_binding(request, cluster):
+        return Ruling(Verdict.DENIED, "TokenOfAnotherUse", problem)
+    if use is None:
+        return _token_unknown(request)
+    if problem := _problem_of_use(request, cluster, use):
         return Ruling(Verdict.DENIED, "TokenOfAnotherUse", problem)
     if cluster in joined:
         way_out = (
@@ -158,16 +165,33 @@ def rule_on_request(request: CertificateRequest, joined: Collection[str], use: T
     return _APPROVED
 
 
-def _problem_of_token(request: CertificateRequest, cluster: str, use: TokenUse | None) -> str:
-    way_out = f"make one for it: `leeward token create --cluster {cluster}`"
+def _problem_of_binding(request: CertificateRequest, cluster: str) -> str:
     bound = clusters_of_token(request.asker_groups)
     if bound and cluster not in bound:
-        return f"the bootstrap token is for the cluster {', '.join(bound)}, and not for {cluster}: {way_out}"
-    if use is not None and use.cluster and use.cluster != cluster:
-        return f"the bootstrap token was used for the cluster {use.cluster}, and is not for {cluster}: {way_out}"
-    if request.single_use and (use is None or use.request not in ("", request.uid)):
-        return f"the bootstrap token was for a single use, and is used up: {way_out}"
+        return f"the bootstrap token is for the cluster {', '.join(bound)}, and not for {cluster}: {_way_out(cluster)}"
     return ""
+
+
+def _problem_of_use(request: CertificateRequest, cluster: str, use: TokenUse) -> str:
+    if use.cluster and use.cluster != cluster:
+        used = f"was used for the cluster {use.cluster}, and is not for {cluster}"
+        return f"the bootstrap token {used}: {_way_out(cluster)}"
+    if request.single_use and use.request not in ("", request.uid):
+        return f"the bootstrap token was for a single use, and is used up: {_way_out(cluster)}"
+    return ""
+
+
+def _token_unknown(request: CertificateRequest) -> Ruling:
+    secret = f"{TOKEN_NAMESPACE}/{TOKEN_PREFIX}{request.token_id}"
+    message = (
+        f"the Secret {secret} of the bootstrap token is gone or cannot be read, so that nobody knows what it was used "
+        f"for: {_way_out(request.cluster)}, or approve the request by hand (`kubectl certificate approve`)"
+    )
+    return Ruling(Verdict.WAITS, "TokenUnknown", message)
+
+
+def _way_out(cluster: str) -> str:
+    return f"make one for it: `leeward token create --cluster {cluster}`"
 
 
 def clusters_of_token(groups: Iterable[str]) -> tuple[str, ...]:
@@ -192,18 +216,6 @@ def problem_of_agents_cluster(spec: Mapping[str, Any], before: Mapping[str, Any]
         if given.get("namespace") != execution_space(cluster):
             return f"spec.{field}: must be a Secret in the namespace {execution_space(cluster)}"
     return ""
-
-
-def is_asked_by_agent(
-    wanted_user: str,
-    wanted_groups: Collection[str],
-    usages: Collection[str],
-    asker: str,
-    asker_groups: Collection[str],
-) -> bool:
-    """Whether somebody with a bootstrap token asks for a new agent's certificate, or an agent renews its own."""
-    request = CertificateRequest(wanted_user, tuple(wanted_groups), tuple(usages), asker, tuple(asker_groups))
-    return rule_on_request(request, (), TokenUse()).verdict is Verdict.APPROVED
 
 
 _APPROVED = Ruling(Verdict.APPROVED, "AutoApproved", "an agent asks for its own certificate")

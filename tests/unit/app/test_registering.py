@@ -28,9 +28,15 @@ from leeward.manager.agents import AGENT_ACCESS, approve_agents
 from tests.certificates import Authority, client_authority
 from tests.kubeserver.api_world import ApiWorld, tell
 
-NEWCOMER = User("system:bootstrap:abcdef", ("system:bootstrappers", "system:authenticated"))
 AGENT = User("system:karmada:agent:member1", (AGENT_GROUP, "system:authenticated"))
 SERVER = Connection(server="https://control-plane.example")
+
+
+async def newcomer(world: ApiWorld) -> Client:
+    """Somebody with a bootstrap token."""
+    token = await create_token(Client(world.transport), VirtualClock().now() + timedelta(hours=1), "")
+    user = User(f"system:bootstrap:{token.id}", ("system:bootstrappers", "system:authenticated"))
+    return Client(InProcessTransport(world.server, user))
 
 
 def test_a_token_is_made_listed_without_its_secret_half_and_deleted() -> None:
@@ -53,8 +59,7 @@ def test_an_agent_gets_a_certificate_for_its_own_name_and_a_kubeconfig_that_hold
     async def story(world: ApiWorld) -> None:
         async with Supervisor("signer") as supervisor:
             supervisor.start(world.server.certificate_signer(*client_authority(), approve_agents).run(), "signer")
-            newcomer = Client(InProcessTransport(world.server, NEWCOMER))
-            known = await obtain_certificate(newcomer, SERVER, "member1")
+            known = await obtain_certificate(await newcomer(world), SERVER, "member1")
             assert subject_of_certificate(known.client_certificate) == subject_of_agent("member1")
             authority, _ = client_authority()
             write_kubeconfig(tmp_path / "agent", replace(known, certificate_authority=authority), "member1")
@@ -67,7 +72,7 @@ def test_an_agent_gets_a_certificate_for_its_own_name_and_a_kubeconfig_that_hold
 def test_what_nobody_signs_is_given_up_with_a_hint_of_who_does_not() -> None:
     async def story(world: ApiWorld) -> None:
         with pytest.raises(FleetError, match="nobody has signed"):
-            await obtain_certificate(Client(InProcessTransport(world.server, NEWCOMER)), SERVER, "member1")
+            await obtain_certificate(await newcomer(world), SERVER, "member1")
 
     tell(story)
 
@@ -81,7 +86,7 @@ def test_a_certificate_is_renewed_with_itself_before_it_ends_and_is_kept(tmp_pat
 
         async with Supervisor("signer") as supervisor:
             supervisor.start(world.server.certificate_signer(*client_authority(), approve_agents).run(), "signer")
-            first = await obtain_certificate(Client(InProcessTransport(world.server, NEWCOMER)), SERVER, "member1")
+            first = await obtain_certificate(await newcomer(world), SERVER, "member1")
             agent, kubeconfig = Client(InProcessTransport(world.server, AGENT)), tmp_path / "agent"
             clock = VirtualClock()
             renewal = CertificateRenewal(agent, clock, "member1", kubeconfig, first, take)

@@ -22,6 +22,12 @@ FOR_EAST, FOR_WEST = f"{BOOTSTRAPPERS}:leeward:cluster:east", f"{BOOTSTRAPPERS}:
 ONCE = f"{BOOTSTRAPPERS}:leeward:single-use"
 MAKE_ONE = "make one for it: `leeward token create --cluster east`"
 WAITS = (Verdict.WAITS, "", "")
+UNKNOWN = (
+    Verdict.WAITS,
+    "TokenUnknown",
+    "the Secret kube-system/bootstrap-token-abcdef of the bootstrap token is gone or cannot be read, so that nobody "
+    f"knows what it was used for: {MAKE_ONE}, or approve the request by hand (`kubectl certificate approve`)",
+)
 APPROVED = (Verdict.APPROVED, "AutoApproved", "an agent asks for its own certificate")
 
 
@@ -38,7 +44,7 @@ def another_use(message: str) -> tuple[Verdict, str, str]:
     ("asked", "use", "ruling"),
     [
         pytest.param(request(), TokenUse(), APPROVED, id="a token"),
-        pytest.param(request(), None, APPROVED, id="a token whose use is not known"),
+        pytest.param(request(), None, UNKNOWN, id="a token whose use is not known"),
         pytest.param(request(), TokenUse("east", "u-0"), APPROVED, id="used for the same cluster"),
         pytest.param(
             request(),
@@ -68,12 +74,7 @@ def another_use(message: str) -> tuple[Verdict, str, str]:
             another_use("was for a single use, and is used up"),
             id="used for another request",
         ),
-        pytest.param(
-            request(ONCE),
-            None,
-            another_use("was for a single use, and is used up"),
-            id="whether it was used is not known",
-        ),
+        pytest.param(request(ONCE), None, UNKNOWN, id="whether it was used is not known"),
         pytest.param(request(user="jane"), TokenUse(), WAITS, id="another name"),
         pytest.param(
             CertificateRequest(f"{AGENT}east", (AGENTS,), ("client auth",), "jane", ()),

@@ -13,7 +13,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, approve_agents
 from tests.certificates import client_authority
 from tests.kubeserver.api_world import ApiWorld, tell
-from tests.kubeserver.test_tokens import NEWCOMER, REQUESTS, signing_request
+from tests.kubeserver.test_tokens import NEWCOMER, REQUESTS, bootstrap_secret, signing_request
 
 AGENT = User("system:karmada:agent:m1", ("system:karmada:agents", "system:authenticated"))
 
@@ -23,6 +23,7 @@ def test_an_agent_gets_its_certificate_with_a_bootstrap_token_and_nobody_elses()
         async with Supervisor("signer") as supervisor:
             supervisor.start(world.server.certificate_signer(*client_authority(), approve_agents).run(), "signer")
             own = ("system:karmada:agent:m1", "system:karmada:agents")
+            await world.create("/api/v1/namespaces/kube-system/secrets", bootstrap_secret())
             asked = await world.call("POST", REQUESTS, signing_request("own", *own), user=NEWCOMER)
             assert (asked.code, asked.body["spec"]["username"]) == (201, NEWCOMER.name)
             await world.call("POST", REQUESTS, signing_request("renewed", *own), user=AGENT)
