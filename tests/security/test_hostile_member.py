@@ -31,7 +31,7 @@ from leeward.api.names import ALLOW_HTTP_ANNOTATION, DOUBTFUL_CONDITION
 from leeward.api.resource import NAMESPACES, NODES, PODS, WORKS
 from leeward.api.work import AggregatedStatusItem
 from leeward.app.connect import connect
-from leeward.client import Client, Request, Response, Undecodable
+from leeward.client import Client, Forbidden, Request, Response, Undecodable
 from leeward.client.bounds import MAX_OBJECT_BYTES, MEMBER_BOUNDS, MiB
 from leeward.core.interpreter.fields import total
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
@@ -154,7 +154,7 @@ def test_the_message_of_an_error_is_cut() -> None:
     head = f"HTTP/1.1 403 No\r\nContent-Length: {len(said)}\r\nConnection: close\r\n\r\n"
 
     async def story(client: Client) -> None:
-        with pytest.raises(Exception) as caught:  # noqa: PT011
+        with pytest.raises(Forbidden) as caught:
             await client.get(NAMESPACES, "a")
         assert len(str(caught.value)) < 5000
 

@@ -452,6 +452,32 @@ def test_no_proxy_of_a_cluster_is_at_a_forbidden_address(proxy: str) -> None:
     assert (refused.code, "spec.proxyURL" in refused.body["message"]) == (422, True)
 
 
+def test_a_socks_proxy_is_refused_where_it_is_written_and_where_it_would_be_used() -> None:
+    """Karmada takes one. Here nothing would go through it, and the request must not go another way."""
+    said = "socks5 proxies are not supported: give an HTTP proxy"
+    socks = _cluster("https://member.example", "socks5://proxy.example:1080")
+    refused = asyncio.run(_create(socks))
+    assert (refused.code, "spec.proxyURL" in refused.body["message"], said in refused.body["message"]) == (
+        422,
+        True,
+        True,
+    )
+    response = judge({"operation": "CREATE", "resource": {"resource": "clusters"}, "object": socks})
+    assert said in response["status"]["message"]
+    tainted = {**socks, "spec": {**socks["spec"], "taints": [{"key": "a", "effect": "NoSchedule"}]}}
+    change = {"operation": "UPDATE", "resource": {"resource": "clusters"}, "object": tainted, "oldObject": socks}
+    assert judge(change)["allowed"], "one that is there can still be changed"
+    secret = from_wire({"metadata": {"name": "b", "namespace": "a"}, "data": {"token": "eA=="}}, Secret)
+    with pytest.raises(ValueError, match=r"spec\.proxyURL of the Cluster: socks5"):
+        reach(from_wire(socks, Cluster), None, secret)
+
+    async def use() -> None:
+        with pytest.raises(NoCredential, match=r"spec\.proxyURL of the Cluster: socks5"):
+            await connect(from_wire(socks, Cluster), secret).raw("GET", "/readyz")
+
+    asyncio.run(use())
+
+
 def test_what_is_wished_for_or_allowed_is_let_through() -> None:
     wished = _cluster("http://10.0.0.8:8080", **{ALLOW_HTTP_ANNOTATION: "true"})
     assert asyncio.run(_create(wished)).code == 201

@@ -18,6 +18,7 @@ from leeward.api.rules.member_addresses import (
     AddressRules,
     Network,
     plain_http_fault,
+    proxy_scheme_fault,
     rules_of_control_plane,
 )
 from leeward.api.rules.texts import endpoint_fault, proxy_fault
@@ -115,6 +116,8 @@ def _check_addresses(cluster: Cluster, addresses: AddressRules) -> None:
     ):
         if url and (fault := fault_of(url) or addresses.url_fault(url)):
             raise ValueError(f"spec.{field} of the Cluster: {fault}")
+    if fault := proxy_scheme_fault(spec.proxy_url):
+        raise ValueError(f"spec.proxyURL of the Cluster: {fault}")
     in_the_clear = cluster.metadata.annotations.get(ALLOW_HTTP_ANNOTATION) == "true"
     if fault := plain_http_fault(spec.api_endpoint, in_the_clear):
         raise ValueError(f"spec.apiEndpoint of the Cluster: {fault}")

@@ -11,10 +11,10 @@ Karmada: pkg/karmadactl/join, unjoin; the same objects, keys and names.
 import base64
 from dataclasses import dataclass
 
-from kubeapi.meta import Manifest
-from kubeapi.resource import Resource
-from leeward.api.names import CLUSTER_NAMESPACE, impersonator_of
-from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.api.meta import Manifest
+from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
+from leeward.api.resource import CLUSTERS, NAMESPACES, Resource
+from leeward.api.rules.member_addresses import plain_http_fault
 from leeward.app.connect import CA_KEY, TOKEN_KEY
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, close_account, open_account
@@ -26,6 +26,11 @@ _UNTYPED_NAMESPACES = Resource.of_manifests("v1", "namespaces", "Namespace", Fal
 _UNTYPED_SECRETS = Resource.of_manifests("v1", "secrets", "Secret", True)
 _UNTYPED_CLUSTERS = Resource.of_manifests(CLUSTERS.api_version, CLUSTERS.plural, CLUSTERS.kind, CLUSTERS.namespaced)
 
+_NO_HTTP = (
+    "{server}: over http:// everybody on the way can read the credential: "
+    "give a kubeconfig with an https:// server, or --allow-http"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Joining:
@@ -36,11 +41,14 @@ class Joining:
     provider: str = ""
     region: str = ""
     zones: tuple[str, ...] = ()
+    allow_http: bool = False
 
 
 async def join_cluster(control_plane: Client, member: Client, joining: Joining) -> None:
     """Raises: WorldError; FleetError when the cluster has joined already under another name, is the control plane
-    itself, or gives no token."""
+    itself, gives no token, or is spoken to in the clear and nobody allows that."""
+    if plain_http_fault(joining.connection.server, joining.allow_http):
+        raise FleetError(_NO_HTTP.format(server=joining.connection.server))
     cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
     await _refuse_joined(control_plane, joining.name, cluster_id)
     steward, speaker = accounts_of(joining.name)
@@ -105,4 +113,5 @@ def _cluster(joining: Joining, cluster_id: str) -> Manifest:
     for field, value in (("provider", joining.provider), ("region", joining.region), ("zones", list(joining.zones))):
         if value:
             spec[field] = value
-    return {"metadata": {"name": joining.name}, "spec": spec}
+    annotations = {"annotations": {ALLOW_HTTP_ANNOTATION: "true"}} if joining.allow_http else {}
+    return {"metadata": {"name": joining.name, **annotations}, "spec": spec}

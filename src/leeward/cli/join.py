@@ -20,6 +20,7 @@ from leeward.cli.output import say
 @click.option("--cluster-provider", default="", help="Who runs the cluster, for spread constraints.")
 @click.option("--cluster-region", default="", help="Where the cluster is.")
 @click.option("--cluster-zone", "zones", multiple=True, help="In which zone; may be repeated.")
+@click.option("--allow-http", is_flag=True, help="Send the credential in the clear, to a server of http://.")
 @control_plane_options
 def join(
     name: str,
@@ -28,6 +29,7 @@ def join(
     cluster_provider: str,
     cluster_region: str,
     zones: tuple[str, ...],
+    allow_http: bool,
     kubeconfig: Path | None,
     context: str,
 ) -> None:
@@ -36,6 +38,6 @@ def join(
 
     connection = connection_from(cluster_kubeconfig, cluster_context)
     member, control_plane = client_of(connection), client_of(connection_from(kubeconfig, context))
-    joining = Joining(name, connection, cluster_provider, cluster_region, zones)
+    joining = Joining(name, connection, cluster_provider, cluster_region, zones, allow_http=allow_http)
     carry_out(join_cluster(control_plane, member, joining), member, control_plane)
     say(f"cluster {name} has joined")

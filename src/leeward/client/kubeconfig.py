@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from kubeapi import codec
+from leeward.api.rules.member_addresses import proxy_scheme_fault
+from leeward.api.rules.texts import proxy_fault
 from leeward.client.connection import Connection, transport_of
 from leeward.client.credentials import EXEC_API_VERSIONS, ExecPlugin
 
@@ -181,7 +183,7 @@ def _connection(cluster: _Section, user: _Section, namespace: str) -> Connection
         certificate_authority=_pem(cluster, "certificate-authority"),
         insecure_skip_tls_verify=cluster.flag("insecure-skip-tls-verify"),
         tls_server_name=cluster.text("tls-server-name"),
-        proxy_url=cluster.text("proxy-url"),
+        proxy_url=_proxy_url(cluster),
         client_certificate=_client_certificate(user),
         client_key=_pem(user, "client-key"),
         token=user.text("token"),
@@ -191,6 +193,13 @@ def _connection(cluster: _Section, user: _Section, namespace: str) -> Connection
         exec_plugin=_exec_plugin(user.section("exec"), cluster) if user.has("exec") else _no_auth_provider(user),
         namespace=namespace,
     )
+
+
+def _proxy_url(cluster: _Section) -> str:
+    proxy = cluster.text("proxy-url")
+    if proxy and (fault := proxy_fault(proxy) or proxy_scheme_fault(proxy)):
+        raise cluster.error("proxy-url", fault)
+    return proxy
 
 
 def _server(cluster: _Section) -> str:

@@ -72,6 +72,22 @@ def test_the_control_plane_gets_a_token_to_act_with_and_one_to_speak_for_users()
     tell(story)
 
 
+def test_a_cluster_is_spoken_to_in_the_clear_only_when_somebody_says_so() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client = Client(plane.transport)
+        clear = replace(JOINING, connection=replace(JOINING.connection, server="http://member1"))
+        with pytest.raises(FleetError, match=r"http://member1: over http:// .*, or --allow-http"):
+            await join_cluster(client, Client(member.transport), clear)
+        assert (await client.list(CLUSTERS)).items == ()
+        assert (await member.get(ACCOUNTS)).body["items"] == [], "nothing is made where nothing joins"
+        await join_cluster(client, Client(member.transport), replace(clear, allow_http=True))
+        joined = await client.get(CLUSTERS, "member1")
+        assert joined.spec.api_endpoint == "http://member1"
+        assert joined.metadata.annotations["leeward.dev/allow-http"] == "true"
+
+    tell(story)
+
+
 def test_nothing_of_it_is_left_when_it_leaves() -> None:
     async def story(plane: ApiWorld, member: ApiWorld) -> None:
         client = Client(plane.transport)

@@ -165,3 +165,10 @@ def test_the_files_are_those_of_the_variable_or_the_usual_one(monkeypatch: pytes
     monkeypatch.setenv("HOME", "/home/alice")
     assert default_paths({}) == (Path("/home/alice/.kube/config"),)
     assert default_paths({"KUBECONFIG": "a::b"}) == (Path("a"), Path("b"))
+
+
+@pytest.mark.parametrize("proxy", ["socks5://proxy:1080", "proxy:3128", "ftp://proxy"])
+def test_a_proxy_that_nothing_goes_through_is_named(proxy: str) -> None:
+    with pytest.raises(KubeconfigError, match="proxy-url"):
+        load(config({"proxy-url": proxy}))
+    assert load(config({"proxy-url": "http://proxy:3128"})).proxy_url == "http://proxy:3128"

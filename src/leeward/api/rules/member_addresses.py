@@ -9,10 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from kubeapi.field import Node, Problems
 from leeward.api.names import ALLOW_HTTP_ANNOTATION
+from leeward.api.rules.texts import split_url
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -75,7 +76,7 @@ class AddressRules:
 
     def url_fault(self, text: str) -> str:
         """The same for the host of a URL; empty for what is no URL."""
-        url = _split(text)
+        url = split_url(text)
         if url is None or not url.hostname:
             return ""
         return self.host_fault(url.hostname, url.port or _PORTS.get(url.scheme, 0))
@@ -87,13 +88,21 @@ DEFAULT_RULES = AddressRules()
 
 def plain_http_fault(endpoint: str, allowed: bool) -> str:
     """The reason why `endpoint` is not spoken to in the clear; empty when it is no http:// URL, or is `allowed`."""
-    url = _split(endpoint)
+    url = split_url(endpoint)
     if allowed or url is None or url.scheme != "http":
         return ""
     return (
         "over http:// everybody on the way can read the credential: use https://, or set the annotation "
         f'{ALLOW_HTTP_ANNOTATION}: "true" on the Cluster'
     )
+
+
+def proxy_scheme_fault(proxy: str) -> str:
+    """The reason why `proxy` cannot be gone through, although Karmada takes it; empty when it can."""
+    url = split_url(proxy)
+    if url is None or url.scheme != "socks5":
+        return ""
+    return "socks5 proxies are not supported: give an HTTP proxy that leads there, as in http://proxy:3128"
 
 
 def address_problems(cluster: Node, old: Node, rules: AddressRules) -> Problems:
@@ -110,6 +119,8 @@ def address_problems(cluster: Node, old: Node, rules: AddressRules) -> Problems:
     changed = endpoint.text != before["apiEndpoint"].text or allowed < was_allowed
     if changed and (fault := plain_http_fault(endpoint.text, allowed)):
         yield endpoint.invalid(fault)
+    if proxy.text != before["proxyURL"].text and (fault := proxy_scheme_fault(proxy.text)):
+        yield proxy.invalid(fault)
     for field, previous in ((endpoint, before["apiEndpoint"]), (proxy, before["proxyURL"])):
         if field.text != previous.text and (fault := rules.url_fault(field.text)):
             yield field.invalid(fault)
@@ -164,12 +175,3 @@ def _parsed(host: str) -> Address | None:
         return ip_address(host)
     except ValueError:
         return None
-
-
-def _split(text: str) -> SplitResult | None:
-    try:
-        url = urlsplit(text)
-        _ = url.port
-    except ValueError:
-        return None
-    return url

@@ -47,7 +47,7 @@ def json_pointer_fault(text: str) -> str:
 
 def endpoint_fault(text: str) -> str:
     """The address of an API server: scheme and host, with a path at most."""
-    url = _split(text)
+    url = split_url(text)
     if url is None or not url.scheme or not url.hostname:
         return "must be a URL with scheme and host, as in https://host:6443"
     if url.username is not None or url.query or url.fragment:
@@ -56,13 +56,14 @@ def endpoint_fault(text: str) -> str:
 
 
 def proxy_fault(text: str) -> str:
-    url = _split(text)
+    url = split_url(text)
     if url is None or url.scheme not in ("http", "https", "socks5"):
         return "must be a URL with the scheme http, https or socks5, as in http://proxy:3128"
     return ""
 
 
-def _split(text: str) -> SplitResult | None:
+def split_url(text: str) -> SplitResult | None:
+    """None for what is no URL."""
     try:
         url = urlsplit(text)
         _ = url.port
