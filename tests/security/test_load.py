@@ -13,15 +13,19 @@ from datetime import datetime
 from unittest import mock
 
 import pytest
+from tests.api_world import api_world
 
+from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from leeward.api.names import POLICY_NAME_ANNOTATION
 from leeward.api.rules import bounds
 from leeward.api.rules.bounds import MOST_SELECTORS
-from leeward.client import Invalid, NotFound
-from leeward.manager import admission
+from leeward.api.schema import custom_resource_definitions
+from leeward.client import Client, Invalid, NotFound
 from leeward.sim.world import World
+from leeward.webhook.namespace_bounds import judge_room
 from leeward.webhook.reviews import judge
+from tests.transports import Deaf
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, play, policy
 from tests.world.test_unwatched_time import FLEETS, LOOK_SECONDS, PUSH, is_left, no_execute, web_runs
 
@@ -218,7 +222,7 @@ def test_the_webhook_refuses_what_is_too_much_and_lets_what_was_stored_before_be
 
 def test_a_namespace_has_a_bounded_number_of_policies() -> None:
     async def story(world: World) -> None:
-        with mock.patch.object(admission, "MOST_POLICIES", 3):
+        with mock.patch.object(bounds, "MOST_POLICIES", 3):
             await apply(world.client, *(naming(f"p{n}", ["a"]) for n in range(3)))
             with pytest.raises(Invalid, match="has 3 propagationpolicies already; delete some"):
                 await apply(world.client, naming("p3", ["a"]))
@@ -227,6 +231,47 @@ def test_a_namespace_has_a_bounded_number_of_policies() -> None:
             await apply(world.client, naming("p3", ["a"]))
 
     play(story, {"member1": "Push", "member2": "Push"})
+
+
+@pytest.mark.parametrize("plural", ["propagationpolicies", "overridepolicies"])
+def test_the_webhook_lets_no_namespace_have_more_policies_than_its_bound(plural: str) -> None:
+    """On a kube-apiserver, whose store we do not see: it is asked for one object, and how many more there are."""
+    kind = {"propagationpolicies": "PropagationPolicy", "overridepolicies": "OverridePolicy"}[plural]
+    path = f"/apis/policy.karmada.io/v1alpha1/namespaces/default/{plural}"
+
+    def asked(namespace: str = "default", operation: str = "CREATE") -> Manifest:
+        resource = {"group": "policy.karmada.io", "resource": plural}
+        return {"operation": operation, "namespace": namespace, "resource": resource, "object": {}}
+
+    async def story() -> None:
+        async with api_world(crds=custom_resource_definitions()) as server:
+            client = Client(server.transport)
+            with mock.patch.object(bounds, "MOST_POLICIES", 3):
+                for number in range(3):
+                    assert await judge_room(asked(), client) is None
+                    made = {**naming(f"p{number}", ["a"]), "kind": kind}
+                    assert (await server.create(path, made)).code == 201
+                refused = await judge_room(asked(), client)
+                assert refused is not None
+                assert (refused["allowed"], refused["status"]["code"]) == (False, 422)
+                assert (
+                    f"metadata.namespace: Forbidden: namespace default has 3 {plural} already; delete some"
+                    in (refused["status"]["message"])
+                )
+                for passes in (asked("other"), asked(operation="UPDATE"), asked(operation="DELETE")):
+                    assert await judge_room(passes, client) is None
+
+    run_virtual(story())
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_what_cannot_be_counted_keeps_no_policy_out(*, hangs: bool) -> None:
+    asked = {
+        "operation": "CREATE",
+        "namespace": "default",
+        "resource": {"group": "policy.karmada.io", "resource": "propagationpolicies"},
+    }
+    assert run_virtual(judge_room(asked, Client(Deaf(hangs=hangs)))) is None
 
 
 def test_what_was_stored_before_the_bound_works_and_can_be_made_smaller_and_deleted() -> None:

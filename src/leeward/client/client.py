@@ -33,11 +33,12 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """One page of a list, all from one revision."""
+    """One page of a list, all from one revision. `remaining` are those of further pages, where the server tells."""
 
     items: tuple[T, ...]
     resource_version: str
     continue_token: str = ""
+    remaining: int = 0
 
 
 class WatchEvent(msgspec.Struct, Generic[T], frozen=True):
@@ -51,6 +52,7 @@ class WatchEvent(msgspec.Struct, Generic[T], frozen=True):
 class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str = ""
     continue_: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None
 
 
 class _List(msgspec.Struct):
@@ -246,7 +248,7 @@ def _page(resource: Resource[T], body: bytes) -> Page[T]:
     except codec.DecodeError as error:
         raise Undecodable(f"list of {resource.plural}: {error}") from error
     items = tuple(_decode(resource, bytes(item)) for item in page.items)
-    return Page(items, page.metadata.resource_version, page.metadata.continue_)
+    return Page(items, page.metadata.resource_version, page.metadata.continue_, page.metadata.remaining_item_count or 0)
 
 
 def _decode(resource: Resource[T], body: bytes) -> T:

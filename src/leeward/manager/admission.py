@@ -14,7 +14,7 @@ from kubeserver.store import Store
 from kubeserver.values import section
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES
-from leeward.api.rules.bounds import MOST_POLICIES
+from leeward.api.rules.bounds import policy_count_problem
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate, validate_bounds, validate_deletion, validate_types
 from leeward.core.admission_warnings import warnings_for
@@ -76,10 +76,9 @@ class KarmadaAdmission:
     def _refuse_one_more(self, review: AdmissionReview) -> None:
         """Raises: Rejected when the namespace has as many policies of the kind as it may have."""
         there = self._store.list(f"{review.kind.prefix}{review.namespace}/", limit=1)
-        if len(there.records) + there.remaining >= MOST_POLICIES:
-            message = f"namespace {review.namespace} has {MOST_POLICIES} {review.resource.plural} already"
-            way_out = "delete some, or let one policy select more"
-            raise Rejected(problems=[Problem.forbidden("metadata.namespace", f"{message}; {way_out}")])
+        count = len(there.records) + there.remaining
+        if problem := policy_count_problem(review.namespace, review.resource.plural, count):
+            raise Rejected(problems=[problem])
 
     def _refuse_joined(self, cluster: ReadOnlyManifest) -> None:
         """Raises: Rejected when the cluster has joined under another name, or is the control plane itself."""

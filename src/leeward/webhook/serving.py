@@ -28,6 +28,7 @@ from leeward.core.propagation.reach import Reach
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
 from leeward.webhook.configurations import Endpoint, configurations
 from leeward.webhook.joining import judge_joining
+from leeward.webhook.namespace_bounds import judge_room
 from leeward.webhook.reviews import judge, mutate
 from leeward.webhook.server import WebhookServer
 
@@ -79,7 +80,9 @@ class Webhook:
 
     async def _judge(self, request: Mapping[str, object]) -> Manifest:
         answer = judge(request, self._settings.reach, self._settings.addresses)
-        return (await judge_joining(request, self._client) or answer) if answer["allowed"] else answer
+        if not answer["allowed"]:
+            return answer
+        return await judge_joining(request, self._client) or await judge_room(request, self._client) or answer
 
     async def _mutate(self, request: Mapping[str, object]) -> Manifest:
         settings = self._settings

@@ -1,16 +1,16 @@
 """One cluster joins once, also where the API server is not ours: what the webhook asks the control plane."""
 
-import asyncio
 from typing import Any
 
 import pytest
+from tests.api_world import api_world
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
-from leeward.client import Client, Request, Response, Unreachable
+from leeward.client import Client
 from leeward.webhook.joining import SECONDS, judge_joining
-from tests.kubeserver.api_world import api_world
+from tests.transports import Deaf
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 OWN = "the control plane's own"
@@ -55,24 +55,6 @@ def test_only_an_id_that_is_new_here_and_taken_is_refused(asked: dict[str, Any],
             assert says in answer["status"]["message"]
 
     run_virtual(story())
-
-
-class Deaf:
-    """A way to a control plane that refuses connections, or never answers."""
-
-    def __init__(self, *, hangs: bool) -> None:
-        self._hangs = hangs
-
-    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
-        if self._hangs:
-            await asyncio.Event().wait()
-        raise Unreachable("connection refused")
-
-    def stream(self, request: Request) -> Any:
-        raise NotImplementedError("nothing is watched")
-
-    async def close(self) -> None:
-        pass
 
 
 @pytest.mark.parametrize(("hangs", "says"), [(False, "connection refused"), (True, f"no answer within {SECONDS:g} s")])

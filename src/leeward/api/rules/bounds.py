@@ -6,12 +6,21 @@ etcd's 1.5 MiB for an object, which is 25,000 selectors.
 
 from kubeapi.codec import encode
 from kubeapi.field import Node, Problems
+from kubeapi.status import Problem
 
 MOST_SELECTORS = 1_000
 MOST_POLICY_BYTES = 512 * 1024
 MOST_POLICIES = 5_000
-"""Of one kind in one namespace; not asked by the webhook, which does not see the others."""
+"""Of one kind in one namespace; asked where a policy is created, with the number of those that are there."""
 _FEWER = "select by label or by kind instead of by name, or make several policies of it"
+
+
+def policy_count_problem(namespace: str, plural: str, there: int) -> Problem | None:
+    """Of one policy more in a namespace that has `there` of the kind."""
+    if there < MOST_POLICIES:
+        return None
+    message = f"namespace {namespace} has {MOST_POLICIES} {plural} already; delete some, or let one policy select more"
+    return Problem.forbidden("metadata.namespace", message)
 
 
 def policy_bounds_problems(policy: Node, old: Node | None) -> Problems:

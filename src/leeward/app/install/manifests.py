@@ -119,6 +119,7 @@ _RULES: dict[str, list[dict[str, Any]]] = {
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ["get", "patch", "update"], ["leeward-webhook-cert"]),
         _rule(["cluster.karmada.io"], ["clusters"], ["list"]),
+        _rule(["policy.karmada.io"], ["propagationpolicies", "overridepolicies"], ["list"]),
         _rule([""], ["namespaces"], ["get"], ["kube-system"]),
         _rule(
             ["admissionregistration.k8s.io"],

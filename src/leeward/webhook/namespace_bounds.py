@@ -1,0 +1,44 @@
+"""The rule that needs to know the other policies: a namespace has a bounded number of them.
+
+The API server counts: it is asked for one object, and says how many more there are. Who deletes policies, or changes
+one, is not asked. While the control plane does not tell, one policy more is let through: the bound is there against
+thousands, and what cannot be counted is no reason to keep an application from its place. Those that are written at
+the same moment do not see each other.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.api.resource import OVERRIDE_POLICIES, PROPAGATION_POLICIES, Resource
+from leeward.api.rules import bounds
+from leeward.client import Client, WorldError
+from leeward.webhook.reviews import object_in, refusal
+
+log = logging.getLogger(__name__)
+
+SECONDS = 3.0
+"""Less than the kube-apiserver waits for us."""
+_COUNTED = {
+    (policy.group, policy.plural): Resource.of_manifests(policy.api_version, policy.plural, policy.kind, True)
+    for policy in (PROPAGATION_POLICIES, OVERRIDE_POLICIES)
+}
+"""As plain objects: one that cannot be read as a policy counts, too."""
+
+
+async def judge_room(request: Mapping[str, Any], client: Client) -> Manifest | None:
+    """The refusal of a policy whose namespace has as many as it may have; None where there is none."""
+    resource, namespace = object_in(request, "resource"), str(request.get("namespace") or "")
+    counted = _COUNTED.get((resource.get("group", ""), resource.get("resource", "")))
+    if counted is None or not namespace or request.get("operation") != "CREATE":
+        return None
+    try:
+        async with asyncio.timeout(SECONDS):
+            there = await client.list(counted, namespace, limit=1)
+    except (WorldError, TimeoutError) as error:
+        log.warning("the %s of namespace %s were not counted: %s", counted.plural, namespace, error)
+        return None
+    problem = bounds.policy_count_problem(namespace, counted.plural, len(there.items) + there.remaining)
+    return refusal(422, str(problem)) if problem else None
