@@ -8,16 +8,21 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
+from kubeserver.access.authorization.attributes import Attributes
+from kubeserver.access.authorization.rbac import Rbac
 from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.remarks import warn
 from kubeserver.store import Store
 from kubeserver.values import section
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
+from leeward.api.meta import Manifest, ReadOnlyManifest
+from leeward.api.names import AGENT_GROUP
 from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES
 from leeward.api.rules.bounds import policy_count_problem
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate, validate_bounds, validate_deletion, validate_types
 from leeward.core.admission_warnings import warnings_for
+from leeward.core.member_credentials import refusal_to_show, shown_secrets
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.manager.timing import Timing
@@ -46,6 +51,7 @@ class KarmadaAdmission:
         self._randomness = randomness
         self._timing = timing
         self._store = store
+        self._rbac = Rbac(store)
         self._reach = reach or Reach()
         self._addresses = addresses
 
@@ -68,6 +74,7 @@ class KarmadaAdmission:
         if review.kind.prefix == _CLUSTERS:
             if _id(obj) != _id(old or {}):
                 self._refuse_joined(obj)
+            self._refuse_to_show(review, obj)
             _refuse(list(address_problems(Node("", obj), Node("", old or {}), self._addresses)))
         for warning in warnings_for(obj):
             warn(warning)
@@ -79,6 +86,15 @@ class KarmadaAdmission:
         count = len(there.records) + there.remaining
         if problem := policy_count_problem(review.namespace, review.resource.plural, count):
             raise Rejected(problems=[problem])
+
+    def _refuse_to_show(self, review: AdmissionReview, cluster: Manifest) -> None:
+        """Raises: Rejected when the writer may not read what the Cluster has shown. Agents have a narrower rule."""
+        if AGENT_GROUP in review.user.groups:
+            return
+        for secret in shown_secrets(cluster, review.old_object):
+            asked = Attributes("get", resource="secrets", namespace=secret.namespace, name=secret.name)
+            if not self._rbac.decide(review.user, asked).allowed:
+                raise Rejected(refusal_to_show(review.user.name, secret))
 
     def _refuse_joined(self, cluster: ReadOnlyManifest) -> None:
         """Raises: Rejected when the cluster has joined under another name, or is the control plane itself."""

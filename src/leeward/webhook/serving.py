@@ -27,6 +27,7 @@ from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
 from leeward.core.propagation.reach import Reach
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
 from leeward.webhook.configurations import Endpoint, configurations
+from leeward.webhook.credentials import judge_credentials
 from leeward.webhook.joining import judge_joining
 from leeward.webhook.namespace_bounds import judge_room
 from leeward.webhook.reviews import judge, mutate
@@ -82,7 +83,10 @@ class Webhook:
         answer = judge(request, self._settings.reach, self._settings.addresses)
         if not answer["allowed"]:
             return answer
-        return await judge_joining(request, self._client) or await judge_room(request, self._client) or answer
+        for question in (judge_credentials, judge_joining, judge_room):
+            if (refused := await question(request, self._client)) is not None:
+                return refused
+        return answer
 
     async def _mutate(self, request: Mapping[str, object]) -> Manifest:
         settings = self._settings

@@ -1,0 +1,57 @@
+"""Which Secrets a write of a Cluster shows to a place of the writer's choosing.
+
+The control plane sends the token of `spec.secretRef` to `spec.apiEndpoint`, and that of `spec.impersonatorSecretRef`
+when somebody goes through the cluster proxy. So who chooses either of a pair must be one who may read the Secret.
+
+Karmada: no such rule; who may write Clusters there has every token that any namespace keeps.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+from leeward.api.names import ALLOW_HTTP_ANNOTATION
+
+REFERENCES = ("secretRef", "impersonatorSecretRef")
+_WHERE = ("apiEndpoint", "proxyURL", "insecureSkipTLSVerification", "syncMode")
+"""What of a Cluster's `spec` says who gets to see the tokens."""
+
+
+class ShownSecret(NamedTuple):
+    """`field` of the `spec` refers to it."""
+
+    field: str
+    namespace: str
+    name: str
+
+
+def shown_secrets(cluster: Mapping[str, Any], before: Mapping[str, Any] | None) -> tuple[ShownSecret, ...]:
+    """Those that the writer has to be allowed to read; `before` is None for a new Cluster."""
+    spec, old = _section(cluster, "spec"), _section(before or {}, "spec")
+    moved = any(spec.get(field) != old.get(field) for field in _WHERE) or (
+        _in_the_clear(cluster) and not _in_the_clear(before or {})
+    )
+    found: list[ShownSecret] = []
+    for field in REFERENCES:
+        reference = _section(spec, field)
+        if reference and (moved or reference != _section(old, field)):
+            found.append(ShownSecret(field, str(reference.get("namespace", "")), str(reference.get("name", ""))))
+    return tuple(found)
+
+
+def refusal_to_show(user: str, secret: ShownSecret) -> str:
+    """What is said to a writer who may not read `secret`."""
+    what = f"the Secret {secret.namespace}/{secret.name}"
+    return (
+        f'spec.{secret.field}: user "{user}" may not read {what}, and would choose where its token is sent to: '
+        "let somebody write it who may, or give the right to get that Secret"
+    )
+
+
+def _in_the_clear(cluster: Mapping[str, Any]) -> bool:
+    return _section(_section(cluster, "metadata"), "annotations").get(ALLOW_HTTP_ANNOTATION) == "true"
+
+
+def _section(mapping: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    """Empty where there is none, or something else."""
+    value: object = mapping.get(field)
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}

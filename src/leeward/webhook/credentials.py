@@ -1,0 +1,56 @@
+"""The rule that needs to know the writer's rights: who says where a member's token is sent may read that token.
+
+The control plane is asked what the writer may do (SubjectAccessReview). While it does not tell, a Cluster whose Secrets
+or addresses change is refused: whoever writes it tries again. Other writes are not asked about.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from leeward.api.meta import Manifest
+from leeward.api.names import AGENT_GROUP
+from leeward.api.resource import CLUSTERS, Resource
+from leeward.client import Client, WorldError
+from leeward.core.member_credentials import ShownSecret, refusal_to_show, shown_secrets
+from leeward.webhook.reviews import object_in, refusal
+
+SECONDS = 3.0
+"""Less than the kube-apiserver waits for us."""
+REVIEWS: Resource[Manifest] = Resource.of_manifests(
+    "authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", False
+)
+
+
+async def judge_credentials(request: Mapping[str, Any], client: Client) -> Manifest | None:
+    """The refusal of a Cluster whose writer may not read what it shows; None where there is none.
+
+    Agents are not asked about: theirs is a narrower rule.
+    """
+    who, resource = object_in(request, "userInfo"), object_in(request, "resource").get("resource")
+    if resource != CLUSTERS.plural or request.get("operation") == "DELETE" or AGENT_GROUP in (who.get("groups") or ()):
+        return None
+    shown = shown_secrets(object_in(request, "object"), object_in(request, "oldObject") or None)
+    try:
+        async with asyncio.timeout(SECONDS):
+            hidden = [secret for secret in shown if not await _may_read(client, who, secret)]
+    except (WorldError, TimeoutError) as error:
+        why = str(error) or f"no answer within {SECONDS:g} s"
+        return refusal(503, f"it cannot be told whether you may read the Secrets of this Cluster: {why}; try again")
+    return (
+        refusal(403, "; ".join(refusal_to_show(who.get("username", ""), each) for each in hidden)) if hidden else None
+    )
+
+
+async def _may_read(client: Client, who: Mapping[str, Any], secret: ShownSecret) -> bool:
+    """Raises: WorldError."""
+    asked = {"verb": "get", "group": "", "resource": "secrets", "namespace": secret.namespace, "name": secret.name}
+    spec: Manifest = {
+        "user": who.get("username", ""),
+        "groups": list(who.get("groups") or ()),
+        "uid": who.get("uid", ""),
+        "extra": dict(who.get("extra") or {}),
+        "resourceAttributes": asked,
+    }
+    review = await client.create(REVIEWS, {"spec": spec})
+    return bool(object_in(review, "status").get("allowed"))
