@@ -22,14 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.api_world import CONFIG_MAPS, WIDGETS, ApiWorld, api_world, config_map, tell, widget
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
-from kubeapi.meta import Manifest
 from kubeapi.transport import Request
 from kubeserver.access.authentication import Authenticator
-from kubeserver.cel.budget import Budget, Exhausted
-from kubeserver.custom.patterns import REMEMBERED_LARGE_PATTERNS, compile_pattern
 from kubeserver.handler import StreamResponse, User
 from kubeserver.heap import HeapTrimming
 from kubeserver.http import MAX_WATCHES, HttpFront
@@ -39,17 +37,7 @@ from kubeserver.webhooks.calling import Address, Uncallable
 from kubeserver.webhooks.https import MAX_ANSWER_BYTES, HttpsWebhooks
 from tests.certificates import Authority
 from tests.https_server import https_server
-from tests.kubeserver.api_world import (
-    CONFIG_MAPS,
-    DEFINITIONS,
-    WIDGETS,
-    Answer,
-    ApiWorld,
-    api_world,
-    config_map,
-    tell,
-    widget,
-)
+from tests.security.worlds import define
 
 KiB = 1024
 ALICE, BOB = User("alice", ("system:masters",)), User("bob", ("system:masters",))
@@ -340,102 +328,6 @@ def test_what_is_nested_too_deeply_or_grows_by_its_aliases_is_refused(
         assert said in refused.body["message"]
 
     tell(story)
-
-
-# Kinds of one's own
-
-
-async def define(world: ApiWorld, properties: Manifest, *rules: str, **fields: Any) -> Answer:
-    spec: Manifest = {"type": "object", "properties": properties}
-    if rules:
-        spec["x-kubernetes-validations"] = [{"rule": rule} for rule in rules]
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
-    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
-    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
-    definition: Manifest = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.example.com"},
-        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions, **fields},
-    }
-    answer = await world.create(DEFINITIONS, definition)
-    await asyncio.sleep(1)
-    return answer
-
-
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b$", "(a|aa)+$", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
-def test_a_regular_expression_that_backtracks_is_answered_in_one_go(pattern: str) -> None:
-    """With an engine that backtracks, this test would not end."""
-
-    async def story(world: ApiWorld) -> None:
-        assert (await define(world, {"text": {"type": "string", "pattern": pattern}})).code == 201
-        refused = await world.create(WIDGETS, widget("a", text="a" * 200_000 + "!"))
-        assert refused.code == 422
-
-    tell(story)
-
-
-@pytest.mark.parametrize("pattern", ["a{1000}{1000}{1000}", "(?=a)b", r"(a)\1", "(" * 5_000 + ")" * 5_000])
-def test_a_regular_expression_that_is_too_large_or_none_is_refused_with_its_field(pattern: str) -> None:
-    async def story(world: ApiWorld) -> None:
-        refused = await define(world, {"text": {"type": "string", "pattern": pattern}})
-        assert refused.code == 422
-        assert "properties[text].pattern" in refused.body["message"]
-        assert "not too large" in refused.body["message"]
-
-    tell(story)
-
-
-def test_of_large_patterns_few_are_remembered_and_all_of_them_work() -> None:
-    """A thousand of ten MiB each would take all memory."""
-    first = large_pattern("x")
-    kept = compile_pattern(first)
-    assert compile_pattern(first) is kept
-    for number in range(REMEMBERED_LARGE_PATTERNS):
-        matches = compile_pattern(large_pattern(f"y{number}y"))
-        assert (matches(f"aby{number}y"), matches("ab")) == (True, False)
-    assert compile_pattern(first) is not kept
-
-
-def large_pattern(end: str) -> str:
-    """A good MiB when it is compiled."""
-    return f"^(?:[a-zA-Z]{{0,99}}{end}){{1,99}}$"
-
-
-def test_rules_that_look_at_everything_many_times_run_out_of_their_budget() -> None:
-    async def story(world: ApiWorld) -> None:
-        nested = "self.l.all(a, self.l.all(b, self.l.all(c, a != b + c)))"
-        cheap = "size(self.l) >= 0"
-        assert (
-            await define(world, {"l": {"type": "array", "items": {"type": "string"}}}, nested, *[cheap] * 400)
-        ).code == 201
-        small = await world.create(WIDGETS, widget("a", l=["x", "y"]))
-        assert small.code == 201
-        refused = await world.create(WIDGETS, widget("b", l=[f"{number}" for number in range(20_000)]))
-        assert refused.code == 422
-        assert "call cost exceeds limit" in refused.body["message"]
-        assert "validation failed due to running out of cost budget" in refused.body["message"]
-
-    tell(story)
-
-
-class Counted(list[str]):
-    """A list that knows how often it was walked along."""
-
-    walks = 0
-
-    def __iter__(self) -> Iterator[str]:
-        self.walks += 1
-        return super().__iter__()
-
-
-def test_what_all_rules_of_a_place_look_at_is_measured_once() -> None:
-    value, budget = Counted(["x"] * 1_000), Budget(100_000)
-    for _ in range(99):
-        budget.charge(0, value)
-    with pytest.raises(Exhausted):
-        budget.charge(0, value)
-    assert value.walks == 1
 
 
 # Webhooks

@@ -1,6 +1,10 @@
 """Worlds for attacks: who may write what, a control plane whose webhook is not asked, and counting what is written."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from tests.api_world import DEFINITIONS, Answer, ApiWorld
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
@@ -73,3 +77,22 @@ def written(world: World, part: str) -> list[str]:
 
     answers(world.place, note)
     return seen
+
+
+async def define(world: ApiWorld, properties: Manifest, *rules: str, **fields: Any) -> Answer:
+    """The kind Widget, with these fields of its `spec`."""
+    spec: Manifest = {"type": "object", "properties": properties}
+    if rules:
+        spec["x-kubernetes-validations"] = [{"rule": rule} for rule in rules]
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
+    definition: Manifest = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions, **fields},
+    }
+    answer = await world.create(DEFINITIONS, definition)
+    await asyncio.sleep(1)
+    return answer

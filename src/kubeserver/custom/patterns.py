@@ -25,6 +25,11 @@ def compile_pattern(text: str) -> Matches:
     return _compile_small(text) or _compile_large(text)
 
 
+def is_large(text: str) -> bool:
+    """Whether it takes much time and memory; also of one that cannot be compiled."""
+    return _compile_small(text) is None
+
+
 @lru_cache(REMEMBERED_PATTERNS)
 def _compile_small(text: str) -> Matches | None:
     """None for one that is large, or none."""

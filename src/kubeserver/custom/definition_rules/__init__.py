@@ -3,13 +3,14 @@
 names.py        what it is called, and who has to approve of that
 versions.py     the versions, and what belongs to each
 schemas.py      the schema of a version; structural.py, defaults.py, expressions.py: parts of that
+bounds.py       how many expressions there may be
 parts.py        printer columns, subresources, selectable fields
 conversion.py   from one version to another
 """
 
 from kubeapi.field import Node, Problems
-from kubeapi.meta import Manifest
 from kubeapi.status import Problem
+from kubeserver.custom.definition_rules.bounds import expression_bounds_problems
 from kubeserver.custom.definition_rules.conversion import conversion_problems, default_conversion
 from kubeserver.custom.definition_rules.names import (
     approval_problems,
@@ -26,6 +27,7 @@ from kubeserver.custom.definition_rules.versions import (
 )
 from kubeserver.custom.definitions import first_status, is_established
 from kubeserver.values import entries, section
+from leeward.api.meta import Manifest
 
 
 def default_definition(manifest: Manifest) -> None:
@@ -47,6 +49,9 @@ def validate_definition(manifest: Manifest, old: Manifest | None) -> list[Proble
 
 def _problems(definition: Node, old: Node) -> Problems:
     spec, before = definition["spec"], old["spec"]
+    if too_much := list(expression_bounds_problems(spec, before)):
+        yield from too_much
+        return
     if not old.is_set:
         yield from name_problems(definition)
     yield from _spec_problems(spec)

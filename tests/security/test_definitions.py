@@ -1,0 +1,179 @@
+"""What one definition of a kind may cost, and what its expressions may cost with each write.
+
+The attacker may make CustomResourceDefinitions, or only objects of a kind that somebody else has defined.
+
+They write regular expressions that backtrack, that are huge when they are compiled, or many of them; rules in CEL that
+look at everything again and again, or thousands of rules.
+
+They must not get: the server to themselves. Whatever is refused says with which field, and how to go on.
+"""
+
+from collections.abc import Iterable, Iterator
+from unittest import mock
+
+import pytest
+from tests.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget
+
+from kubeserver.cel.budget import Budget, Exhausted
+from kubeserver.custom.definition_rules import bounds as definition_bounds
+from kubeserver.custom.definition_rules.bounds import (
+    MOST_LARGE_PATTERNS,
+    MOST_PATTERNS,
+    MOST_RULE_LETTERS,
+    MOST_RULES,
+)
+from kubeserver.custom.patterns import REMEMBERED_LARGE_PATTERNS, compile_pattern
+from leeward.api.meta import Manifest
+from tests.security.worlds import define
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b$", "(a|aa)+$", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
+def test_a_regular_expression_that_backtracks_is_answered_in_one_go(pattern: str) -> None:
+    """With an engine that backtracks, this test would not end."""
+
+    async def story(world: ApiWorld) -> None:
+        assert (await define(world, {"text": {"type": "string", "pattern": pattern}})).code == 201
+        refused = await world.create(WIDGETS, widget("a", text="a" * 200_000 + "!"))
+        assert refused.code == 422
+
+    tell(story)
+
+
+@pytest.mark.parametrize("pattern", ["a{1000}{1000}{1000}", "(?=a)b", r"(a)\1", "(" * 5_000 + ")" * 5_000])
+def test_a_regular_expression_that_is_too_large_or_none_is_refused_with_its_field(pattern: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        refused = await define(world, {"text": {"type": "string", "pattern": pattern}})
+        assert refused.code == 422
+        assert "properties[text].pattern" in refused.body["message"]
+        assert "not too large" in refused.body["message"]
+
+    tell(story)
+
+
+def properties_with(patterns: Iterable[str]) -> Manifest:
+    """Some of the fields are called as keywords are."""
+    names = ("default", "enum", "example", "pattern", "properties")
+    fields = {
+        names[number] if number < len(names) else f"f{number}": {"type": "string", "pattern": pattern}
+        for number, pattern in enumerate(patterns)
+    }
+    return {"deep": {"type": "array", "items": {"type": "object", "properties": fields}}}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "said"),
+    [
+        ([f"^a{number}$" for number in range(MOST_PATTERNS + 1)], f"at most {MOST_PATTERNS} distinct patterns"),
+        (
+            [f"^(?:[a-z]{{0,99}}x{number}){{1,99}}$" for number in range(MOST_LARGE_PATTERNS + 1)],
+            f"at most {MOST_LARGE_PATTERNS} patterns that are large",
+        ),
+    ],
+    ids=["many", "large"],
+)
+def test_a_definition_has_so_many_patterns_and_few_large_ones(patterns: list[str], said: str) -> None:
+    """Each of fifty thousand takes up to 30 ms to compile, and all of them are, whenever the definition is written."""
+
+    async def story(world: ApiWorld) -> None:
+        refused = await define(world, properties_with(patterns))
+        assert refused.code == 422
+        assert said in refused.body["message"]
+        assert "spec.versions: Too many" in refused.body["message"]
+        assert "make several definitions of it" in refused.body["message"]
+        assert (await define(world, properties_with([*patterns[:-1], patterns[0]]))).code == 201, "distinct ones count"
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ([f"self.a != {number}" for number in range(MOST_RULES + 1)], f"at most {MOST_RULES} distinct expressions"),
+        (
+            [f"self.a != {number} || {'true || ' * 1_200}false" for number in range(30)],
+            f"at most {MOST_RULE_LETTERS} letters in expressions",
+        ),
+    ],
+    ids=["many", "long"],
+)
+def test_a_definition_has_so_many_rules(rules: list[str], said: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        refused = await define(world, {"a": {"type": "integer"}}, *rules)
+        assert refused.code == 422
+        assert said in refused.body["message"]
+        assert (await define(world, {"a": {"type": "integer"}}, *rules[:20])).code == 201
+
+    tell(story)
+
+
+def test_a_definition_that_was_stored_with_more_is_changed_otherwise_and_made_smaller() -> None:
+    async def story(world: ApiWorld) -> None:
+        patterns = [f"^a{number}$" for number in range(12)]
+        assert (await define(world, properties_with(patterns[:10]))).code == 201
+        path = f"{DEFINITIONS}/widgets.example.com"
+        with mock.patch.object(definition_bounds, "MOST_PATTERNS", 5):
+            assert (await world.patch(path, {"metadata": {"labels": {"a": "b"}}})).code == 200
+            stored = (await world.get(path)).body
+
+            def having(patterns: list[str]) -> Manifest:
+                inner = {"type": "object", "properties": properties_with(patterns)}
+                schema = {"type": "object", "properties": {"spec": inner}}
+                version = {**stored["spec"]["versions"][0], "schema": {"openAPIV3Schema": schema}}
+                return {**stored, "spec": {**stored["spec"], "versions": [version]}}
+
+            assert (await world.update(path, having(patterns))).code == 422
+            assert (await world.update(path, having(patterns[:9]))).code == 200
+
+    tell(story)
+
+
+def test_of_large_patterns_few_are_remembered_and_all_of_them_work() -> None:
+    """A thousand of ten MiB each would take all memory."""
+    first = large_pattern("x")
+    kept = compile_pattern(first)
+    assert compile_pattern(first) is kept
+    for number in range(REMEMBERED_LARGE_PATTERNS):
+        matches = compile_pattern(large_pattern(f"y{number}y"))
+        assert (matches(f"aby{number}y"), matches("ab")) == (True, False)
+    assert compile_pattern(first) is not kept
+
+
+def large_pattern(end: str) -> str:
+    """A good MiB when it is compiled."""
+    return f"^(?:[a-zA-Z]{{0,99}}{end}){{1,99}}$"
+
+
+def test_rules_that_look_at_everything_many_times_run_out_of_their_budget() -> None:
+    async def story(world: ApiWorld) -> None:
+        nested = "self.l.all(a, self.l.all(b, self.l.all(c, a != b + c)))"
+        cheap = "size(self.l) >= 0"
+        assert (
+            await define(world, {"l": {"type": "array", "items": {"type": "string"}}}, nested, *[cheap] * 400)
+        ).code == 201
+        small = await world.create(WIDGETS, widget("a", l=["x", "y"]))
+        assert small.code == 201
+        refused = await world.create(WIDGETS, widget("b", l=[f"{number}" for number in range(20_000)]))
+        assert refused.code == 422
+        assert "call cost exceeds limit" in refused.body["message"]
+        assert "validation failed due to running out of cost budget" in refused.body["message"]
+
+    tell(story)
+
+
+class Counted(list[str]):
+    """A list that knows how often it was walked along."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_what_all_rules_of_a_place_look_at_is_measured_once() -> None:
+    value, budget = Counted(["x"] * 1_000), Budget(100_000)
+    for _ in range(99):
+        budget.charge(0, value)
+    with pytest.raises(Exhausted):
+        budget.charge(0, value)
+    assert value.walks == 1
