@@ -25,13 +25,13 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
-from kubeapi.meta import ObjectMeta
+from kubeapi.meta import Manifest, ObjectMeta
+from kubeapi.resource import Resource
 from kubeserver.handler import User
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.meta import Manifest, ObjectMeta
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
-from leeward.api.resource import CLUSTERS, EVENTS, SECRETS, Resource
+from leeward.api.resource import CLUSTERS, EVENTS, SECRETS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import BootstrapToken, create_token, list_tokens
 from leeward.app.local.errors import FleetError

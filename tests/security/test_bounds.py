@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.api_world import CONFIG_MAPS, WIDGETS, ApiWorld, api_world, config_map, tell, widget
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
@@ -37,6 +36,7 @@ from kubeserver.webhooks.calling import Address, Uncallable
 from kubeserver.webhooks.https import MAX_ANSWER_BYTES, HttpsWebhooks
 from tests.certificates import Authority
 from tests.https_server import https_server
+from tests.kubeserver.api_world import CONFIG_MAPS, WIDGETS, ApiWorld, api_world, config_map, tell, widget
 from tests.security.worlds import define
 
 KiB = 1024

@@ -15,19 +15,19 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.api_world import ApiWorld, api_world
 
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
 from kubeserver.handler import User
-from leeward.api.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client
 from leeward.core.member_credentials import ShownSecret, shown_secrets
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.timing import Timing
 from leeward.webhook.credentials import judge_credentials
+from tests.kubeserver.api_world import ApiWorld, api_world
 from tests.transports import Deaf
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from unittest import mock
 
 import pytest
-from tests.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget
 
+from kubeapi.meta import Manifest
 from kubeserver.cel.budget import Budget, Exhausted
 from kubeserver.custom.definition_rules import bounds as definition_bounds
 from kubeserver.custom.definition_rules.bounds import (
@@ -23,7 +23,7 @@ from kubeserver.custom.definition_rules.bounds import (
     MOST_RULES,
 )
 from kubeserver.custom.patterns import REMEMBERED_LARGE_PATTERNS, compile_pattern
-from leeward.api.meta import Manifest
+from tests.kubeserver.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget
 from tests.security.worlds import define
 
 

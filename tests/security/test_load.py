@@ -13,7 +13,6 @@ from datetime import datetime
 from unittest import mock
 
 import pytest
-from tests.api_world import api_world
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
@@ -25,6 +24,7 @@ from leeward.client import Client, Invalid, NotFound
 from leeward.sim.world import World
 from leeward.webhook.namespace_bounds import judge_room
 from leeward.webhook.reviews import judge
+from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, play, policy
 from tests.world.test_unwatched_time import FLEETS, LOOK_SECONDS, PUSH, is_left, no_execute, web_runs

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from tests.api_world import DEFINITIONS, Answer, ApiWorld
-
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
@@ -17,6 +15,7 @@ from leeward.client import Client, Request
 from leeward.manager.timing import Timing
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
+from tests.kubeserver.api_world import DEFINITIONS, Answer, ApiWorld
 from tests.world.test_detection import answers
 
 RBAC = "rbac.authorization.k8s.io"

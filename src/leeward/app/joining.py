@@ -11,9 +11,10 @@ Karmada: pkg/karmadactl/join, unjoin; the same objects, keys and names.
 import base64
 from dataclasses import dataclass
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
-from leeward.api.resource import CLUSTERS, NAMESPACES, Resource
+from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.api.rules.member_addresses import plain_http_fault
 from leeward.app.connect import CA_KEY, TOKEN_KEY
 from leeward.app.local.errors import FleetError

@@ -15,7 +15,6 @@ from kubeserver.remarks import warn
 from kubeserver.store import Store
 from kubeserver.values import section
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import AGENT_GROUP
 from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES
 from leeward.api.rules.bounds import policy_count_problem

@@ -8,9 +8,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import AGENT_GROUP
-from leeward.api.resource import CLUSTERS, Resource
+from leeward.api.resource import CLUSTERS
 from leeward.client import Client, WorldError
 from leeward.core.member_credentials import ShownSecret, refusal_to_show, shown_secrets
 from leeward.webhook.reviews import object_in, refusal

@@ -11,8 +11,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from leeward.api.meta import Manifest
-from leeward.api.resource import OVERRIDE_POLICIES, PROPAGATION_POLICIES, Resource
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.resource import OVERRIDE_POLICIES, PROPAGATION_POLICIES
 from leeward.api.rules import bounds
 from leeward.client import Client, WorldError
 from leeward.webhook.reviews import object_in, refusal

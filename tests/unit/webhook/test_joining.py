@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.api_world import api_world
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client
 from leeward.webhook.joining import SECONDS, judge_joining
+from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"

@@ -9,6 +9,7 @@ conversion.py   from one version to another
 """
 
 from kubeapi.field import Node, Problems
+from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.custom.definition_rules.bounds import expression_bounds_problems
 from kubeserver.custom.definition_rules.conversion import conversion_problems, default_conversion
@@ -27,7 +28,6 @@ from kubeserver.custom.definition_rules.versions import (
 )
 from kubeserver.custom.definitions import first_status, is_established
 from kubeserver.values import entries, section
-from leeward.api.meta import Manifest
 
 
 def default_definition(manifest: Manifest) -> None:
