@@ -5,8 +5,8 @@
 
 Each is a ServiceAccount in karmada-cluster with a Secret that holds its token, a ClusterRole and its binding.
 
-Karmada: pkg/util/credential.go, the same accounts; its controllers cut the impersonator down to those users who have
-rights on `clusters/proxy`, here the control plane asks for that right, and the member for all others.
+Karmada: pkg/util/credential.go, the same accounts. The control plane asks for the right to `clusters/proxy`, and the
+member for all others; `unified_auth` cuts the impersonator down to who has that right, where it runs.
 """
 
 import asyncio

@@ -45,9 +45,11 @@ ABSENT = (
     "remedy",
     "serviceExport",
     "serviceImport",
-    "unifiedAuth",
 )
 """Controllers of Karmada that Leeward has none of: they may be switched off, but not on."""
+
+UNIFIED_AUTH = "unifiedAuth"
+"""Run for every Push cluster where it is named, and not by `*`: members refuse then whom it does not know."""
 
 INSEPARABLE = (("binding", "bindingStatus"),)
 """One controller here, two in Karmada."""
@@ -83,7 +85,7 @@ class Choice:
 
 def parse_choice(patterns: Sequence[str]) -> tuple[str, ...]:
     """Raises: ChoiceProblem for a name that is none of a controller, or of one that is not here."""
-    known = (*BY_DEFAULT, SCHEDULER, *HALVES)
+    known = (*BY_DEFAULT, SCHEDULER, *HALVES, UNIFIED_AUTH)
     for pattern in patterns:
         name = pattern.removeprefix("-")
         if pattern != "*" and name not in known and name not in ABSENT:

@@ -20,7 +20,7 @@ from leeward.core.failover.flapping import HoldDownSettings
 from leeward.core.failover.liveness import Patience
 from leeward.core.outlook import TaintExpectation
 from leeward.core.placement import PlacementSettings
-from leeward.manager.choice import HALVES, MEMBER_SIDE, SCHEDULER
+from leeward.manager.choice import HALVES, MEMBER_SIDE, SCHEDULER, UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import Connect, PushClusters
 from leeward.manager.settings import ManagerSettings
@@ -89,7 +89,7 @@ class ControllerManager:
         if settings.controllers.any_of(HALVES):
             halves = _scheduler_settings(settings, settings.halves())
             yield Scheduler(self._plane, halves, self._brake, self._heartbeat)
-        if settings.controllers.any_of(MEMBER_SIDE):
+        if settings.controllers.any_of((*MEMBER_SIDE, UNIFIED_AUTH)):
             probe_serving = settings.safety.probe_serving
             member_side = MemberSide(settings.timing, settings.gates, settings.controllers, probe_serving)
             self._push = PushClusters(self._plane, self._connect, member_side)

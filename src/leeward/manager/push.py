@@ -14,6 +14,8 @@ from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import Client, NotFound
+from leeward.controllers.unified_auth import UnifiedAuthController
+from leeward.manager.choice import UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.plane import ControlPlane, Member, Server
@@ -86,6 +88,8 @@ class PushClusters:
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
         member = Member(cluster.name, Server.of(client, self._plane.randomness, supervisor, CacheBudget()), supervisor)
         self._member_side.start(self._plane, member)
+        if self._member_side.controllers.runs(UNIFIED_AUTH):
+            UnifiedAuthController(self._plane, member).start()
 
     async def _end(self, name: str) -> None:
         group = self._groups.pop(name, None)

@@ -1,0 +1,113 @@
+"""Whom the cluster proxy may speak for in a member: those whom the control plane's RBAC names as users of the proxy.
+
+    ClusterRole that names clusters/proxy ──ClusterRoleBinding──▶ subjects ──▶ rules of the impersonator in the member
+
+Rights to impersonate are not given in pairs: who may be jane and may be in the group ops may be both at once. So no
+subject counts that has everything (`*`), and `system:masters` is never one: whoever held the impersonator's token would
+be everybody.
+
+Karmada: pkg/controllers/unifiedauth; there, roles of `*` count, and with them system:masters and the controllers of
+kube-system. The groups of service accounts are ours.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, cast
+
+from kubeapi.meta import Manifest, ReadOnlyManifest
+
+GROUP, RESOURCES = "cluster.karmada.io", ("clusters/proxy", "*/proxy")
+MOST_NAMES = 5_000
+"""Of one kind, in the rules of one member: some 300 KiB of names."""
+EVERY_CLUSTER = "*"
+"""The name of all clusters together: who may go there reaches each."""
+_NEVER = frozenset(("system:masters", "system:authenticated", "system:unauthenticated"))
+"""Groups that may do everything in a member, and those that a member gives by itself."""
+_SERVICE_ACCOUNTS = "system:serviceaccounts"
+
+
+class Speakable(NamedTuple):
+    """Users, groups and service accounts (without their namespaces) that may be impersonated, sorted."""
+
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    service_accounts: tuple[str, ...] = ()
+
+
+def users_of_proxy(roles: Iterable[ReadOnlyManifest], bindings: Iterable[ReadOnlyManifest], cluster: str) -> Speakable:
+    """Of the ClusterRoles and ClusterRoleBindings of the control plane: who may use the proxy of `cluster`."""
+    granting = {_text(_section(role, "metadata"), "name") for role in roles if _grants(role, cluster)}
+    users, groups, accounts = set[str](), set[str](), set[str]()
+    for binding in bindings:
+        reference = _section(binding, "roleRef")
+        if reference.get("kind") != "ClusterRole" or _text(reference, "name") not in granting:
+            continue
+        for subject in _items(binding, "subjects"):
+            name = _text(subject, "name")
+            match subject.get("kind"):
+                case "User":
+                    users.add(name)
+                case "Group":
+                    groups.add(name)
+                case "ServiceAccount":
+                    accounts.add(name)
+                    groups |= {_SERVICE_ACCOUNTS, f"{_SERVICE_ACCOUNTS}:{_text(subject, 'namespace')}"}
+                case _:
+                    pass
+    return Speakable(_sorted(users), _sorted(groups - _NEVER), _sorted(accounts))
+
+
+def rules_to_speak(speakable: Speakable) -> list[Manifest]:
+    """The rules of the impersonator's ClusterRole. Raises: ValueError for more than a role can name."""
+    kinds = (
+        ("users", speakable.users),
+        ("groups", speakable.groups),
+        ("serviceaccounts", speakable.service_accounts),
+    )
+    for plural, names in kinds:
+        if len(names) > MOST_NAMES:
+            raise ValueError(
+                f"{len(names)} {plural} may use its proxy, more than {MOST_NAMES}: give that right to fewer"
+            )
+    return [
+        {"apiGroups": [""], "resources": [plural], "resourceNames": list(names), "verbs": ["impersonate"]}
+        for plural, names in kinds
+        if names
+    ]
+
+
+def _grants(role: ReadOnlyManifest, cluster: str) -> bool:
+    return any(_names_proxy(rule, cluster) for rule in _items(role, "rules"))
+
+
+def _names_proxy(rule: Mapping[str, Any], cluster: str) -> bool:
+    """Whether a rule is about the proxy of `cluster`, and not about everything there is."""
+    groups, resources, names = (_texts(rule, field) for field in ("apiGroups", "resources", "resourceNames"))
+    named = not resources.isdisjoint(RESOURCES) and not groups.isdisjoint((GROUP, "*"))
+    whole = "*" in resources and GROUP in groups
+    reaches = not names or not names.isdisjoint((cluster, EVERY_CLUSTER))
+    return (named or whole) and reaches and bool(rule.get("verbs"))
+
+
+def _sorted(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(name for name in names if name))
+
+
+def _section(mapping: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    value: object = mapping.get(field)
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def _items(mapping: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
+    values: object = mapping.get(field)
+    found = cast(list[object], values) if isinstance(values, list) else []
+    return [cast(Mapping[str, Any], value) for value in found if isinstance(value, Mapping)]
+
+
+def _texts(mapping: Mapping[str, Any], field: str) -> set[str]:
+    values: object = mapping.get(field)
+    return {text for text in cast(list[object], values) if isinstance(text, str)} if isinstance(values, list) else set()
+
+
+def _text(mapping: Mapping[str, Any], field: str) -> str:
+    value: object = mapping.get(field)
+    return value if isinstance(value, str) else ""
