@@ -2,7 +2,7 @@
 
 import ssl
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, cast
@@ -18,8 +18,8 @@ class Asked(NamedTuple):
     peer: dict[str, Any]
 
 
-Answer = Callable[[Asked], tuple[int, bytes]]
-"""From what is asked to code and body."""
+Answer = Callable[[Asked], tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]]]
+"""From what is asked to code, body, and headers."""
 
 
 @contextmanager
@@ -37,9 +37,12 @@ def https_server(answer: Answer, context: ssl.SSLContext) -> Generator[int]:
                 return
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             peer = cast(ssl.SSLSocket, self.connection).getpeercert() or {}
-            code, said = answer(Asked(self.command, self.path, self.headers.get("content-type", ""), body, peer))
+            code, said, *more = answer(Asked(self.command, self.path, self.headers.get("content-type", ""), body, peer))
             self.send_response(code)
             self.send_header("content-length", str(len(said)))
+            for header in more:
+                for name, value in header.items():
+                    self.send_header(name, value)
             self.end_headers()
             self.wfile.write(said)
             self.wfile.flush()
