@@ -173,8 +173,8 @@ def test_while_nobody_tells_what_the_writer_may_read_no_secret_is_shown(*, hangs
     run_virtual(story())
 
 
-def test_an_agent_is_bound_by_its_own_rule() -> None:
-    """Its Cluster is Pull, with Secrets of its execution space alone: `tests/unit/core/test_registration_tokens.py`."""
+def test_an_agent_shows_what_is_in_its_own_execution_space_and_nothing_else() -> None:
+    """That it is Pull, and no other cluster's, is a rule of its own: `tests/unit/core/test_registration_tokens.py`."""
 
     async def story(world: ApiWorld) -> None:
         agent = User("system:karmada:agent:member9", ("system:karmada:agents", "system:authenticated"))
@@ -184,10 +184,12 @@ def test_an_agent_is_bound_by_its_own_rule() -> None:
         pull = {"syncMode": "Pull", "apiEndpoint": "https://member9.example"}
         theirs = cluster("member9", {**pull, "impersonatorSecretRef": SPEAKER})
         assert (await world.call("POST", CLUSTERS, theirs, user=agent)).code == 403
-        push = cluster("member9", {**pull, "syncMode": "Push", "secretRef": own})
-        assert (await world.call("POST", CLUSTERS, push, user=agent)).code == 403
+        told = await judge_credentials(asked(theirs, user=agent), Client(world.transport))
+        assert told is not None
+        assert told["status"]["code"] == 403
         good = cluster("member9", {**pull, "impersonatorSecretRef": own})
         assert (await world.call("POST", CLUSTERS, good, user=agent)).code == 201
+        assert await judge_credentials(asked(good, user=agent), Client(world.transport)) is None
 
     tell(story)
 

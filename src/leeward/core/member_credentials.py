@@ -6,10 +6,10 @@ when somebody goes through the cluster proxy. So who chooses either of a pair mu
 Karmada: no such rule; who may write Clusters there has every token that any namespace keeps.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, cast
 
-from leeward.api.names import ALLOW_HTTP_ANNOTATION
+from leeward.api.names import AGENT_GROUP, ALLOW_HTTP_ANNOTATION, execution_space
 
 REFERENCES = ("secretRef", "impersonatorSecretRef")
 _WHERE = ("apiEndpoint", "proxyURL", "insecureSkipTLSVerification", "syncMode")
@@ -24,8 +24,14 @@ class ShownSecret(NamedTuple):
     name: str
 
 
-def shown_secrets(cluster: Mapping[str, Any], before: Mapping[str, Any] | None) -> tuple[ShownSecret, ...]:
-    """Those that the writer has to be allowed to read; `before` is None for a new Cluster."""
+def shown_secrets(
+    cluster: Mapping[str, Any], before: Mapping[str, Any] | None, groups: Collection[str] = ()
+) -> tuple[ShownSecret, ...]:
+    """Those that a writer in `groups` has to be allowed to read; `before` is None for a new Cluster.
+
+    What lies in the cluster's own execution space is its agent's to show.
+    """
+    own = execution_space(str(_section(cluster, "metadata").get("name", ""))) if AGENT_GROUP in groups else ""
     spec, old = _section(cluster, "spec"), _section(before or {}, "spec")
     moved = any(spec.get(field) != old.get(field) for field in _WHERE) or (
         _in_the_clear(cluster) and not _in_the_clear(before or {})
@@ -33,7 +39,7 @@ def shown_secrets(cluster: Mapping[str, Any], before: Mapping[str, Any] | None) 
     found: list[ShownSecret] = []
     for field in REFERENCES:
         reference = _section(spec, field)
-        if reference and (moved or reference != _section(old, field)):
+        if reference and reference.get("namespace") != own and (moved or reference != _section(old, field)):
             found.append(ShownSecret(field, str(reference.get("namespace", "")), str(reference.get("name", ""))))
     return tuple(found)
 

@@ -15,7 +15,6 @@ from kubeserver.remarks import warn
 from kubeserver.store import Store
 from kubeserver.values import section
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.names import AGENT_GROUP
 from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES
 from leeward.api.rules.bounds import policy_count_problem
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
@@ -87,10 +86,8 @@ class KarmadaAdmission:
             raise Rejected(problems=[problem])
 
     def _refuse_to_show(self, review: AdmissionReview, cluster: Manifest) -> None:
-        """Raises: Rejected when the writer may not read what the Cluster has shown. Agents have a narrower rule."""
-        if AGENT_GROUP in review.user.groups:
-            return
-        for secret in shown_secrets(cluster, review.old_object):
+        """Raises: Rejected when the writer may not read what the Cluster has shown."""
+        for secret in shown_secrets(cluster, review.old_object, review.user.groups):
             asked = Attributes("get", resource="secrets", namespace=secret.namespace, name=secret.name)
             if not self._rbac.decide(review.user, asked).allowed:
                 raise Rejected(refusal_to_show(review.user.name, secret))

@@ -10,7 +10,6 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import AGENT_GROUP
 from leeward.api.resource import CLUSTERS
 from leeward.client import Client, WorldError
 from leeward.core.member_credentials import ShownSecret, refusal_to_show, shown_secrets
@@ -24,14 +23,13 @@ REVIEWS: Resource[Manifest] = Resource.of_manifests(
 
 
 async def judge_credentials(request: Mapping[str, Any], client: Client) -> Manifest | None:
-    """The refusal of a Cluster whose writer may not read what it shows; None where there is none.
-
-    Agents are not asked about: theirs is a narrower rule.
-    """
+    """The refusal of a Cluster whose writer may not read what it shows; None where there is none."""
     who, resource = object_in(request, "userInfo"), object_in(request, "resource").get("resource")
-    if resource != CLUSTERS.plural or request.get("operation") == "DELETE" or AGENT_GROUP in (who.get("groups") or ()):
+    if resource != CLUSTERS.plural or request.get("operation") == "DELETE":
         return None
-    shown = shown_secrets(object_in(request, "object"), object_in(request, "oldObject") or None)
+    shown = shown_secrets(
+        object_in(request, "object"), object_in(request, "oldObject") or None, who.get("groups") or ()
+    )
     try:
         async with asyncio.timeout(SECONDS):
             hidden = [secret for secret in shown if not await _may_read(client, who, secret)]
