@@ -11,9 +11,9 @@ from bench.servers import certificate, write_tokens
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from kubeserver.access.authentication import load_token_file
-from kubeserver.entrance import entrance
-from kubeserver.http import HttpFront
+from kubeserver.auth.authentication import load_token_file
+from kubeserver.handlers.chain import handler_chain
+from kubeserver.http.front import HttpFront
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
@@ -26,7 +26,7 @@ async def serve(directory: Path, port: int) -> None:
         store = await Store.open(SqliteMedium(directory / "store.db"), supervisor)
         clock, randomness, registry = SystemClock(), Randomness(), CollectorRegistry()
         server = await start_apiserver(store, clock, randomness, supervisor, metrics=registry, tokens=tokens)
-        handler = entrance(server, clock, randomness, registry)
+        handler = handler_chain(server, clock, randomness, registry)
         tls = server_context(*certificate(directory / "pki"))
         await HttpFront(handler, server.authenticator, tls, port=port).start()
         await asyncio.Event().wait()

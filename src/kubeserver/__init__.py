@@ -1,15 +1,16 @@
-"""The embedded Kubernetes API server: a durable store, the registry of kinds on top, and two ways in.
+"""A Kubernetes API server for tests, laptops and embedded control planes, in one Python process.
 
-    http ──────┐                  ┌─▸ discovery, health          what is served
-    inprocess ─┴─▸ server ─▸ access
-                                  └─▸ verbs ─▸ registry ─▸ admission, policies, webhooks
-                                                      ├──▸ kinds, custom (with conversion)
-                                                      └──▸ store ◂── housekeeping
+    http ──────┐                       ┌─▸ discovery, health            what is served
+    inprocess ─┴─▸ handlers ─▸ auth ──▸│
+                                       └─▸ registry ─▸ admission, dynamic_admission
+                                             ├──▸ kinds, apiextensions (with conversion)
+                                             └──▸ store ◂── controllers
 
-`ApiServer.handle` answers one request, wherever it came from: over HTTPS or from inside the process. The registry knows
-what the verbs mean for a kind; the store knows revisions, watches and durability.
+`start_apiserver` (`starting.py`) puts one together over a store; `ApiServer.handle` answers one request, wherever it
+came from. The registry knows what the verbs mean for a kind; the store knows revisions, watches and durability.
 
-Never runs a controller of Leeward's, and knows nothing of failover.
+Further kinds, who else has a say in what is written, which certificates need no person, and what is behind a connect
+subresource: whoever embeds the server tells it (README.md). Never knows what its objects are for.
 
-Start reading at `handler.py`, then `server.py`.
+Start reading at `handler.py`, then `handlers/server.py`.
 """

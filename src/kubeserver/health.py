@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from kubeapi import codec
 from kubeapi.transport import Request, Response
-from kubeserver.refusals import JSON, TEXT, page_not_found
+from kubeserver.errors import JSON, TEXT, page_not_found
 from kubeserver.store import Store
 
 KUBERNETES_VERSION = "v1.36.0"

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from itertools import accumulate
 
 from kubeapi.status import Status
-from kubeserver.forms.durations import duration_fault
-from kubeserver.refusals import Refused, bad_request
+from kubeserver.errors import Refused, bad_request
+from kubeserver.serialization.durations import duration_fault
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 MAX_DEPTH = 200

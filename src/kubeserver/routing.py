@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from msgspec import Struct, structs
 
-from kubeserver.catalog import Catalog
 from kubeserver.kinds.kind import Kind
+from kubeserver.kinds.scheme import Scheme
 
 WATCH = "watch"
 """In a path, before what is to be watched."""
@@ -50,20 +50,20 @@ class Unknown:
 Route = Target | GroupPath | Unknown
 
 
-def route(catalog: Catalog, path: str) -> Route:
+def route(scheme: Scheme, path: str) -> Route:
     parts = [] if path.startswith("//") else path.strip("/").split("/")
     if parts[:1] == ["api"]:
-        return _route_group(catalog, "", parts[1:], path)
+        return _route_group(scheme, "", parts[1:], path)
     if parts == ["apis"]:
         return GroupPath(None)
     if parts[:1] == ["apis"]:
-        return _route_group(catalog, parts[1], parts[2:], path)
+        return _route_group(scheme, parts[1], parts[2:], path)
     return Unknown(False)
 
 
-def _route_group(catalog: Catalog, group: str, parts: list[str], path: str) -> Route:
-    known = catalog.is_builtin_group(group)
-    versions = catalog.versions_of_group(group)
+def _route_group(scheme: Scheme, group: str, parts: list[str], path: str) -> Route:
+    known = scheme.is_builtin_group(group)
+    versions = scheme.versions_of_group(group)
     if not versions:
         return Unknown(False)
     if not parts:
@@ -72,19 +72,19 @@ def _route_group(catalog: Catalog, group: str, parts: list[str], path: str) -> R
         return Unknown(known)
     if len(parts) == 1:
         return GroupPath(group, parts[0])
-    return _route_target(catalog, group, parts[0], parts[1:]) or Unknown(known)
+    return _route_target(scheme, group, parts[0], parts[1:]) or Unknown(known)
 
 
-def _route_target(catalog: Catalog, group: str, version: str, parts: list[str]) -> Target | None:
+def _route_target(scheme: Scheme, group: str, version: str, parts: list[str]) -> Target | None:
     if parts[0] == WATCH and len(parts) > 1:
-        found = _route_target(catalog, group, version, parts[1:])
+        found = _route_target(scheme, group, version, parts[1:])
         return structs.replace(found, watched=True) if found is not None and _can_be_watched(found) else None
     namespace = ""
-    if parts[0] == "namespaces" and len(parts) > 2 and catalog.find(group, version, parts[2]) is not None:
-        inner = catalog.find(group, version, parts[2])
+    if parts[0] == "namespaces" and len(parts) > 2 and scheme.find(group, version, parts[2]) is not None:
+        inner = scheme.find(group, version, parts[2])
         if inner is not None and inner.namespaced:
             namespace, parts = parts[1], parts[2:]
-    kind = catalog.find(group, version, parts[0])
+    kind = scheme.find(group, version, parts[0])
     if kind is None or len(parts) > 3 or not _fits(kind, namespace, parts[1:]):
         return None
     name, subresource = (*parts[1:], "", "")[:2]

@@ -9,42 +9,45 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
-from kubeserver.access.access import Access
-from kubeserver.access.authorization.aggregation import RoleAggregation
-from kubeserver.access.tokens import SigningKey
 from kubeserver.admission import Admission
 from kubeserver.admission.claim_growth import ClaimGrowth
 from kubeserver.admission.default_classes import DefaultClasses
-from kubeserver.admission.job_selectors import JOBS, JobSelectors
+from kubeserver.admission.escalation import EscalationCheck
 from kubeserver.admission.limit_ranges import LimitRanges
 from kubeserver.admission.pod_classes import PodClasses
 from kubeserver.admission.pod_security import PodSecurity
 from kubeserver.admission.services import ServiceAddresses
-from kubeserver.admission.template_generations import DAEMON_SETS, TemplateGenerations
-from kubeserver.catalog import Catalog
-from kubeserver.conversion.webhook import Converters
-from kubeserver.custom.controller import Definitions
-from kubeserver.custom.definitions import PREFIX as DEFINITIONS
+from kubeserver.admission.signers import SignerCheck
+from kubeserver.admission.signing_requests import SigningRequestAdmission
+from kubeserver.apiextensions.conversion.webhook import Converters
+from kubeserver.apiextensions.definitions import PREFIX as DEFINITIONS
+from kubeserver.auth.access import Access
+from kubeserver.auth.tokens import SigningKey
+from kubeserver.builtin_kinds import BUILT_IN
+from kubeserver.controllers import bootstrap, expiring
+from kubeserver.controllers.api_services import API_SERVICES, ApiServiceKeeper, LocalApiServices
+from kubeserver.controllers.definitions import Definitions
+from kubeserver.controllers.expiry import Expiry
+from kubeserver.controllers.garbage import GarbageCollector
+from kubeserver.controllers.ip_addresses import IpAddressKeeper
+from kubeserver.controllers.namespaces import NamespaceController
+from kubeserver.controllers.role_aggregation import RoleAggregation
+from kubeserver.dynamic_admission.policies.judging import AdmissionPolicies
+from kubeserver.dynamic_admission.policies.mutating import MutatingPolicies
+from kubeserver.dynamic_admission.policies.sight import Sight
+from kubeserver.dynamic_admission.webhooks.dispatch import AdmissionWebhooks
 from kubeserver.handler import User
+from kubeserver.handlers.server import SIGNING_REQUEST, ApiServer
 from kubeserver.health import Health
-from kubeserver.housekeeping import bootstrap, expiring
-from kubeserver.housekeeping.api_services import API_SERVICES, ApiServiceKeeper, LocalApiServices
-from kubeserver.housekeeping.expiry import Expiry
-from kubeserver.housekeeping.garbage import GarbageCollector
-from kubeserver.housekeeping.ip_addresses import IpAddressKeeper
-from kubeserver.housekeeping.namespaces import NamespaceController
-from kubeserver.kinds.builtin import BUILT_IN
-from kubeserver.policies.judging import AdmissionPolicies
-from kubeserver.policies.mutating import MutatingPolicies
-from kubeserver.policies.sight import Sight
+from kubeserver.kinds.scheme import Scheme
 from kubeserver.registry.admitting import Admitter
 from kubeserver.registry.deleting import Deleter
+from kubeserver.registry.job_selectors import JOBS, JobSelectors
 from kubeserver.registry.open_watches import OpenWatches
+from kubeserver.registry.template_generations import DAEMON_SETS, TemplateGenerations
 from kubeserver.registry.writing import Writer
-from kubeserver.server import SIGNING_REQUEST, ApiServer
 from kubeserver.store import Store
 from kubeserver.webhooks.calling import NoCalls, WebhookClient
-from kubeserver.webhooks.dispatch import AdmissionWebhooks
 
 SERVICE_CIDR = "10.96.0.0/16"
 _DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")
@@ -76,10 +79,10 @@ async def start_apiserver(
     to aggregate roles; kube-apiserver alone does not.
     Webhooks are asked through `webhook_client`, but never about what the server must have to begin with.
     """
-    catalog = Catalog(BUILT_IN)
-    definition = catalog.kind_of(*_DEFINITION)
+    scheme = Scheme(BUILT_IN)
+    definition = scheme.kind_of(*_DEFINITION)
     client, watches = webhook_client or NoCalls(), OpenWatches()
-    definitions = Definitions(store, catalog, definition, watches, Converters(client, store, randomness))
+    definitions = Definitions(store, scheme, definition, watches, Converters(client, store, randomness))
     services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
     hooks = {
         DEFINITIONS: definitions,
@@ -90,48 +93,50 @@ async def start_apiserver(
     }
     access = Access(store, clock, randomness, tokens, signing_key)
     limits = LimitRanges(store)
-    inside = (*admission, *access.admission, PodClasses(store), limits, DefaultClasses(store))
-    webhooks = AdmissionWebhooks(store, catalog, client, randomness, access.authorizer)
-    own = Writer(store, clock, randomness, Admitter(inside, access.guards), hooks)
+    rights = (EscalationCheck(access.authorizer), SigningRequestAdmission())
+    inside = (*admission, *rights, PodClasses(store), limits, DefaultClasses(store))
+    guards = (SignerCheck(access.authorizer),)
+    webhooks = AdmissionWebhooks(store, scheme, client, randomness, access.authorizer)
+    own = Writer(store, clock, randomness, Admitter(inside, guards), hooks)
     definitions.serve_stored()
-    await bootstrap.create_objects(own, catalog, service_cidr, objects)
+    await bootstrap.create_objects(own, scheme, service_cidr, objects)
     await bootstrap.install_definitions(own, definition, definitions, crds)
-    await _start_keepers(own, catalog, supervisor)
-    sight = Sight(store, catalog, access.authorizer)
+    await _start_keepers(own, scheme, supervisor)
+    sight = Sight(store, scheme, access.authorizer)
     mutations = MutatingPolicies(store, sight)
     judges = (limits, PodSecurity(store), ClaimGrowth(store), AdmissionPolicies(store, sight))
-    writer = replace(own, admission=Admitter(inside, access.guards, mutations, webhooks, judges))
+    writer = replace(own, admission=Admitter(inside, guards, mutations, webhooks, judges))
     expiry = Expiry(store, clock)
     supervisor.start(expiry.expire(), "expiry")
-    supervisor.start(expiry.follow(expiring.events(writer, catalog.kind_of("", "events"), event_ttl_seconds)), "events")
+    supervisor.start(expiry.follow(expiring.events(writer, scheme.kind_of("", "events"), event_ttl_seconds)), "events")
     supervisor.start(definitions.run(writer, Deleter(writer)), "definitions")
     if collectors:
-        _start_collectors(writer, catalog, supervisor, expiry)
-    return ApiServer(writer, catalog, Health(store, metrics), access, watches)
+        _start_collectors(writer, scheme, supervisor, expiry)
+    return ApiServer(writer, scheme, Health(store, metrics), access, watches)
 
 
-async def _start_keepers(writer: Writer, catalog: Catalog, supervisor: Supervisor) -> None:
+async def _start_keepers(writer: Writer, scheme: Scheme, supervisor: Supervisor) -> None:
     """Starts those who write down what is the case anyway: nobody outside is asked. Raises: Refused, StoreFailed."""
     deleter = Deleter(writer)
-    api_services = ApiServiceKeeper(writer, deleter, catalog, catalog.kind_of(*_API_SERVICE))
+    api_services = ApiServiceKeeper(writer, deleter, scheme, scheme.kind_of(*_API_SERVICE))
     await api_services.settle()
-    addresses = IpAddressKeeper(writer, deleter, catalog.kind_of("networking.k8s.io", "ipaddresses"))
+    addresses = IpAddressKeeper(writer, deleter, scheme.kind_of("networking.k8s.io", "ipaddresses"))
     supervisor.start(api_services.follow_definitions(), "api-services")
     supervisor.start(api_services.follow_deletions(), "deleted-api-services")
     supervisor.start(addresses.run(), "ip-addresses")
 
 
-def _start_collectors(writer: Writer, catalog: Catalog, supervisor: Supervisor, expiry: Expiry) -> None:
+def _start_collectors(writer: Writer, scheme: Scheme, supervisor: Supervisor, expiry: Expiry) -> None:
     deleter = Deleter(writer)
-    roles = RoleAggregation(writer, catalog.kind_of("rbac.authorization.k8s.io", "clusterroles"))
-    namespaces = NamespaceController(writer.store, catalog, catalog.kind_of("", "namespaces"))
+    roles = RoleAggregation(writer, scheme.kind_of("rbac.authorization.k8s.io", "clusterroles"))
+    namespaces = NamespaceController(writer.store, scheme, scheme.kind_of("", "namespaces"))
     ending = (
-        expiring.jobs(deleter, catalog.kind_of("batch", "jobs")),
-        expiring.bootstrap_tokens(deleter, catalog.kind_of("", "secrets")),
-        expiring.signing_requests(deleter, catalog.kind_of(*SIGNING_REQUEST)),
+        expiring.jobs(deleter, scheme.kind_of("batch", "jobs")),
+        expiring.bootstrap_tokens(deleter, scheme.kind_of("", "secrets")),
+        expiring.signing_requests(deleter, scheme.kind_of(*SIGNING_REQUEST)),
     )
     for objects in ending:
         supervisor.start(expiry.follow(objects), f"ends of {objects.prefix}")
     supervisor.start(roles.run(), "role-aggregation")
     supervisor.start(namespaces.run(writer, deleter), "namespaces")
-    supervisor.start(GarbageCollector(writer.store, catalog, writer, deleter).run(), "garbage-collector")
+    supervisor.start(GarbageCollector(writer.store, scheme, writer, deleter).run(), "garbage-collector")

@@ -13,11 +13,11 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response
-from kubeserver.access.authentication import BadCredential
 from kubeserver.admission import Admission
+from kubeserver.auth.authentication import BadCredential
 from kubeserver.handler import User
+from kubeserver.handlers.server import ApiServer
 from kubeserver.inprocess import ADMIN, InProcessTransport
-from kubeserver.server import ApiServer
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium

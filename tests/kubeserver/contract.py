@@ -17,11 +17,11 @@ from typing import Any, cast
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.transport import Request, Response, split_lines
-from kubeserver import refusals
-from kubeserver.access.authentication import BadCredential
+from kubeserver import errors
+from kubeserver.auth.authentication import BadCredential
 from kubeserver.handler import StreamResponse
+from kubeserver.handlers.server import ApiServer
 from kubeserver.limits import MAX_BODY_BYTES
-from kubeserver.server import ApiServer
 from tests.kubeserver.contract_differences import is_on_purpose
 
 DATA = Path(__file__).parents[1] / "data" / "contract"
@@ -93,11 +93,11 @@ class Player:
         """What HTTP does before the server is asked."""
         if len(request.body) > MAX_BODY_BYTES:
             said = f"Request entity too large: limit is {MAX_BODY_BYTES}"
-            return refusals.status_response(refusals.too_large(said).status)
+            return errors.status_response(errors.too_large(said).status)
         try:
             user = self._server.authenticator.authenticate(request, None)
         except BadCredential:
-            return refusals.status_response(refusals.unauthorized().status)
+            return errors.status_response(errors.unauthorized().status)
         return await self._server.handle(request, user)
 
     async def _play_step(self, step: Step, binder: Any, managed: bool) -> list[str]:

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from kubeserver.kinds.structures import structure_of_kind
 from kubeserver.patch.apply.checking import misfits
 from kubeserver.patch.apply.fieldset import in_order, parse_fields, render_fields, show_path
 from kubeserver.patch.apply.managers import APPLY, UPDATE, Entry, Managed, Manager, read_managed
 from kubeserver.patch.apply.typed import compare, fields_of, merge, remove
 from kubeserver.patch.apply.updating import BEFORE_FIRST_APPLY
-from kubeserver.structure import Structure
+from kubeserver.structures.builtin import structure_of_kind
+from kubeserver.structures.structure import Structure
 from tests.kubeserver.api_world import CONFIG_MAPS, DEPLOYMENTS, Answer, ApiWorld, config_map, deployment, tell
 
 APPLY_PATCH = "application/apply-patch+yaml"

@@ -11,8 +11,8 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.transport import Request, Response
-from kubeserver.audit import Audit, AuditFile
 from kubeserver.handler import REJECTED, User
+from kubeserver.handlers.audit import Audit, AuditFile
 from tests.kubeserver.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
 
 ADMIN = User("root", ("system:masters",), "7")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubeapi.transport import Request
-from kubeserver.access.authentication import Authenticator, BadCredential, load_token_file
+from kubeserver.auth.authentication import Authenticator, BadCredential, load_token_file
 from kubeserver.handler import ANONYMOUS, User
 
 TOKENS = {"s3cret": User("alice", ("dev",), "7"), "other": User("bob", ("system:authenticated",))}

@@ -4,8 +4,8 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
-from kubeserver.access.authorization import Attributes, attributes_of
-from kubeserver.access.authorization.rules import Rule, matches, missing
+from kubeserver.auth.authorization import Attributes, attributes_of
+from kubeserver.auth.authorization.rules import Rule, matches, missing
 from kubeserver.handler import ANONYMOUS, User
 from kubeserver.inprocess import ADMIN
 from tests.kubeserver.api_world import CONFIG_MAPS, Answer, ApiWorld, config_map, tell

@@ -4,7 +4,7 @@ import pytest
 
 from kubeapi.transport import Request, Response
 from kubeserver.handler import ANONYMOUS
-from kubeserver.verbs.connecting import Connect, ConnectRequest, Connects, key_of, leads_out
+from kubeserver.handlers.connecting import Connect, ConnectRequest, Connects, key_of, leads_out
 
 CLUSTER = "/apis/cluster.karmada.io/v1alpha1/clusters/member1"
 

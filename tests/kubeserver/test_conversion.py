@@ -8,7 +8,7 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
-from kubeserver.conversion.remembered import Remembered
+from kubeserver.apiextensions.conversion.conversion_cache import Remembered
 from tests.kubeserver.api_world import CONFIG_MAPS, DEFINITIONS, TABLE, ApiWorld, config_map, tell
 from tests.kubeserver.conversion import FIRST, SECOND, Convert, InProcessConversion, gadget, gadgets, rename
 from tests.kubeserver.webhooks import MUTATING, mutating, rule, webhook
@@ -54,7 +54,7 @@ def test_an_object_is_converted_to_the_version_that_is_stored_when_it_is_written
 
 
 def test_a_list_goes_out_in_batches_and_comes_back_in_its_order(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("kubeserver.conversion.webhook.MOST_OBJECTS", 4)
+    monkeypatch.setattr("kubeserver.apiextensions.conversion.webhook.MOST_OBJECTS", 4)
     client = InProcessConversion()
 
     async def story(world: ApiWorld) -> None:

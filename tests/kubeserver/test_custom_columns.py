@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest, format_time
-from kubeserver.custom.columns import columns_of
+from kubeserver.apiextensions.columns import columns_of
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 GADGET: Manifest = {

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kubeserver.custom.checks import check
-from kubeserver.custom.formats import has_format
-from kubeserver.custom.node import compile_schema
+from kubeserver.apiextensions.checks import check
+from kubeserver.apiextensions.formats import has_format
+from kubeserver.apiextensions.node import compile_schema
 
 GOOD = [
     ("uuid", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"),

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kubeserver.custom.memory import MOST, SHORTEST, Memory
-from kubeserver.custom.schema import StructuralSchema
+from kubeserver.apiextensions.checked_lists_cache import MOST, SHORTEST, Memory
+from kubeserver.apiextensions.schema import StructuralSchema
 
 ITEM = {
     "type": "object",

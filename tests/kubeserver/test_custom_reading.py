@@ -8,8 +8,8 @@ import pytest
 from kubeapi import codec
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
-from kubeserver.custom.schema import StructuralSchema
-from kubeserver.kinds.forms import PairOfSchemas, form_of
+from kubeserver.apiextensions.schema import StructuralSchema
+from kubeserver.kinds.schema_views import PairOfSchemas, form_of
 from kubeserver.store.memory import MemoryMedium
 from tests.kubeserver.api_world import DEFINITIONS, TABLE, WIDGETS, ApiWorld, api_world, tell, widget, widgets
 from tests.kubeserver.webhooks import MUTATING, InProcessWebhooks, allow, mutating, rule, webhook

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from kubeapi.meta import Manifest
-from kubeserver.kinds.builtin import BUILT_IN
+from kubeserver.builtin_kinds import BUILT_IN
 
 _UP = {
     "stabilizationWindowSeconds": 0,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from kubeserver.custom.definition_rules import default_definition, validate_definition
+from kubeserver.apiextensions.definition_rules import default_definition, validate_definition
 from tests.kubeserver.api_world import DEFINITIONS, ApiWorld, tell
 
 ROOT = "spec.validation.openAPIV3Schema"

@@ -1,5 +1,6 @@
 """What is said about built-in kinds, and whether the tables that the server reads by have the same fields."""
 
+from kubeserver.builtin_kinds import BUILT_IN
 from kubeserver.discovery.documentation import documentation_of
 from kubeserver.discovery.openapi_types import (
     INT_OR_STRING,
@@ -10,9 +11,8 @@ from kubeserver.discovery.openapi_types import (
     definition_name,
     definitions,
 )
-from kubeserver.kinds.builtin import BUILT_IN
-from kubeserver.kinds.structures import package_of, published_name
-from kubeserver.structure import Structure
+from kubeserver.structures.builtin import package_of, published_name
+from kubeserver.structures.structure import Structure
 
 SCALARS = {INT_OR_STRING, MICRO_TIME, QUANTITY, TIME}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest, format_time
-from kubeserver.housekeeping.ends import end_of_bootstrap_token, end_of_job, end_of_signing_request
+from kubeserver.controllers.ends import end_of_bootstrap_token, end_of_job, end_of_signing_request
 from tests.certificates import Authority
 from tests.kubeserver.api_world import ApiWorld, tell
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
-from kubeserver.housekeeping.expiry import MAX_DELETIONS
+from kubeserver.controllers.expiry import MAX_DELETIONS
 from kubeserver.store.memory import MemoryMedium
 from tests.kubeserver.api_world import ApiWorld, api_world, config_map, tell
 

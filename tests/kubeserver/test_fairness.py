@@ -5,9 +5,9 @@ import asyncio
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.transport import Request, Response
-from kubeserver.fairness import Fairness, Limits
 from kubeserver.handler import StreamResponse, User
-from kubeserver.rates import REMEMBERED_USERS, Rates
+from kubeserver.handlers.fairness import Fairness, Limits
+from kubeserver.handlers.rate_limits import REMEMBERED_USERS, Rates
 
 GREEDY, MODEST = User("greedy"), User("modest")
 

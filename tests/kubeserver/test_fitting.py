@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
+from kubeserver.apiextensions.node import compile_schema
+from kubeserver.apiextensions.rules import check_rules
+from kubeserver.builtin_kinds import BUILT_IN
 from kubeserver.cel import Unwritable, compile_program
-from kubeserver.custom.node import compile_schema
-from kubeserver.custom.rules import check_rules
-from kubeserver.forms.yaml import dump_yaml, load_yaml
-from kubeserver.kinds.builtin import BUILT_IN
-from kubeserver.kinds.structures import structure_of_kind
+from kubeserver.registry.decoding_errors import Misfit
 from kubeserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
-from kubeserver.registry.fitting import fit
 from kubeserver.registry.labels import parse_labels
-from kubeserver.registry.misfits import Misfit
-from kubeserver.structure import Structure, complete
+from kubeserver.registry.strict_decoding import fit
+from kubeserver.serialization.yaml import dump_yaml, load_yaml
+from kubeserver.structures.builtin import structure_of_kind
+from kubeserver.structures.structure import Structure, complete
 
 
 def _structure(group: str, kind: str) -> Structure:

@@ -11,9 +11,9 @@ import pytest
 
 from kubeapi.errors import Expired, Unreachable, Untrusted
 from kubeapi.transport import Request, Response
-from kubeserver.access.authentication import Authenticator
+from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User
-from kubeserver.http import HttpFront
+from kubeserver.http.front import HttpFront
 from leeward.client.connection import Connection, transport_of
 from leeward.client.http import HttpTransport
 from tests.certificates import Authority

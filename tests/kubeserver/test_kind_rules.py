@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from kubeserver.kinds.builtin import BUILT_IN
+from kubeserver.builtin_kinds import BUILT_IN
 from kubeserver.kinds.kind import Kind
 from tests.kubeserver.api_world import ApiWorld, tell
 

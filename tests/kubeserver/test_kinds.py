@@ -8,7 +8,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeserver.kinds.columns import duration
-from kubeserver.kinds.names import dns_1035_label, dns_label, dns_subdomain, label_value, qualified_name
+from kubeserver.names import dns_1035_label, dns_label, dns_subdomain, label_value, qualified_name
 from tests.kubeserver.api_world import DEPLOYMENTS, PODS, ApiWorld, deployment, pod, tell
 
 DATA = Path(__file__).parents[1] / "data"

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from kubeserver.kinds.builtin import BUILT_IN
+from kubeserver.builtin_kinds import BUILT_IN
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "apiserver.md"
 

@@ -10,8 +10,8 @@ from kubeapi import codec
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.transport import Request, Response
-from kubeserver.entrance import entrance
 from kubeserver.handler import Handler, StreamResponse, User
+from kubeserver.handlers.chain import handler_chain
 from tests.kubeserver.api_world import CONFIG_MAPS, ApiWorld, config_map, tell
 
 PAGE = Path(__file__).parents[2] / "docs" / "observability.md"
@@ -22,7 +22,7 @@ OF_CONFIG_MAPS = {"group": "", "version": "v1", "resource": "configmaps", "subre
 
 def measured(world: ApiWorld) -> tuple[Handler, CollectorRegistry]:
     registry = CollectorRegistry()
-    return entrance(world.server, VirtualClock(), Randomness(1), registry), registry
+    return handler_chain(world.server, VirtualClock(), Randomness(1), registry), registry
 
 
 async def ask(handler: Handler, method: str, path: str, body: Any = None, **query: str) -> Response | StreamResponse:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from kubeserver.builtin_kinds import BUILT_IN
 from kubeserver.discovery.openapi_types import V2, V3, definition_name, definitions
-from kubeserver.kinds.builtin import BUILT_IN
 from tests.kubeserver.api_world import ApiWorld, tell
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kubeserver.patch import jsonpatch, merge, strategic
 from kubeserver.patch.apply import typed
-from kubeserver.structure import Structure
+from kubeserver.structures.structure import Structure
 
 RFC_7396: list[tuple[Any, Any, Any]] = [
     ({"a": "b"}, {"a": "c"}, {"a": "c"}),

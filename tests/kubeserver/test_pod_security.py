@@ -10,7 +10,7 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
 from kubeserver.admission.pod_security import judging
-from kubeserver.audit import Audit
+from kubeserver.handlers.audit import Audit
 from kubeserver.inprocess import ADMIN
 from tests.kubeserver.api_world import DEPLOYMENTS, PODS, Answer, ApiWorld, deployment, pod, tell
 from tests.kubeserver.webhooks import MUTATING, InProcessWebhooks, mutating, patch, rule, webhook

@@ -9,8 +9,8 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
-from kubeserver.audit import Audit
 from kubeserver.handler import User
+from kubeserver.handlers.audit import Audit
 from kubeserver.inprocess import ADMIN
 from tests.kubeserver.api_world import CONFIG_MAPS, DEPLOYMENTS, ApiWorld, config_map, deployment, tell
 

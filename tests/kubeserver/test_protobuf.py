@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from kubeapi.meta import Manifest
-from kubeserver.kinds.builtin import BUILT_IN
-from kubeserver.kinds.numbers import numbers_of
-from kubeserver.kinds.structures import structure_of_kind
-from kubeserver.protobuf import MEDIA_TYPE, UnknownMessage, Unwritable, parse_protobuf, render_protobuf
-from kubeserver.structure import Structure
+from kubeserver.builtin_kinds import BUILT_IN
+from kubeserver.serialization.protobuf import MEDIA_TYPE, UnknownMessage, Unwritable, parse_protobuf, render_protobuf
+from kubeserver.structures.builtin import structure_of_kind
+from kubeserver.structures.numbers import numbers_of
+from kubeserver.structures.structure import Structure
 from tests.kubeserver.api_world import CONFIG_MAPS, ApiWorld, tell
 
 

@@ -12,7 +12,7 @@ from kubeapi.meta import Manifest
 from kubeapi.transport import Request
 from kubeserver.handler import StreamResponse
 from kubeserver.inprocess import ADMIN
-from kubeserver.registry.sharing import SharedPieces, View
+from kubeserver.registry.watch_frame_cache import SharedPieces, View
 from tests.kubeserver.api_world import CONFIG_MAPS, PODS, TABLE, ApiWorld, config_map, pod, tell
 
 

@@ -3,8 +3,8 @@
 import asyncio
 
 from kubeapi.meta import Manifest
-from kubeserver.access.authorization.aggregation import aggregated_rules
-from kubeserver.access.authorization.bootstrap import bootstrap_roles
+from kubeserver.auth.authorization.bootstrap import bootstrap_roles
+from kubeserver.controllers.role_aggregation import aggregated_rules
 from kubeserver.values import entries, texts
 from tests.kubeserver.api_world import ApiWorld, tell
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from kubeapi.meta import Manifest
-from kubeserver.kinds.builtin import BUILT_IN
+from kubeserver.builtin_kinds import BUILT_IN
 
 PODS = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 PART = "must be a fully qualified domain and path of the form 'example.com/signer-name'"

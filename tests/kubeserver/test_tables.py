@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from kubeserver.forms.table import columns_of, render_row
-from kubeserver.kinds.builtin import BUILT_IN
+from kubeserver.builtin_kinds import BUILT_IN
+from kubeserver.handlers.table import columns_of, render_row
 from kubeserver.kinds.kind import Kind
-from kubeserver.structure import blank
+from kubeserver.structures.structure import blank
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 THEN = "2026-01-01T00:00:00Z"

@@ -7,7 +7,7 @@ from typing import Any
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
-from kubeserver.access.tokens.secrets import UID_ANNOTATION
+from kubeserver.controllers.token_secrets import UID_ANNOTATION
 from tests.kubeserver.api_world import Answer, ApiWorld, tell, who
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"

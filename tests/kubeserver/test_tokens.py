@@ -15,8 +15,8 @@ from cryptography.x509.oid import NameOID
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
-from kubeserver.access.tokens import SigningKey, load_signing_key
-from kubeserver.access.tokens.jwt import Claims, Kubernetes, Reference, parse_token, render_token
+from kubeserver.auth.tokens import SigningKey, load_signing_key
+from kubeserver.auth.tokens.jwt import Claims, Kubernetes, Reference, parse_token, render_token
 from kubeserver.handler import User
 from tests.certificates import client_authority
 from tests.kubeserver.api_world import ApiWorld, pod, tell, who

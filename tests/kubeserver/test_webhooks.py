@@ -7,8 +7,8 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.transport import Request
-from kubeserver.audit import Audit
 from kubeserver.handler import User
+from kubeserver.handlers.audit import Audit
 from kubeserver.inprocess import ADMIN
 from tests.kubeserver.api_world import (
     CONFIG_MAPS,

@@ -6,7 +6,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.transport import Response
-from kubeserver.verbs.connecting import ConnectRequest
+from kubeserver.handlers.connecting import ConnectRequest
 from tests.kubeserver.api_world import (
     CONFIG_MAPS,
     DEFINITIONS,

@@ -26,10 +26,10 @@ import pytest
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.transport import Request
-from kubeserver.access.authentication import Authenticator
+from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User
-from kubeserver.heap import HeapTrimming
-from kubeserver.http import MAX_WATCHES, HttpFront
+from kubeserver.http.front import MAX_WATCHES, HttpFront
+from kubeserver.http.heap import HeapTrimming
 from kubeserver.kinds.metadata import MAX_ENTRIES
 from kubeserver.limits import MAX_VALUES
 from kubeserver.webhooks.calling import Address, Uncallable

@@ -14,15 +14,15 @@ from unittest import mock
 import pytest
 
 from kubeapi.meta import Manifest
-from kubeserver.cel.budget import Budget, Exhausted
-from kubeserver.custom.definition_rules import bounds as definition_bounds
-from kubeserver.custom.definition_rules.bounds import (
+from kubeserver.apiextensions.definition_rules import bounds as definition_bounds
+from kubeserver.apiextensions.definition_rules.bounds import (
     MOST_LARGE_PATTERNS,
     MOST_PATTERNS,
     MOST_RULE_LETTERS,
     MOST_RULES,
 )
-from kubeserver.custom.patterns import REMEMBERED_LARGE_PATTERNS, compile_pattern
+from kubeserver.apiextensions.patterns import REMEMBERED_LARGE_PATTERNS, compile_pattern
+from kubeserver.cel.budget import Budget, Exhausted
 from tests.kubeserver.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget
 from tests.security.worlds import define
 

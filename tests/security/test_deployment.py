@@ -27,7 +27,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.transport import Request, Response
-from kubeserver.access.authorization.attributes import attributes_of
+from kubeserver.auth.authorization.attributes import attributes_of
 from kubeserver.handler import User
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret

@@ -24,10 +24,10 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
-from kubeserver.access.authentication import Authenticator
+from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import ANONYMOUS, User
-from kubeserver.http import HttpFront
-from kubeserver.verbs.connecting import PROXY
+from kubeserver.handlers.connecting import PROXY
+from kubeserver.http.front import HttpFront
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION

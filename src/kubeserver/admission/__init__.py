@@ -1,9 +1,9 @@
 """Admission: how others default and reject objects before they are stored, and what the server itself does so.
 
-`port` is the form of all who have a say; what is here beside it neither writes nor waits.
+`interface` is the form of all who have a say; what is here beside it neither writes nor waits.
 """
 
-from kubeserver.admission.port import (
+from kubeserver.admission.interface import (
     Admission,
     AdmissionReview,
     Mutated,

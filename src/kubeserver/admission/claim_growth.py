@@ -9,8 +9,8 @@ from decimal import Decimal
 from kubeapi import codec
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
-from kubeserver import refusals
-from kubeserver.admission.port import AdmissionReview
+from kubeserver import errors
+from kubeserver.admission.interface import AdmissionReview
 from kubeserver.store import Store
 from kubeserver.values import section
 
@@ -33,7 +33,7 @@ class ClaimGrowth:
         if review.kind.prefix != _CLAIMS or review.operation != "UPDATE" or review.subresource or old is None:
             return
         if _storage(new) > _storage(old) and not self._may_grow(new, old):
-            raise refusals.forbidden("", "persistentvolumeclaims", new["metadata"]["name"], _FIXED)
+            raise errors.forbidden("", "persistentvolumeclaims", new["metadata"]["name"], _FIXED)
 
     def _may_grow(self, new: ReadOnlyManifest, old: ReadOnlyManifest) -> bool:
         name = _class_name(new)

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from kubeserver import refusals
+from kubeserver import errors
 from kubeserver.admission import AdmissionReview
 from kubeserver.admission.limit_bounds import Amounts, claim_faults, pod_faults
 from kubeserver.kinds.pods import quality_of_service
@@ -47,7 +47,7 @@ class LimitRanges:
             if found:
                 name = review.name or section(review.object, "metadata").get("name", "")
                 said = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
-                raise refusals.forbidden(review.kind.group, review.kind.plural, name, said)
+                raise errors.forbidden(review.kind.group, review.kind.plural, name, said)
 
     def _ranges(self, namespace: str) -> list[Manifest]:
         return [codec.decode_manifest(record.value) for record in self._store.list(f"{_LIMITS}{namespace}/").records]

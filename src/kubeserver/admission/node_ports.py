@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
+from kubeserver.errors import Refused, internal_error, invalid
 from kubeserver.kinds.service_types import OPENED, needs_health_port
-from kubeserver.refusals import Refused, internal_error, invalid
 from kubeserver.values import entries, section
 
 FIRST, LAST = 30000, 32767

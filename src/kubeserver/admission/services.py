@@ -11,8 +11,8 @@ from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver.admission.node_ports import NodePorts
+from kubeserver.errors import internal_error, invalid
 from kubeserver.kinds.service_types import drop_useless
-from kubeserver.refusals import internal_error, invalid
 from kubeserver.values import grown, section, texts
 
 _HEADLESS = "None"

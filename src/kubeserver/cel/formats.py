@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Mapping
 
 from kubeapi.meta import parse_time
+from kubeserver import names
 from kubeserver.cel.function import Function, Typed
 from kubeserver.cel.network import read_url
-from kubeserver.kinds import names
 from kubeserver.values import holds
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.transport import Response
-from kubeserver.catalog import Catalog
-from kubeserver.forms.negotiation import YAML, Form, negotiate, parse_accept
-from kubeserver.forms.yaml import dump_yaml
+from kubeserver.errors import JSON
 from kubeserver.kinds.kind import Kind
-from kubeserver.refusals import JSON
+from kubeserver.kinds.scheme import Scheme
+from kubeserver.negotiation import YAML, Form, negotiate, parse_accept
 from kubeserver.routing import GroupPath
+from kubeserver.serialization.yaml import dump_yaml
 
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
@@ -45,10 +45,10 @@ MOST_HEADERS = 64
 
 
 class Discovery:
-    """Answers `/api`, `/apis`, a group or a version of it. What was answered once is kept until the catalog changes."""
+    """Answers `/api`, `/apis`, a group or a version of it. What was answered once is kept until the scheme changes."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, scheme: Scheme) -> None:
+        self._scheme = scheme
         self._generation = -1
         self._answers: dict[tuple[GroupPath, str], Response] = {}
 
@@ -62,35 +62,35 @@ class Discovery:
         return Response(200, dump_yaml(codec.decode_manifest(plain.body)), {"content-type": YAML})
 
     def _is_custom(self, path: GroupPath) -> bool:
-        return bool(path.group) and not self._catalog.is_builtin_group(path.group or "")
+        return bool(path.group) and not self._scheme.is_builtin_group(path.group or "")
 
     def _plain(self, path: GroupPath, aggregated: str) -> Response:
-        if self._generation != self._catalog.generation:
-            self._generation = self._catalog.generation
+        if self._generation != self._scheme.generation:
+            self._generation = self._scheme.generation
             self._answers.clear()
         key = (path, aggregated)
         if key not in self._answers:
-            self._answers[key] = _answer(self._catalog, *key)
+            self._answers[key] = _answer(self._scheme, *key)
         return self._answers[key]
 
 
-def _answer(catalog: Catalog, path: GroupPath, aggregated_version: str) -> Response:
+def _answer(scheme: Scheme, path: GroupPath, aggregated_version: str) -> Response:
     if path.version:
-        return _json(_resource_list(catalog, path.group or "", path.version))
+        return _json(_resource_list(scheme, path.group or "", path.version))
     if path.group:
-        return _json({"kind": "APIGroup", "apiVersion": "v1", **_group(catalog, path.group)})
-    groups = catalog.groups() if path.group is None else [""]
+        return _json({"kind": "APIGroup", "apiVersion": "v1", **_group(scheme, path.group)})
+    groups = scheme.groups() if path.group is None else [""]
     if aggregated_version:
-        body = _aggregated(catalog, groups, aggregated_version)
+        body = _aggregated(scheme, groups, aggregated_version)
         return _json(body, f"{JSON};g=apidiscovery.k8s.io;v={aggregated_version};as={_AGGREGATED}")
-    return _json(_group_list(catalog) if path.group is None else _core_versions())
+    return _json(_group_list(scheme) if path.group is None else _core_versions())
 
 
-def root_paths(catalog: Catalog, others: Iterable[str] = ()) -> list[str]:
+def root_paths(scheme: Scheme, others: Iterable[str] = ()) -> list[str]:
     """What `GET /` lists: every path above the kinds, and the `others`, which lead to none."""
     paths = ["/api", "/api/v1", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", *others]
-    for group in catalog.groups():
-        paths += [f"/apis/{group}", *(f"/apis/{group}/{version}" for version in catalog.versions_of_group(group))]
+    for group in scheme.groups():
+        paths += [f"/apis/{group}", *(f"/apis/{group}/{version}" for version in scheme.versions_of_group(group))]
     return sorted(paths)
 
 
@@ -113,21 +113,21 @@ def _core_versions() -> dict[str, Any]:
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": addresses}
 
 
-def _group_list(catalog: Catalog) -> dict[str, Any]:
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(catalog, g) for g in catalog.groups()]}
+def _group_list(scheme: Scheme) -> dict[str, Any]:
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(scheme, g) for g in scheme.groups()]}
 
 
-def _group(catalog: Catalog, group: str) -> dict[str, Any]:
-    versions = [{"groupVersion": f"{group}/{v}", "version": v} for v in catalog.versions_of_group(group)]
+def _group(scheme: Scheme, group: str) -> dict[str, Any]:
+    versions = [{"groupVersion": f"{group}/{v}", "version": v} for v in scheme.versions_of_group(group)]
     return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 
 
-def _kinds(catalog: Catalog, group: str, version: str) -> list[Kind]:
-    return sorted((k for k in catalog.kinds_of_group(group) if k.version == version), key=lambda kind: kind.plural)
+def _kinds(scheme: Scheme, group: str, version: str) -> list[Kind]:
+    return sorted((k for k in scheme.kinds_of_group(group) if k.version == version), key=lambda kind: kind.plural)
 
 
-def _resource_list(catalog: Catalog, group: str, version: str) -> dict[str, Any]:
-    resources = [entry for kind in _kinds(catalog, group, version) for entry in _resources(kind)]
+def _resource_list(scheme: Scheme, group: str, version: str) -> dict[str, Any]:
+    resources = [entry for kind in _kinds(scheme, group, version) for entry in _resources(kind)]
     group_version = f"{group}/{version}" if group else version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources}
 
@@ -182,19 +182,19 @@ def _aggregated_version(accept: str) -> str:
     return ""
 
 
-def _aggregated(catalog: Catalog, groups: Sequence[str], version: str) -> dict[str, Any]:
-    items = [_aggregated_group(catalog, group) for group in groups]
+def _aggregated(scheme: Scheme, groups: Sequence[str], version: str) -> dict[str, Any]:
+    items = [_aggregated_group(scheme, group) for group in groups]
     return {"kind": _AGGREGATED, "apiVersion": f"apidiscovery.k8s.io/{version}", "metadata": {}, "items": items}
 
 
-def _aggregated_group(catalog: Catalog, group: str) -> dict[str, Any]:
+def _aggregated_group(scheme: Scheme, group: str) -> dict[str, Any]:
     versions = [
         {
             "version": version,
             "freshness": "Current",
-            "resources": [_aggregated_resource(kind) for kind in _kinds(catalog, group, version)],
+            "resources": [_aggregated_resource(kind) for kind in _kinds(scheme, group, version)],
         }
-        for version in catalog.versions_of_group(group)
+        for version in scheme.versions_of_group(group)
     ]
     return {"metadata": {"name": group} if group else {}, "versions": versions}
 

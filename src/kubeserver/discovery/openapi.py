@@ -11,23 +11,23 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.transport import Request, Response
-from kubeserver.catalog import Catalog
 from kubeserver.discovery.openapi_paths import paths_of
 from kubeserver.discovery.openapi_types import V2, V3, definitions
-from kubeserver.forms.negotiation import JSON, parse_accept
+from kubeserver.errors import TEXT, not_acceptable, page_not_found
 from kubeserver.health import KUBERNETES_VERSION
 from kubeserver.kinds.kind import Kind
-from kubeserver.protobuf.openapi import render_document
-from kubeserver.refusals import TEXT, not_acceptable, page_not_found
+from kubeserver.kinds.scheme import Scheme
+from kubeserver.negotiation import JSON, parse_accept
+from kubeserver.serialization.protobuf.openapi import render_document
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 
 class OpenApi:
-    """Documents about a catalog; each is made once per change of the catalog."""
+    """Documents about a scheme; each is made once per change of the scheme."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, scheme: Scheme) -> None:
+        self._scheme = scheme
         self._documents: dict[str, bytes] = {}
         self._generation = -1
 
@@ -52,9 +52,9 @@ class OpenApi:
         return _json(self._document(name))
 
     def _document(self, name: str) -> bytes:
-        if self._generation != self._catalog.generation:
+        if self._generation != self._scheme.generation:
             self._documents.clear()
-            self._generation = self._catalog.generation
+            self._generation = self._scheme.generation
         if name not in self._documents:
             rendered = self._render(name)
             self._documents[name] = rendered if isinstance(rendered, bytes) else codec.encode(rendered)
@@ -74,15 +74,15 @@ class OpenApi:
 
     def _names(self) -> list[str]:
         """Of all documents of version 3: one for each version of a group, and for each path above those."""
-        groups = [group for group in self._catalog.groups() if self._catalog.is_builtin_group(group)]
+        groups = [group for group in self._scheme.groups() if self._scheme.is_builtin_group(group)]
         versions = [name for name, _ in self._groups()]
         return sorted(["api", "apis", "version", *(f"apis/{group}" for group in groups), *versions])
 
     def _groups(self) -> Iterator[tuple[str, list[Kind]]]:
         """The documents' names, `api/v1` or `apis/apps/v1`, and their kinds."""
-        for group in ("", *self._catalog.groups()):
-            for version in self._catalog.versions_of_group(group):
-                kinds = [kind for kind in self._catalog.kinds_of_group(group) if kind.version == version]
+        for group in ("", *self._scheme.groups()):
+            for version in self._scheme.versions_of_group(group):
+                kinds = [kind for kind in self._scheme.kinds_of_group(group) if kind.version == version]
                 yield (f"apis/{group}/{version}" if group else f"api/{version}"), kinds
 
     def _index_entry(self, name: str) -> dict[str, str]:
@@ -90,7 +90,7 @@ class OpenApi:
         return {"serverRelativeURL": f"/openapi/v3/{name}?hash={digest}"}
 
     def _version_two(self) -> dict[str, Any]:
-        schemas = definitions(self._catalog.kinds(), V2)
+        schemas = definitions(self._scheme.kinds(), V2)
         paths = {path: it for name, kinds in self._groups() for path, it in _paths(name, kinds, V2).items()}
         return {"swagger": "2.0", "info": _INFO, "paths": paths, "definitions": schemas}
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubeserver.discovery.openapi_types import V2, definition_name, identity
-from kubeserver.forms.negotiation import JSON
 from kubeserver.kinds.kind import Kind
+from kubeserver.negotiation import JSON
 
 _READ = ("pretty",)
 _WRITE = ("dryRun", "fieldManager", "fieldValidation", "pretty")

@@ -14,8 +14,8 @@ from typing import Any
 
 from kubeserver.discovery.documentation import documentation_of
 from kubeserver.kinds.kind import Kind
-from kubeserver.kinds.structures import package_of, published_name, structure_of
-from kubeserver.structure import Structure
+from kubeserver.structures.builtin import package_of, published_name, structure_of
+from kubeserver.structures.structure import Structure
 from kubeserver.values import section
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"

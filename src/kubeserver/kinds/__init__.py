@@ -1,1 +1,1 @@
-"""The kinds that are served: their tables, defaults and rules. Pure; start reading at `kind.py`, then `builtin.py`."""
+"""The kinds that are served: their tables, defaults and rules. Pure; start at `kind.py`, then `builtin_kinds`."""

@@ -12,9 +12,9 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver.kinds.columns import AGE, at, described, text
 from kubeserver.kinds.kind import Column, Kind
-from kubeserver.kinds.names import dns_subdomain, path_segment
 from kubeserver.kinds.others import default_with_status
 from kubeserver.kinds.pod_rules.texts import named, network
+from kubeserver.names import dns_subdomain, path_segment
 from kubeserver.values import section, texts
 
 _GROUP = "networking.k8s.io"

@@ -6,10 +6,10 @@ from typing import Any
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
 from kubeapi.status import Problem
-from kubeserver.kinds.names import dns_subdomain, qualified_name
 from kubeserver.kinds.pod_rules.resources import is_standard
 from kubeserver.kinds.pod_rules.texts import named, one_of
 from kubeserver.kinds.quota_scopes import scope_problems
+from kubeserver.names import dns_subdomain, qualified_name
 from kubeserver.values import entries, section, texts
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

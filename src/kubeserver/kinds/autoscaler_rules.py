@@ -9,8 +9,8 @@ from typing import Any
 from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
 from kubeapi.status import Problem
-from kubeserver.kinds.names import path_segment
 from kubeserver.kinds.pod_rules.texts import named, one_of
+from kubeserver.names import path_segment
 from kubeserver.values import entries, grown, section
 
 _MOST_STABLE_SECONDS, _LONGEST_PERIOD_SECONDS = 3600, 1800

@@ -5,8 +5,8 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
-from kubeserver.kinds.names import label_value, qualified_name
 from kubeserver.kinds.pod_rules.texts import named, network, one_of
+from kubeserver.names import label_value, qualified_name
 from kubeserver.values import entries, section, texts
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

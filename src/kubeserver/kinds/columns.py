@@ -35,7 +35,7 @@ def described(table: str, *columns: Column) -> tuple[Column, ...]:
 
 @cache
 def _descriptions() -> Mapping[str, str]:
-    lines = resources.files("kubeserver.kinds").joinpath("types", "columns.txt").read_text().splitlines()
+    lines = resources.files("kubeserver.kinds").joinpath("columns.txt").read_text().splitlines()
     pairs = (line.partition(": ") for line in lines)
     return {column: text.replace("\\n", "\n") for column, _, text in pairs}
 

@@ -8,9 +8,9 @@ import msgspec
 
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
-from kubeserver.forms.json_text import json_fault, json_name
 from kubeserver.kinds.metadata import too_long
 from kubeserver.kinds.pod_rules.texts import config_key, named
+from kubeserver.serialization.json_text import json_fault, json_name
 from kubeserver.values import section
 
 MAX_DATA_BYTES = 1024 * 1024

@@ -6,8 +6,8 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
-from kubeserver.kinds.names import dns_label, dns_subdomain, qualified_name
 from kubeserver.kinds.pod_rules.texts import address, duplicate, named, one_of, port_number
+from kubeserver.names import dns_label, dns_subdomain, qualified_name
 from kubeserver.values import entries, texts
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
-from kubeserver.kinds.names import dns_subdomain, qualified_name
 from kubeserver.kinds.pod_rules.texts import named
 from kubeserver.kinds.views import NewEvent
+from kubeserver.names import dns_subdomain, qualified_name
 from kubeserver.values import section
 
 _DEFAULT, _SYSTEM = "default", "kube-system"

@@ -6,8 +6,8 @@ from typing import Any
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.kinds.metadata import too_long
-from kubeserver.kinds.names import dns_label, dns_subdomain
 from kubeserver.kinds.pod_rules.texts import named, one_of, within
+from kubeserver.names import dns_label, dns_subdomain
 from kubeserver.values import entries, grown, section
 
 _DRIVER_DEFAULTS = {

@@ -9,8 +9,8 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
-from kubeserver.kinds.names import dns_label, dns_subdomain
 from kubeserver.kinds.pod_rules.texts import is_address, named, one_of, port_name, port_number
+from kubeserver.names import dns_label, dns_subdomain
 from kubeserver.values import entries, section, texts
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem
-from kubeserver.kinds.names import NameRule, dns_subdomain
-from kubeserver.kinds.structures import structure_of_kind
-from kubeserver.structure import ANY, Structure
+from kubeserver.names import NameRule, dns_subdomain
+from kubeserver.structures.builtin import structure_of_kind
+from kubeserver.structures.structure import ANY, Structure
 
 Cell = Callable[[ReadOnlyManifest, datetime], Any]
 Default = Callable[[Manifest], None]

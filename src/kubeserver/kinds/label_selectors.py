@@ -6,7 +6,7 @@ from typing import Any
 from kubeapi.meta import LabelSelector, LabelSelectorRequirement
 from kubeapi.selectors import Selector, selector_of
 from kubeapi.status import Problem
-from kubeserver.kinds.names import label_value, qualified_name
+from kubeserver.names import label_value, qualified_name
 from kubeserver.values import entries, section
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")

@@ -6,7 +6,7 @@ from typing import Any, cast
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
-from kubeserver.kinds import names
+from kubeserver import names
 from kubeserver.kinds.kind import Kind
 from kubeserver.kinds.label_selectors import label_problems
 from kubeserver.values import entries, section, texts

@@ -5,8 +5,8 @@ from typing import Any
 
 from kubeapi.meta import Manifest, format_micro_time, parse_time
 from kubeapi.status import Problem
-from kubeserver.kinds.names import dns_subdomain
 from kubeserver.kinds.pod_rules.texts import named, one_of
+from kubeserver.names import dns_subdomain
 from kubeserver.values import entries, grown, section
 
 RBAC_GROUP = "rbac.authorization.k8s.io"

@@ -10,7 +10,7 @@ from kubeapi.meta import ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
 from kubeserver.kinds.columns import at
 from kubeserver.kinds.kind import Warnings
-from kubeserver.kinds.names import dns_label
+from kubeserver.names import dns_label
 from kubeserver.values import entries, section
 
 _RENAMED = {

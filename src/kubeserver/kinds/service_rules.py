@@ -8,11 +8,11 @@ from kubeapi.codec import encode
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.kinds.label_selectors import label_problems
-from kubeserver.kinds.names import dns_label, dns_subdomain
 from kubeserver.kinds.pod_rules.containers import PROTOCOLS
 from kubeserver.kinds.pod_rules.texts import address, duplicate, is_address, named, network, port_number
 from kubeserver.kinds.pod_rules.texts import port as port_or_name
 from kubeserver.kinds.service_types import OPENED, type_problems
+from kubeserver.names import dns_label, dns_subdomain
 from kubeserver.values import entries, section
 
 SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")

@@ -11,8 +11,8 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
-from kubeserver.kinds.names import qualified_name
 from kubeserver.kinds.pod_rules.texts import named, one_of
+from kubeserver.names import qualified_name
 from kubeserver.values import section
 
 OPENED = ("NodePort", "LoadBalancer")

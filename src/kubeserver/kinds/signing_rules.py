@@ -10,8 +10,8 @@ from kubeapi.certificate_requests import subject_of_request
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.kinds.metadata import too_long
-from kubeserver.kinds.names import dns_label, dns_subdomain
 from kubeserver.kinds.pod_rules.texts import duplicate, one_of
+from kubeserver.names import dns_label, dns_subdomain
 from kubeserver.values import section, texts
 
 SHORTEST_SECONDS = 600

@@ -5,9 +5,9 @@ checked against the schemas of the matched kinds: `status.typeChecking` stays em
 """
 
 from kubeapi.field import Node, Problems
-from kubeserver.kinds.names import qualified_name
 from kubeserver.kinds.policy_parts import VARIABLES, binding_problems, choice_problems, policy_problems, validating_spec
 from kubeserver.kinds.webhook_configurations import expression_problems
+from kubeserver.names import qualified_name
 
 REASONS = ("Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge")
 ACTIONS = ("Audit", "Deny", "Warn")

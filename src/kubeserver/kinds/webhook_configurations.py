@@ -13,7 +13,7 @@ from kubeapi.field import Node, Problems
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.cel import Unwritable, compile_program
-from kubeserver.kinds.names import dns_1035_label, dns_subdomain, qualified_name
+from kubeserver.names import dns_1035_label, dns_subdomain, qualified_name
 from kubeserver.values import entries, grown, section
 
 CONDITION_VARIABLES = ("object", "oldObject", "request", "authorizer")

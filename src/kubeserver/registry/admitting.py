@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from kubeapi.meta import Manifest
-from kubeserver import refusals
+from kubeserver import errors
 from kubeserver.admission import (
     Admission,
     AdmissionReview,
@@ -118,7 +118,7 @@ def _as_scale(review: AdmissionReview) -> AdmissionReview:
     return structs.replace(review, object=shown, old_object=render_scale(review.kind, old) if old is not None else None)
 
 
-def _refusal_of(kind: Kind, name: str, rejection: Rejected) -> refusals.Refused:
+def _refusal_of(kind: Kind, name: str, rejection: Rejected) -> errors.Refused:
     if rejection.problems:
-        return refusals.invalid(kind.group, kind.kind, name, rejection.problems)
-    return refusals.forbidden(kind.group, kind.plural, name, rejection.message)
+        return errors.invalid(kind.group, kind.kind, name, rejection.problems)
+    return errors.forbidden(kind.group, kind.plural, name, rejection.message)

@@ -12,16 +12,16 @@ import msgspec
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
-from kubeserver.forms.json_text import json_fault, json_name
-from kubeserver.forms.yaml import load_yaml
-from kubeserver.kinds.builtin import is_served
+from kubeserver.builtin_kinds import is_served
+from kubeserver.errors import Refused, bad_request, invalid, refused_with_warnings, unsupported_media_type
 from kubeserver.kinds.kind import Kind, Schema
-from kubeserver.kinds.structures import structure_of, structure_of_kind
-from kubeserver.protobuf import MEDIA_TYPE, UnknownMessage, parse_protobuf
-from kubeserver.refusals import Refused, bad_request, invalid, refused_with_warnings, unsupported_media_type
-from kubeserver.registry.fitting import fit
-from kubeserver.registry.misfits import Misfit
-from kubeserver.structure import complete
+from kubeserver.registry.decoding_errors import Misfit
+from kubeserver.registry.strict_decoding import fit
+from kubeserver.serialization.json_text import json_fault, json_name
+from kubeserver.serialization.protobuf import MEDIA_TYPE, UnknownMessage, parse_protobuf
+from kubeserver.serialization.yaml import load_yaml
+from kubeserver.structures.builtin import structure_of, structure_of_kind
+from kubeserver.structures.structure import complete
 from kubeserver.values import section
 
 _SHOWN_BYTES = 30

@@ -14,25 +14,25 @@ import msgspec
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
-from kubeserver import refusals
+from kubeserver import errors
 from kubeserver.admission import AdmissionReview
-from kubeserver.custom.definitions import ending_status
-from kubeserver.forms.json_text import json_fault
+from kubeserver.apiextensions.definitions import ending_status
 from kubeserver.handler import User
 from kubeserver.kinds.kind import Kind
-from kubeserver.kinds.structures import structure_of
-from kubeserver.protobuf import MEDIA_TYPE as PROTOBUF
-from kubeserver.protobuf import parse_protobuf
 from kubeserver.registry import lifecycle
+from kubeserver.registry.conversion import read_object
 from kubeserver.registry.decoding import check_media_type
-from kubeserver.registry.fitting import fit
-from kubeserver.registry.misfits import Misfit
+from kubeserver.registry.decoding_errors import Misfit
 from kubeserver.registry.options import parse_integer
-from kubeserver.registry.showing import read_object
+from kubeserver.registry.strict_decoding import fit
 from kubeserver.registry.writing import MAX_RACES, Writer, Written
-from kubeserver.remarks import warn
+from kubeserver.serialization.json_text import json_fault
+from kubeserver.serialization.protobuf import MEDIA_TYPE as PROTOBUF
+from kubeserver.serialization.protobuf import parse_protobuf
 from kubeserver.store import Raced, Record
+from kubeserver.structures.builtin import structure_of
 from kubeserver.values import section, texts
+from kubeserver.warnings import warn
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 DEFINITION_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
@@ -74,7 +74,7 @@ def delete_options(body: bytes, query: dict[str, str], content_type: str) -> Del
     dry_run = read.dry_run or []
     problems = _problems(read, dry_run)
     if problems:
-        raise refusals.invalid(_GROUP, _KIND, "", problems)
+        raise errors.invalid(_GROUP, _KIND, "", problems)
     conditions = read.preconditions or _Preconditions()
     return DeleteOptions(
         grace_seconds=read.grace_period_seconds,
@@ -90,17 +90,17 @@ def _read_body(body: bytes, content_type: str) -> _Body:
     try:
         options = _parse(body, content_type)
     except (codec.DecodeError, ValueError) as error:
-        raise refusals.bad_request(f"couldn't get version/kind; json parse error: {json_fault(error, body)}") from error
+        raise errors.bad_request(f"couldn't get version/kind; json parse error: {json_fault(error, body)}") from error
     kind, api_version = options.get("kind"), options.get("apiVersion", "")
     if kind and kind != _KIND:
         said = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
-        raise refusals.bad_request(said)
+        raise errors.bad_request(said)
     structure = structure_of(_KIND)
     assert structure is not None
     try:
         fit(structure, options)
     except Misfit as misfit:
-        raise refusals.bad_request(str(misfit)) from misfit
+        raise errors.bad_request(str(misfit)) from misfit
     return msgspec.convert(options, _Body)
 
 
@@ -155,12 +155,12 @@ class Deleter:
         for _ in range(MAX_RACES):
             record = self.writer.store.head(key)
             if record is None:
-                raise refusals.not_found(kind.group, kind.plural, name)
+                raise errors.not_found(kind.group, kind.plural, name)
             try:
                 return await self._delete_once(kind, key, record, options, user)
             except Raced:
                 continue
-        raise refusals.conflict(kind.group, kind.plural, name)
+        raise errors.conflict(kind.group, kind.plural, name)
 
     async def _delete_once(self, kind: Kind, key: str, record: Record, options: DeleteOptions, user: User) -> Written:
         old = await read_object(kind, record)
@@ -239,7 +239,7 @@ def _grace(kind: Kind, old: ReadOnlyManifest, asked: int | None) -> int:
 def _check_immortal(kind: Kind, old: ReadOnlyManifest) -> None:
     name = old["metadata"]["name"]
     if kind.prefix == _NAMESPACES and name in _IMMORTAL:
-        raise refusals.forbidden("", kind.plural, name, "this namespace may not be deleted")
+        raise errors.forbidden("", kind.plural, name, "this namespace may not be deleted")
 
 
 def _check_preconditions(kind: Kind, old: ReadOnlyManifest, options: DeleteOptions) -> None:
@@ -249,10 +249,10 @@ def _check_preconditions(kind: Kind, old: ReadOnlyManifest, options: DeleteOptio
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
             "The object might have been deleted and then recreated"
         )
-        raise refusals.conflict(kind.group, kind.kind, metadata["name"], why)
+        raise errors.conflict(kind.group, kind.kind, metadata["name"], why)
     if options.resource_version and options.resource_version != metadata["resourceVersion"]:
         why = (
             f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
             f"ResourceVersion in record ({metadata['resourceVersion']}). The object might have been modified"
         )
-        raise refusals.conflict(kind.group, kind.kind, metadata["name"], why)
+        raise errors.conflict(kind.group, kind.kind, metadata["name"], why)

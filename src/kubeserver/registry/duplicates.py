@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from kubeapi import codec
-from kubeserver.forms.yaml import read_json
+from kubeserver.serialization.yaml import read_json
 
 
 class _Repeated(Exception):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from kubeapi.selectors import Requirement, Selector
 from kubeapi.status import Problem
-from kubeserver.kinds.names import label_value, qualified_name
+from kubeserver.names import label_value, qualified_name
 
 _TOKEN = re.compile(r"\s*(?:(==|!=|=|!|\(|\)|,|<|>)|([^\s=!(),<>]+)|$)")
 _OPERATORS = {"=": "In", "==": "In", "!=": "NotIn", "in": "In", "notin": "NotIn", ">": "Gt", "<": "Lt"}

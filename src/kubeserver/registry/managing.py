@@ -8,7 +8,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Status, StatusCause, StatusDetails
-from kubeserver import refusals
+from kubeserver import errors
 from kubeserver.kinds.kind import Kind
 from kubeserver.kinds.metadata import MAX_ANNOTATION_BYTES
 from kubeserver.patch.apply import last_applied, updating
@@ -17,7 +17,7 @@ from kubeserver.patch.apply.fieldset import EMPTY, Path, in_order, show_path
 from kubeserver.patch.apply.managers import APPLY, UPDATE, Managed, Manager, is_reset, read_managed
 from kubeserver.registry.objects import metadata_of
 from kubeserver.registry.versions import KindVersions
-from kubeserver.structure import empty
+from kubeserver.structures.structure import empty
 
 MAX_NAME = 128
 _FIELD = "managedFields"
@@ -131,14 +131,14 @@ def check_fits(kind: Kind, config: ReadOnlyManifest) -> None:
     if found:
         metadata = config["metadata"]
         place = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {_named(kind)}"
-        raise refusals.plain_error(f"failed to create typed patch object ({place}): {render_misfits(found)}")
+        raise errors.plain_error(f"failed to create typed patch object ({place}): {render_misfits(found)}")
 
 
 def _named(kind: Kind) -> str:
     return f"{kind.group or ''}/{kind.version}, Kind={kind.kind}"
 
 
-def _refusal(conflicts: updating.Conflicts) -> refusals.Refused:
+def _refusal(conflicts: updating.Conflicts) -> errors.Refused:
     pairs = [(manager, path) for manager, paths in conflicts.found for path in in_order(paths)]
     causes = tuple(
         StatusCause("FieldManagerConflict", f"conflict with {manager}", show_path(path)) for manager, path in pairs
@@ -150,4 +150,4 @@ def _refusal(conflicts: updating.Conflicts) -> refusals.Refused:
     if len(pairs) == 1:
         message = f"Apply failed with 1 conflict: conflict with {pairs[0][0]}: {show_path(pairs[0][1])}"
     status = Status(message=message, reason="Conflict", details=StatusDetails(causes=causes), code=409)
-    return refusals.Refused(status)
+    return errors.Refused(status)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubeapi.status import Problem
+from kubeserver.errors import Refused, bad_request, broken_version, invalid
 from kubeserver.kinds.metadata import too_long
-from kubeserver.refusals import Refused, bad_request, broken_version, invalid
 from kubeserver.values import is_set
 
 _GROUP = "meta.k8s.io"

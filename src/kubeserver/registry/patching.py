@@ -10,11 +10,7 @@ import msgspec
 from kubeapi import codec
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem, quoted
-from kubeserver.forms.json_text import json_fault, json_name
-from kubeserver.forms.yaml import load_yaml
-from kubeserver.kinds.kind import Kind
-from kubeserver.patch import jsonpatch, merge, strategic
-from kubeserver.refusals import (
+from kubeserver.errors import (
     Refused,
     bad_request,
     invalid,
@@ -23,8 +19,12 @@ from kubeserver.refusals import (
     too_large,
     unsupported_media_type,
 )
+from kubeserver.kinds.kind import Kind
+from kubeserver.patch import jsonpatch, merge, strategic
 from kubeserver.registry.decoding import Unfit
 from kubeserver.registry.duplicates import duplicate_fields
+from kubeserver.serialization.json_text import json_fault, json_name
+from kubeserver.serialization.yaml import load_yaml
 from kubeserver.values import section
 
 JSON_PATCH = "application/json-patch+json"

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import msgspec
 
 from kubeapi import codec
-from kubeserver import refusals
-from kubeserver.forms.json_text import json_fault
+from kubeserver import errors
 from kubeserver.kinds.kind import Kind
+from kubeserver.registry.conversion import show
 from kubeserver.registry.options import ListOptions
 from kubeserver.registry.selection import Selection
-from kubeserver.registry.showing import show
+from kubeserver.serialization.json_text import json_fault
 from kubeserver.store import Compacted, FutureRevision, Record, Store
 
 _TOO_OLD_PAGE = (
@@ -50,7 +50,7 @@ def read_one(store: Store, kind: Kind, namespace: str, name: str, at_least: int 
     check_not_future(store, at_least)
     record = store.get(kind.key(namespace, name))
     if record is None:
-        raise refusals.not_found(kind.group, kind.plural, name)
+        raise errors.not_found(kind.group, kind.plural, name)
     return record
 
 
@@ -62,9 +62,9 @@ async def read_page(store: Store, kind: Kind, namespace: str, selection: Selecti
         return await _collect(store, prefix, selection, revision, start_after, _limit(options))
     except Compacted:
         said = _TOO_OLD_PAGE if options.continue_token else "The resourceVersion for the provided list is too old."
-        raise refusals.expired(said) from None
+        raise errors.expired(said) from None
     except FutureRevision:
-        raise refusals.future_version(revision or 0, store.revision) from None
+        raise errors.future_version(revision or 0, store.revision) from None
 
 
 def prefix_of(kind: Kind, namespace: str) -> str:
@@ -73,7 +73,7 @@ def prefix_of(kind: Kind, namespace: str) -> str:
 
 def check_not_future(store: Store, revision: int | None) -> None:
     if revision is not None and revision > store.revision:
-        raise refusals.future_version(revision, store.revision)
+        raise errors.future_version(revision, store.revision)
 
 
 def _start(store: Store, prefix: str, options: ListOptions) -> tuple[int | None, str]:
@@ -81,7 +81,7 @@ def _start(store: Store, prefix: str, options: ListOptions) -> tuple[int | None,
     if options.continue_token:
         token = _read_token(options.continue_token)
         if options.resource_version:
-            raise refusals.bad_request("specifying resource version is not allowed when using continue")
+            raise errors.bad_request("specifying resource version is not allowed when using continue")
         return token.rv, prefix + token.start
     check_not_future(store, options.resource_version)
     exact = options.match == "Exact" or (not options.match and options.limit > 0)
@@ -143,8 +143,8 @@ def _read_token(text: str) -> _Token:
     return token
 
 
-def _invalid_token(why: str) -> refusals.Refused:
-    return refusals.bad_request(f"invalid continue token: continue key is not valid{why}")
+def _invalid_token(why: str) -> errors.Refused:
+    return errors.bad_request(f"invalid continue token: continue key is not valid{why}")
 
 
 def _first_illegal(text: str) -> int:

@@ -6,9 +6,9 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.meta import format_time, parse_time
-from kubeserver.forms.json_text import json_name
-from kubeserver.registry.misfits import Misfit, Place
-from kubeserver.structure import Structure
+from kubeserver.registry.decoding_errors import Misfit, Place
+from kubeserver.serialization.json_text import json_name
+from kubeserver.structures.structure import Structure
 
 _SECONDS = "2006-01-02T15:04:05Z07:00"
 _MICROSECONDS = "2006-01-02T15:04:05.000000Z07:00"

@@ -4,10 +4,10 @@ from typing import Any, cast
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
+from kubeserver.errors import internal_error, invalid
 from kubeserver.kinds.administrative import SCALES
 from kubeserver.kinds.columns import NONE, at, label_selector, labels
 from kubeserver.kinds.kind import Kind, Scale
-from kubeserver.refusals import internal_error, invalid
 from kubeserver.values import section
 
 SCALE = ("autoscaling", "v1", "Scale")

@@ -11,8 +11,8 @@ import msgspec
 
 from kubeapi import codec, selectors
 from kubeapi.status import quoted
+from kubeserver.errors import bad_request
 from kubeserver.kinds.kind import Kind
-from kubeserver.refusals import bad_request
 from kubeserver.registry.labels import parse_labels
 
 _OPERATOR = re.compile("!=|==|=")

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeserver.errors import internal_error
 from kubeserver.kinds.kind import Conversion, Kind
-from kubeserver.refusals import internal_error
 from kubeserver.registry import objects
-from kubeserver.structure import Structure
+from kubeserver.structures.structure import Structure
 
 MOST_ROUNDS = 64
 """Conversions that the fields of one object may take; each owner in another version needs a few."""

@@ -3,7 +3,7 @@
 An event is what a change means for the selection: an object that comes into it is ADDED, one that leaves it is
 DELETED, whatever happened to it in truth. The stream begins with the present state where the client asks for that,
 and ends with its time-out, when its reader is too slow, when its kind is defined anew, or when the server closes. What
-several watch in the same way is made once for all of them (`sharing.py`).
+several watch in the same way is made once for all of them (`watch_frame_cache.py`).
 
 Holds: D5.
 """
@@ -16,17 +16,17 @@ from operator import attrgetter
 from kubeapi import codec
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
-from kubeserver import refusals
+from kubeserver import errors
 from kubeserver.kinds.kind import Kind
+from kubeserver.registry.conversion import show
 from kubeserver.registry.objects import restamped
 from kubeserver.registry.open_watches import OpenWatches
 from kubeserver.registry.options import ListOptions
 from kubeserver.registry.reading import check_not_future, prefix_of
 from kubeserver.registry.selection import Selection
-from kubeserver.registry.sharing import SharedPieces, View
-from kubeserver.registry.showing import show
+from kubeserver.registry.watch_frame_cache import SharedPieces, View
 from kubeserver.store import BREATH_BYTES, Compacted, Record, Store, Watcher
-from kubeserver.structure import blank
+from kubeserver.structures.structure import blank
 
 BOOKMARK_SECONDS = 60.0
 DEFAULT_TIMEOUT_SECONDS = 1800.0
@@ -76,7 +76,7 @@ def open_watch(
 
 
 async def _expired(asked: int, store: Store) -> AsyncGenerator[bytes, None]:
-    refusal = refusals.expired(f"too old resource version: {asked} ({store.compacted})")
+    refusal = errors.expired(f"too old resource version: {asked} ({store.compacted})")
     yield _error(refusal)
 
 
@@ -107,7 +107,7 @@ class _Watch:
                 del piece
             if options.bookmarks:
                 yield self._bookmark()
-        except refusals.Refused as refusal:
+        except errors.Refused as refusal:
             yield _error(refusal)
         finally:
             self.watcher.close()
@@ -205,8 +205,8 @@ def _bookmark(request: WatchRequest, revision: int, *, initial: bool = False) ->
     return frame("BOOKMARK", request.render(codec.encode(bookmark)))
 
 
-def _error(refusal: refusals.Refused) -> bytes:
-    return frame("ERROR", codec.encode(refusals.render_status(refusal.status)))
+def _error(refusal: errors.Refused) -> bytes:
+    return frame("ERROR", codec.encode(errors.render_status(refusal.status)))
 
 
 def frame(event_type: str, body: bytes) -> bytes:

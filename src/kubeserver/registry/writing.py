@@ -21,7 +21,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest, format_time
 from kubeapi.status import Problem
-from kubeserver import refusals
+from kubeserver import errors
 from kubeserver.admission import AdmissionReview
 from kubeserver.handler import User
 from kubeserver.kinds.kind import Kind
@@ -29,15 +29,15 @@ from kubeserver.kinds.metadata import validate_metadata, validate_metadata_updat
 from kubeserver.limits import check_stored
 from kubeserver.registry import lifecycle, managing
 from kubeserver.registry.admitting import Admitter
-from kubeserver.registry.ending import already_there, check_namespace
+from kubeserver.registry.conversion import is_kept, kept, show_one
 from kubeserver.registry.hooks import Hook, NoHook
 from kubeserver.registry.objects import decode_stored, encode_stored, metadata_of, restamped
 from kubeserver.registry.options import parse_version
-from kubeserver.registry.showing import is_kept, kept, show_one
+from kubeserver.registry.termination import already_there, check_namespace
 from kubeserver.registry.versions import settled
-from kubeserver.remarks import warn
 from kubeserver.store import Raced, Record, Store
 from kubeserver.values import section
+from kubeserver.warnings import warn
 
 MAX_RACES = 10
 DURABLE_TIMEOUT_SECONDS = 10.0
@@ -71,7 +71,7 @@ class Writer:
     ) -> Written:
         """Stores a new object, owned by `manager`. Raises: Refused."""
         if metadata_of(manifest).get("resourceVersion"):
-            raise refusals.version_at_birth()
+            raise errors.version_at_birth()
         check_namespace(self.store, kind, namespace, manifest)
         now, suffix = self.clock.now(), self.randomness.suffix() if lifecycle.is_nameless(manifest) else ""
         lifecycle.stamp_new(kind, namespace, manifest, now, self.randomness.uid(), suffix)
@@ -109,12 +109,12 @@ class Writer:
         for _ in range(MAX_RACES):
             record = self.store.head(key)
             if record is None:
-                raise refusals.not_found(kind.group, kind.plural, name)
+                raise errors.not_found(kind.group, kind.plural, name)
             try:
                 return await self._change_once(kind, key, record, change, user, dry_run, subresource, manager)
             except Raced:
                 continue
-        raise refusals.conflict(kind.group, kind.plural, name)
+        raise errors.conflict(kind.group, kind.plural, name)
 
     async def _change_once(
         self,
@@ -174,14 +174,14 @@ class Writer:
         try:
             version = parse_version(after.get("resourceVersion", ""))
         except ValueError as error:
-            raise refusals.broken_version(str(error)) from None
+            raise errors.broken_version(str(error)) from None
         if version and str(version) != before["resourceVersion"]:
-            raise refusals.conflict(kind.group, kind.plural, name)
+            raise errors.conflict(kind.group, kind.plural, name)
 
     def _check_update(self, kind: Kind, old: Manifest, wanted: Manifest) -> None:
         problems = validate_metadata_update(old, wanted)
         if problems:
-            raise refusals.invalid(kind.group, kind.kind, old["metadata"]["name"], problems)
+            raise errors.invalid(kind.group, kind.kind, old["metadata"]["name"], problems)
 
     async def _approve(self, review: AdmissionReview) -> None:
         """Asks those who judge what was prepared; a namespace may have come to its end meanwhile. Raises: Refused."""
@@ -204,7 +204,7 @@ class Writer:
         if problems or dry_run:
             hook.not_written(new, old)
         if problems:
-            raise refusals.invalid(kind.reported_group, kind.kind, metadata_of(new).get("name", ""), problems)
+            raise errors.invalid(kind.reported_group, kind.kind, metadata_of(new).get("name", ""), problems)
         for text in kind.warnings(new, old) if not subresource else ():
             warn(text)
 
@@ -261,7 +261,7 @@ class Writer:
                 while record.revision > self.store.revision and await watcher.next() is not None:
                     pass
         except TimeoutError:
-            raise refusals.unavailable("the write of another client is not durable yet") from None
+            raise errors.unavailable("the write of another client is not durable yet") from None
         finally:
             watcher.close()
 

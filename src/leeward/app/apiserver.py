@@ -13,12 +13,12 @@ from prometheus_client import CollectorRegistry
 from kubeapi.loop.clock import Clock, SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from kubeserver.access.authentication import load_token_file
-from kubeserver.access.tokens import load_signing_key
-from kubeserver.audit import MAX_BYTES, AuditFile, Sink, write_to_stdout
-from kubeserver.entrance import entrance
-from kubeserver.housekeeping.expiring import EVENT_TTL_SECONDS
-from kubeserver.http import HttpFront
+from kubeserver.auth.authentication import load_token_file
+from kubeserver.auth.tokens import load_signing_key
+from kubeserver.controllers.expiring import EVENT_TTL_SECONDS
+from kubeserver.handlers.audit import MAX_BYTES, AuditFile, Sink, write_to_stdout
+from kubeserver.handlers.chain import handler_chain
+from kubeserver.http.front import HttpFront
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
@@ -83,7 +83,7 @@ async def run_apiserver(config: ApiServerConfig) -> None:
                 event_ttl_seconds=config.event_ttl_seconds,
                 collectors=False,
             )
-            handler = entrance(server, clock, randomness, registry, sink)
+            handler = handler_chain(server, clock, randomness, registry, sink)
             front = HttpFront(handler, server.authenticator, tls, port=config.port)
             await front.start()
             try:

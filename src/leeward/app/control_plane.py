@@ -5,16 +5,16 @@ import asyncio
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from kubeserver.access.authentication import load_token_file
-from kubeserver.access.tokens import load_signing_key
-from kubeserver.audit import AuditFile
-from kubeserver.entrance import entrance
-from kubeserver.http import HttpFront
+from kubeserver.auth.authentication import load_token_file
+from kubeserver.auth.tokens import load_signing_key
+from kubeserver.handlers.audit import AuditFile
+from kubeserver.handlers.chain import handler_chain
+from kubeserver.handlers.connecting import PROXY
+from kubeserver.http.front import HttpFront
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
-from kubeserver.verbs.connecting import PROXY
 from kubeserver.webhooks.https import HttpsWebhooks
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import rules_of_control_plane
@@ -73,7 +73,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
             serving.start(api_server.certificate_signer(*authority, approve_agents).run(), "certificate-signer")
             serving.start(api_server.token_secrets(authority[0]).run(), "token-secrets")
-            handler = entrance(api_server, clock, randomness, metrics.registry, audit_file)
+            handler = handler_chain(api_server, clock, randomness, metrics.registry, audit_file)
             front = HttpFront(handler, api_server.authenticator, tls, port=config.port)
             await front.start()
             try:

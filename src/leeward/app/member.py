@@ -6,14 +6,14 @@ import logging
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from kubeserver.access.authentication import load_token_file
-from kubeserver.access.tokens import load_signing_key
-from kubeserver.entrance import entrance
+from kubeserver.auth.authentication import load_token_file
+from kubeserver.auth.tokens import load_signing_key
 from kubeserver.handler import Handler, StreamResponse, User
+from kubeserver.handlers.chain import handler_chain
+from kubeserver.handlers.server import ApiServer
 from kubeserver.health import OPEN_PATHS
-from kubeserver.http import HttpFront
+from kubeserver.http.front import HttpFront
 from kubeserver.inprocess import InProcessTransport
-from kubeserver.server import ApiServer
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
@@ -64,7 +64,7 @@ async def run_member(config: MemberConfig) -> None:
             server = Server.of(client, randomness, supervisor)
             settings = WorkloadSettings(pod_startup_seconds=config.timing.pod_startup_seconds)
             await Workloads(server, clock, randomness, metrics, supervisor, settings).start()
-            handler = faulty.stalling(entrance(api_server, clock, randomness, metrics.registry))
+            handler = faulty.stalling(handler_chain(api_server, clock, randomness, metrics.registry))
             front = HttpFront(handler, api_server.authenticator, tls, port=config.port, delay=faulty.delay_seconds)
             await front.start()
             try:

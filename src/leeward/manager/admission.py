@@ -8,12 +8,12 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
-from kubeserver.access.authorization.attributes import Attributes
-from kubeserver.access.authorization.rbac import Rbac
 from kubeserver.admission import AdmissionReview, Rejected
-from kubeserver.remarks import warn
+from kubeserver.auth.authorization.attributes import Attributes
+from kubeserver.auth.authorization.rbac import Rbac
 from kubeserver.store import Store
 from kubeserver.values import section
+from kubeserver.warnings import warn
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES
 from leeward.api.rules.bounds import policy_count_problem

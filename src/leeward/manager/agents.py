@@ -14,8 +14,8 @@ import logging
 from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
-from kubeserver.access.tokens.certificates import Approval, Find, Note
 from kubeserver.admission import AdmissionReview, Rejected
+from kubeserver.controllers.certificate_signer import Approval, Find, Note
 from kubeserver.handler import ADMIN_GROUP, User
 from kubeserver.values import section
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space

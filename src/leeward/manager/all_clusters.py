@@ -27,10 +27,10 @@ from kubeapi.loop.offloading import run_beside
 from kubeapi.meta import Manifest
 from kubeapi.text import shown
 from kubeapi.transport import Request, Response
-from kubeserver import refusals
-from kubeserver.access.authorization.attributes import attributes_of
+from kubeserver import errors
+from kubeserver.auth.authorization.attributes import attributes_of
 from kubeserver.handler import Handler, StreamResponse
-from kubeserver.verbs.connecting import ConnectRequest
+from kubeserver.handlers.connecting import ConnectRequest
 from leeward.api.resource import CLUSTERS
 from leeward.client import Client, WorldError
 from leeward.client.forwarding import Conversation, Forwarded
@@ -76,7 +76,7 @@ class AllClusters:
             return await self._find(asked)
         if attributes.verb != "list":
             said = f"{attributes.verb} is not supported for all clusters at once: name one instead of {EVERY_CLUSTER}"
-            raise refusals.method_not_supported(said)
+            raise errors.method_not_supported(said)
         return await self._list(asked)
 
     async def _find(self, asked: ConnectRequest) -> str:
@@ -88,10 +88,10 @@ class AllClusters:
         if len(having) == 1:
             return having[0]
         if having:
-            raise refusals.ambiguous(f"it exists in more than one cluster: {', '.join(having)}: name one of them")
+            raise errors.ambiguous(f"it exists in more than one cluster: {', '.join(having)}: name one of them")
         missing = "".join(f"; {answer.missing}" for answer in answers if answer.missing)
         said = f"no cluster has {path}, or none that you may see{missing}"
-        raise refusals.unavailable(said) if missing else refusals.found_nowhere(said)
+        raise errors.unavailable(said) if missing else errors.found_nowhere(said)
 
     async def _list(self, asked: ConnectRequest) -> Response:
         table = "as=Table" in asked.request.headers.get("accept", "")
@@ -105,10 +105,10 @@ class AllClusters:
         said += [f"cluster {answer.cluster} has answered what is no list" for answer, found in lists if found is None]
         if not listed:
             why = "; ".join(said) or "no cluster serves it"
-            raise refusals.unavailable(why) if said else refusals.found_nowhere(why)
+            raise errors.unavailable(why) if said else errors.found_nowhere(why)
         merged = _merged_tables(listed) if table else _merged(listed)
         encoded = await run_beside(codec.encode, merged)
-        return Response(200, encoded, {"content-type": "application/json", **refusals.warning_header(said)})
+        return Response(200, encoded, {"content-type": "application/json", **errors.warning_header(said)})
 
     async def _ask_all(self, asked: ConnectRequest) -> list[_Answer]:
         clusters = (await self._client.list(CLUSTERS)).items
@@ -123,7 +123,7 @@ class AllClusters:
                 return _Answer(asked.name, answer.code, await _read(answer.chunks))
         except TimeoutError:
             return _Answer(asked.name, 0, b"", f"cluster {asked.name} does not answer within {ANSWER_SECONDS:g} s")
-        except (refusals.Refused, WorldError, _TooMuch) as error:
+        except (errors.Refused, WorldError, _TooMuch) as error:
             return _Answer(asked.name, 0, b"", str(error))
 
 

@@ -18,9 +18,9 @@ from typing import Protocol
 from msgspec import structs
 
 from kubeapi.transport import Request, Response
-from kubeserver import refusals
+from kubeserver import errors
 from kubeserver.handler import Handler, StreamResponse, WayBack
-from kubeserver.verbs.connecting import ConnectRequest
+from kubeserver.handlers.connecting import ConnectRequest
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, impersonator_of
@@ -78,7 +78,7 @@ class ClusterProxy:
             member = await self._member(asked.name)
             answer = await member.forward(request)
         except (WorldError, ValueError) as error:
-            raise refusals.unavailable(f"cluster {asked.name} cannot be reached: {error}") from error
+            raise errors.unavailable(f"cluster {asked.name} cannot be reached: {error}") from error
         headers = headers_to_client(answer.headers)
         if isinstance(answer, Conversation):
             return replace(answer, headers=headers)
@@ -105,7 +105,7 @@ class ClusterProxy:
             cluster = await self._client.get(CLUSTERS, name)
         except NotFound:
             await self._forget(name)
-            raise refusals.not_found(CLUSTERS.group, CLUSTERS.plural, name) from None
+            raise errors.not_found(CLUSTERS.group, CLUSTERS.plural, name) from None
         authority = await self._secret(cluster.spec.secret_ref)
         impersonator = await self._secret(cluster.spec.impersonator_secret_ref)
         if impersonator is None:
@@ -136,7 +136,7 @@ class ClusterProxy:
 def _on_behalf(asked: ConnectRequest) -> Request:
     """Raises: Refused."""
     if any(part in (".", "..") for part in asked.path.split("/")):
-        raise refusals.bad_request("the path must not lead upwards: leave out its parts . and ..")
+        raise errors.bad_request("the path must not lead upwards: leave out its parts . and ..")
     return structs.replace(asked.request, path=asked.path, headers=headers_to_member(asked.request.headers, asked.user))
 
 

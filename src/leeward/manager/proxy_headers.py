@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 
 from kubeapi.status import Status
+from kubeserver.errors import Refused
 from kubeserver.handler import ANONYMOUS, User
-from kubeserver.refusals import Refused
 from leeward.client.forwarding import without_hops
 
 NOT_MODIFIED, BAD_GATEWAY = 304, 502

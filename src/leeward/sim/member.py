@@ -7,10 +7,10 @@ from typing import Literal
 from kubeapi.loop.lives import Life
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.status import Status
+from kubeserver.errors import status_response
 from kubeserver.handler import StreamResponse, User
+from kubeserver.handlers.server import ApiServer
 from kubeserver.inprocess import ADMIN, InProcessTransport
-from kubeserver.refusals import status_response
-from kubeserver.server import ApiServer
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.medium import Loaded

@@ -6,7 +6,7 @@ and still there where that deleted it; a list of the revision before the last wr
 
 from dataclasses import dataclass, field
 
-from kubeserver.refusals import not_found, status_response
+from kubeserver.errors import not_found, status_response
 from kubeserver.store.record import Record
 from leeward.client import Request, Response
 from leeward.sim.journal import Journal, Write

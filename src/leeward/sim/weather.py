@@ -20,7 +20,7 @@ from typing import Literal
 from kubeapi.errors import error_of_status
 from kubeapi.status import Status
 from kubeapi.transport import Transport
-from kubeserver.refusals import status_response
+from kubeserver.errors import status_response
 from leeward.client import Request, Response, Unreachable
 
 Mishap = Literal["busy", "broken", "conflict", "expired", "lost", "unanswered"]

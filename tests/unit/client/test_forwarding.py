@@ -11,9 +11,9 @@ from aiohttp import web
 
 from kubeapi.errors import Unreachable
 from kubeapi.transport import Request, Response
-from kubeserver.access.authentication import Authenticator
+from kubeserver.auth.authentication import Authenticator
 from kubeserver.handler import StreamResponse, User, WayBack
-from kubeserver.http import HttpFront
+from kubeserver.http.front import HttpFront
 from leeward.client.connection import Connection
 from leeward.client.forwarding import Conversation, Forwarded, Forwarder
 

@@ -10,7 +10,7 @@ import pytest
 from kubeapi.codec import decode_manifest
 from kubeapi.loop.virtual import run_virtual
 from kubeserver.handler import StreamResponse, User
-from kubeserver.verbs.connecting import PROXY
+from kubeserver.handlers.connecting import PROXY
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.resource import CLUSTERS

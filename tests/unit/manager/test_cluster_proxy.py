@@ -8,7 +8,7 @@ from typing import Any
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeserver.handler import StreamResponse, User
-from kubeserver.verbs.connecting import PROXY
+from kubeserver.handlers.connecting import PROXY
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.resource import CLUSTERS

@@ -12,8 +12,8 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
+from kubeserver.handlers.server import ApiServer
 from kubeserver.inprocess import ADMIN, InProcessTransport
-from kubeserver.server import ApiServer
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium

@@ -9,16 +9,16 @@ from functools import cache
 from kubeapi import codec
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.status import Problem
-from kubeserver import refusals
+from kubeserver import errors
+from kubeserver.admission.interface import AdmissionReview
 from kubeserver.admission.pod_security.changes import changes_what_is_judged
 from kubeserver.admission.pod_security.evaluation import details, violations
 from kubeserver.admission.pod_security.existing import MAX_PODS, is_to_look, warnings
 from kubeserver.admission.pod_security.pods import Pod
 from kubeserver.admission.pod_security.standards import PREFIX, Policy, Standard, read_policy
-from kubeserver.admission.port import AdmissionReview
-from kubeserver.remarks import annotate, warn
 from kubeserver.store import Store
 from kubeserver.values import section
+from kubeserver.warnings import annotate, warn
 
 _NAMESPACES, _PODS = "//namespaces/", "//pods/"
 _TEMPLATES: Mapping[str, tuple[str, ...]] = {
@@ -79,7 +79,7 @@ class PodSecurity:
         policy, problems = read_policy(_labels(review.object))
         before, known = read_policy(_labels(old)) if old is not None else (policy, [])
         if problems and problems != known:
-            raise refusals.invalid("", "Namespace", name, problems)
+            raise errors.invalid("", "Namespace", name, problems)
         if is_to_look(before.enforce, policy.enforce):
             there = self._store.list(f"{_PODS}{name}/", limit=MAX_PODS)
             pods = [codec.decode_manifest(record.value) for record in there.records]
@@ -107,7 +107,7 @@ def _judge(pod: Pod, policy: Policy, problems: Sequence[Problem], refusing: Admi
         _note("audit-violations", f'would violate PodSecurity "{policy.audit}": {found}')
     if refusing is not None and (found := said(policy.enforce)):
         name = refusing.name or section(refusing.object, "metadata").get("name", "")
-        raise refusals.forbidden("", "pods", name, f'violates PodSecurity "{policy.enforce}": {found}')
+        raise errors.forbidden("", "pods", name, f'violates PodSecurity "{policy.enforce}": {found}')
     if found := said(policy.warn):
         warn(f'would violate PodSecurity "{policy.warn}": {found}')
 

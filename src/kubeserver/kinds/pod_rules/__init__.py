@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeapi.status import Problem
-from kubeserver.kinds.names import dns_label, dns_subdomain, qualified_name
 from kubeserver.kinds.pod_rules.containers import container_problems
 from kubeserver.kinds.pod_rules.placing import (
     affinity_problems,
@@ -19,6 +18,7 @@ from kubeserver.kinds.pod_rules.placing import (
 from kubeserver.kinds.pod_rules.security import pod_security_problems
 from kubeserver.kinds.pod_rules.texts import MAX_INT32, address, duplicate, named, one_of, within
 from kubeserver.kinds.pod_rules.volumes import volume_problems
+from kubeserver.names import dns_label, dns_subdomain, qualified_name
 from kubeserver.values import entries, section
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeapi.status import Problem
-from kubeserver.kinds.names import dns_label
 from kubeserver.kinds.pod_rules.environment import variable_problems
 from kubeserver.kinds.pod_rules.probes import PROBES, probe_problems
 from kubeserver.kinds.pod_rules.resources import resource_problems
 from kubeserver.kinds.pod_rules.security import container_security_problems
 from kubeserver.kinds.pod_rules.texts import duplicate, named, one_of, port_name, port_number
 from kubeserver.kinds.pod_rules.volumes import mount_problems
+from kubeserver.names import dns_label
 from kubeserver.values import entries, section
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")

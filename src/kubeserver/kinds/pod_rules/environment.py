@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubeapi.status import Problem
-from kubeserver.kinds.names import dns_subdomain, qualified_name
 from kubeserver.kinds.pod_rules.texts import config_key, named
+from kubeserver.names import dns_subdomain, qualified_name
 from kubeserver.values import entries, section
 
 _VARIABLE = re.compile(r"[ -<>-~]+")

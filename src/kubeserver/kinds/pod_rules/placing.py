@@ -5,8 +5,8 @@ from typing import Any
 
 from kubeapi.status import Problem
 from kubeserver.kinds.label_selectors import label_problems, selector_problems
-from kubeserver.kinds.names import dns_label, dns_subdomain, label_value, qualified_name
 from kubeserver.kinds.pod_rules.texts import duplicate, named, one_of
+from kubeserver.names import dns_label, dns_subdomain, label_value, qualified_name
 from kubeserver.values import entries, section
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -5,8 +5,8 @@ from typing import Any
 
 from kubeapi.quantity import parse_quantity
 from kubeapi.status import Problem
-from kubeserver.kinds.names import qualified_name
 from kubeserver.kinds.pod_rules.texts import named
+from kubeserver.names import qualified_name
 from kubeserver.values import section
 
 _OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")

@@ -5,9 +5,9 @@ from typing import Any
 
 from kubeapi.quantity import parse_quantity
 from kubeapi.status import Problem
-from kubeserver.kinds.names import dns_label
 from kubeserver.kinds.pod_rules.environment import field_problems, resource_field_problems
 from kubeserver.kinds.pod_rules.texts import descending_path, duplicate, mode, named, one_of, reserved_path, unknown
+from kubeserver.names import dns_label
 from kubeserver.values import entries, section
 
 Source = Mapping[str, Any]

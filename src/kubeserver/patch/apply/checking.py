@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from kubeapi import codec
 from kubeserver.patch.apply.fieldset import Path, show_path
-from kubeserver.structure import Structure, element_name
+from kubeserver.structures.structure import Structure, element_name
 
 _NUMBERS = frozenset(("int32", "int64", "double", "integer", "number"))
 _GO_TYPES: Mapping[type, str] = {

@@ -12,7 +12,7 @@ from kubeserver.patch.apply.fieldset import EMPTY, FieldSet
 from kubeserver.patch.apply.managers import Entry, Managed
 from kubeserver.patch.apply.typed import compare, named_parents, remove
 from kubeserver.patch.apply.versions import Versions
-from kubeserver.structure import Structure
+from kubeserver.structures.structure import Structure
 
 
 def forget(versions: Versions, merged: Manifest, last: Entry, managed: Managed, said: Entry) -> Manifest:

@@ -14,7 +14,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeserver.patch.apply.checking import misfits
 from kubeserver.patch.apply.fieldset import EMPTY, FieldSet
 from kubeserver.patch.apply.typed import compare, fields_of
-from kubeserver.structure import Structure
+from kubeserver.structures.structure import Structure
 from kubeserver.values import section
 
 MANAGER = "kubectl"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from kubeserver.patch.apply.fieldset import FieldSet, Path
-from kubeserver.structure import ANY, Structure, element_name
+from kubeserver.structures.structure import ANY, Structure, element_name
 
 _ABSENT: Any = object()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kubeserver.patch.apply.typed import Difference, compare
-from kubeserver.structure import Structure
+from kubeserver.structures.structure import Structure
 
 
 class Versions(Protocol):

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kubeapi.status import Status
+from kubeserver.errors import status_response
 from kubeserver.handler import Handler, StreamResponse, User
-from kubeserver.refusals import status_response
 from leeward.client import Request, Response
 from leeward.sim.histories.handling import unhandled
 from tests.kubeserver.api_world import CONFIG_MAPS, ApiWorld, config_map, tell

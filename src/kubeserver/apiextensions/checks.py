@@ -1,0 +1,233 @@
+"""What is wrong with a custom object, by its structural schema: every fault, with its path, in Kubernetes' words."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from kubeapi import codec
+from kubeapi.status import Problem, quoted
+from kubeserver.apiextensions.formats import has_format
+from kubeserver.apiextensions.node import Node
+from kubeserver.apiextensions.old_values import ABSENT, KeyedItems, keyed_items
+from kubeserver.apiextensions.patterns import compile_pattern
+from kubeserver.values import texts
+
+_TYPES: Mapping[str, Callable[[Any], bool]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: (isinstance(value, int) and not isinstance(value, bool)) or _is_whole(value),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+}
+_GO_FORMATS = {"integer": "int64", "number": "double"}
+_EXACT = 2**53
+"""Whole numbers beyond are not told apart by a float."""
+NOWHERE = "<nil>"
+"""Where something is wrong with an object as a whole."""
+
+
+def check(node: Node, value: Any, old: Any = ABSENT) -> list[Problem]:
+    """All problems. What is as it was in `old` is let be: a schema may have become narrower since."""
+    return list(_check(node, value, "", old))
+
+
+def below(path: str, problems: Iterable[Problem]) -> list[Problem]:
+    """The problems of a part of an object, which is under `path`; their texts tell of the part alone."""
+    return [Problem(_child(path, p.field) if p.field else path or NOWHERE, p.kind, p.message) for p in problems]
+
+
+def _check(node: Node, value: Any, path: str, old: Any = ABSENT) -> Iterator[Problem]:
+    raw = node.raw
+    if (value is None and raw.get("nullable")) or (old is not ABSENT and value == old):
+        return
+    wrong_type = _type_problem(raw, value, path)
+    yield from (wrong_type,) if wrong_type is not None else ()
+    yield from _enum(raw, value, path)
+    if wrong_type is not None:
+        return
+    match value:
+        case bool():
+            pass
+        case int() | float():
+            yield from _number(raw, value, path)
+        case str():
+            yield from _string(raw, value, path)
+        case list():
+            yield from _array(node, cast(list[Any], value), path, old)
+        case dict():
+            yield from _object(node, cast(dict[str, Any], value), path, old)
+        case _:
+            pass
+    yield from _combinations(node, value, path)
+
+
+def _type_problem(raw: Mapping[str, Any], value: Any, path: str) -> Problem | None:
+    if raw.get("x-kubernetes-int-or-string"):
+        if isinstance(value, int | str) and not isinstance(value, bool):
+            return None
+        return _mistyped(path, value, "integer,string")
+    wanted = raw.get("type", "")
+    if not wanted or _TYPES[wanted](value):
+        return None
+    if raw.get("format") and not isinstance(value, str | list | None):
+        return _mistyped(path, value, raw["format"], _GO_FORMATS.get(json_type(value), ""))
+    return _mistyped(path, value, wanted)
+
+
+def _mistyped(path: str, value: Any, wanted: str, got: str | None = None) -> Problem:
+    got = json_type(value) if got is None else got
+    said = f'Invalid value: "{got}": {_in_body(path)} must be of type {wanted}: "{got}"'
+    return Problem(path, "FieldValueTypeInvalid", said)
+
+
+def json_type(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def _enum(raw: Mapping[str, Any], value: Any, path: str) -> Iterator[Problem]:
+    allowed = cast(Sequence[Any], raw.get("enum") or ())
+    if allowed and value not in allowed:
+        yield Problem.not_supported(
+            path, value, [choice if isinstance(choice, str) else codec.encode(choice).decode() for choice in allowed]
+        )
+
+
+def _number(raw: Mapping[str, Any], value: float, path: str) -> Iterator[Problem]:
+    low, high, step = raw.get("minimum"), raw.get("maximum"), raw.get("multipleOf")
+    if low is not None and (value <= low if raw.get("exclusiveMinimum") else value < low):
+        than = "greater than" if raw.get("exclusiveMinimum") else "greater than or equal to"
+        yield Problem.invalid(path, value, f"{_in_body(path)} should be {than} {low}")
+    if high is not None and (value >= high if raw.get("exclusiveMaximum") else value > high):
+        than = "less than" if raw.get("exclusiveMaximum") else "less than or equal to"
+        yield Problem.invalid(path, value, f"{_in_body(path)} should be {than} {high}")
+    if step and value % step:
+        yield Problem.invalid(path, value, f"{_in_body(path)} should be a multiple of {step}")
+
+
+def _string(raw: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
+    longest, shortest, pattern = raw.get("maxLength"), raw.get("minLength"), raw.get("pattern")
+    if longest is not None and len(value) > longest:
+        yield Problem(path, "FieldValueTooLong", f"Too long: may not be more than {longest} bytes")
+        return
+    if shortest is not None and len(value) < shortest:
+        yield Problem.invalid(path, value, f"{_in_body(path)} should be at least {shortest} chars long")
+    if pattern and not compile_pattern(pattern)(value):
+        yield Problem.invalid(path, value, f"{_in_body(path)} should match '{pattern}'")
+    if raw.get("format") and not has_format(value, raw["format"]):
+        said = f'Invalid value: "{value}": {_in_body(path)} must be of type {raw["format"]}: "{value}"'
+        yield Problem(path, "FieldValueTypeInvalid", said)
+
+
+def _array(node: Node, value: list[Any], path: str, old: Any) -> Iterator[Problem]:
+    most, least = node.raw.get("maxItems"), node.raw.get("minItems")
+    if most is not None and len(value) > most:
+        yield Problem(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {most} items")
+    if least is not None and len(value) < least:
+        yield Problem.invalid(path, len(value), f"{_in_body(path)} should have at least {least} items")
+    yield from _duplicates(node.raw, value, path)
+    text = node.sound.text_of(value)
+    if node.items is None or node.sound.knows(text):
+        return
+    found = False
+    for problem in _items(node.items, value, path, keyed_items(node, old)):
+        found = True
+        yield problem
+    if not found:
+        node.sound.keep(text)
+
+
+def _items(node: Node, value: list[Any], path: str, olds: KeyedItems) -> Iterator[Problem]:
+    for index, item in enumerate(value):
+        if type(item) is not node.plain:
+            yield from _check(node, item, f"{path}[{index}]", olds.like(item))
+
+
+def _duplicates(raw: Mapping[str, Any], value: list[Any], path: str) -> Iterator[Problem]:
+    """Items of sets, and keys of lists that are maps, occur once."""
+    if not (raw.get("x-kubernetes-list-type") in ("set", "map") or raw.get("uniqueItems")):
+        return
+    keys = texts(raw, "x-kubernetes-list-map-keys")
+    seen: set[bytes] = set()
+    for index, item in enumerate(value):
+        text = codec.encode(_identity(item, keys))
+        if text in seen:
+            yield Problem(f"{path}[{index}]", "FieldValueDuplicate", f"Duplicate value: {text.decode()}")
+        seen.add(text)
+
+
+def _identity(item: Any, keys: Sequence[str]) -> Any:
+    if not keys or not isinstance(item, dict):
+        return item
+    fields = cast(dict[str, Any], item)
+    return {key: fields[key] for key in keys if key in fields}
+
+
+def _object(node: Node, value: dict[str, Any], path: str, old: Any) -> Iterator[Problem]:
+    raw, before = node.raw, cast(dict[str, Any], old) if isinstance(old, dict) else {}
+    for name in raw.get("required") or ():
+        if name not in value and not (node.embedded and name in ("apiVersion", "kind")):
+            yield Problem.required(_child(path, name))
+    most, least = raw.get("maxProperties"), raw.get("minProperties")
+    if most is not None and len(value) > most:
+        yield Problem(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {most} items")
+    if least is not None and len(value) < least:
+        yield Problem.invalid(path, len(value), f"{_in_body(path)} should have at least {least} properties")
+    for name, item in value.items():
+        child = node.properties.get(name) or node.additional
+        if child is not None and type(item) is not child.plain:
+            yield from _check(child, item, _child(path, name), before.get(name, ABSENT))
+
+
+def _combinations(node: Node, value: Any, path: str) -> Iterator[Problem]:
+    """`allOf`, `anyOf`, `oneOf`, `not`: structural schemas use them for limits only."""
+    named = quoted(path)
+    if node.any_of:
+        found = [list(_check(part, value, path)) for part in node.any_of]
+        if all(found):
+            yield _as_a_whole(f"{named} must validate at least one schema (anyOf)")
+            yield from found[0]
+    if node.one_of:
+        found = [list(_check(part, value, path)) for part in node.one_of]
+        fitting = sum(not problems for problems in found)
+        if fitting != 1:
+            alternatives = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
+            yield _as_a_whole(f"{named} must validate one and only one schema (oneOf). {alternatives}")
+            yield from found[0] if not fitting else ()
+    if node.all_of:
+        found = [list(_check(part, value, path)) for part in node.all_of]
+        for problems in found:
+            yield from problems
+        if any(found):
+            yield _as_a_whole(f"{named} must validate all the schemas (allOf){'. None validated' * all(found)}")
+    if node.negated is not None and not list(_check(node.negated, value, path)):
+        yield _as_a_whole(f"{named} must not validate the schema (not)")
+
+
+def _as_a_whole(said: str) -> Problem:
+    return Problem.invalid("", "", said)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
+
+
+def _child(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _in_body(path: str) -> str:
+    return f"{path} in body"

@@ -1,0 +1,70 @@
+"""A structural schema, compiled: a tree of nodes that pruning, defaulting and checking walk along a value."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from kubeserver.apiextensions.checked_lists_cache import Memory
+from kubeserver.values import section
+
+_ABSENT = object()
+_PLAIN: Mapping[str, type] = {"string": str, "boolean": bool, "integer": int, "number": float}
+_UNLIMITED = frozenset(("type", "description", "default", "nullable"))
+"""Keywords that take nothing away from a type."""
+
+
+@dataclass(slots=True)
+class Node:
+    """One place in a schema. `raw` is the schema's own text, for its limits and for OpenAPI."""
+
+    raw: Mapping[str, Any]
+    properties: dict[str, "Node"] = field(default_factory=dict[str, "Node"])
+    items: "Node | None" = None
+    additional: "Node | None" = None
+    default: Any = _ABSENT
+    preserves: bool = False
+    embedded: bool = False
+    all_of: tuple["Node", ...] = ()
+    any_of: tuple["Node", ...] = ()
+    one_of: tuple["Node", ...] = ()
+    negated: "Node | None" = None
+    plain: type | None = None
+    """Values of exactly this type are right, whatever they are; None where there is more to a value than its type."""
+    sound: Memory = field(default_factory=Memory)
+    """Lists whose items have no problem."""
+    pruned: Memory = field(default_factory=Memory)
+    """Lists whose items have no unknown field."""
+    full: Memory = field(default_factory=Memory)
+    """Lists whose items lack no default."""
+    rules: tuple[object, ...] | None = None
+    """The compiled rules, once somebody has asked for them."""
+
+    @property
+    def has_default(self) -> bool:
+        return self.default is not _ABSENT
+
+    @property
+    def nullable(self) -> bool:
+        return bool(self.raw.get("nullable"))
+
+
+def compile_schema(raw: Mapping[str, Any]) -> Node:
+    additional = raw.get("additionalProperties")
+    return Node(
+        raw=raw,
+        properties={name: compile_schema(child) for name, child in section(raw, "properties").items()},
+        items=compile_schema(raw["items"]) if isinstance(raw.get("items"), dict) else None,
+        additional=compile_schema(cast(dict[str, Any], additional)) if isinstance(additional, dict) else None,
+        default=raw.get("default", _ABSENT),
+        preserves=bool(raw.get("x-kubernetes-preserve-unknown-fields")) or additional is True,
+        embedded=bool(raw.get("x-kubernetes-embedded-resource")),
+        all_of=_compile_all(raw.get("allOf")),
+        any_of=() if raw.get("x-kubernetes-int-or-string") else _compile_all(raw.get("anyOf")),
+        one_of=_compile_all(raw.get("oneOf")),
+        negated=compile_schema(raw["not"]) if isinstance(raw.get("not"), dict) else None,
+        plain=_PLAIN.get(raw.get("type", "")) if raw.keys() <= _UNLIMITED else None,
+    )
+
+
+def _compile_all(parts: Iterable[Mapping[str, Any]] | None) -> tuple[Node, ...]:
+    return tuple(compile_schema(part) for part in parts or ())

@@ -1,0 +1,23 @@
+"""What stands between the network and an API server: measured ▸ audited ▸ fair ▸ the server."""
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeserver.handler import Handler
+from kubeserver.handlers.audit import Audit, Sink
+from kubeserver.handlers.fairness import Fairness
+from kubeserver.handlers.measuring import Measured, StoredObjects
+from kubeserver.handlers.server import ApiServer
+
+
+def handler_chain(
+    server: ApiServer, clock: Clock, randomness: Randomness, registry: CollectorRegistry, sink: Sink | None = None
+) -> Handler:
+    """The handler for `HttpFront`. Nothing is audited without a `sink`. Once for each registry."""
+    ProcessCollector(registry=registry)
+    StoredObjects(server.store, registry)
+    handler: Handler = Fairness(server)
+    if sink is not None:
+        handler = Audit(handler, sink, clock, randomness)
+    return Measured(handler, server.scheme, clock, registry)

@@ -1,0 +1,184 @@
+"""Stored bytes as the client wants to see them: objects, tables, or metadata; in JSON or YAML."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from kubeapi import codec
+from kubeapi.transport import Response
+from kubeserver.errors import not_acceptable, not_shown, plain_error, warning_header
+from kubeserver.handlers import table
+from kubeserver.kinds.kind import Kind
+from kubeserver.negotiation import JSON, PROTOBUF, STREAMS, YAML, Form
+from kubeserver.registry.objects import body_of, decode_stored, item_of
+from kubeserver.registry.options import ListOptions
+from kubeserver.registry.reading import Page
+from kubeserver.registry.selection import Selection
+from kubeserver.registry.watch_frame_cache import View
+from kubeserver.registry.watching import Render
+from kubeserver.serialization.protobuf import Unwritable, render_protobuf
+from kubeserver.serialization.yaml import dump_yaml
+
+
+class Presenter(msgspec.Struct, frozen=True):
+    """How one request sees objects of one kind."""
+
+    kind: Kind
+    form: Form
+    include: str
+    now: datetime
+
+    def check(self) -> None:
+        """Raises: Refused for a form that cannot be made."""
+        if self.form.shape == "table":
+            table.check_include(self.include)
+
+    def check_stream(self) -> None:
+        """Raises: Refused for a form in which no watch can be."""
+        if self.form.media_type != JSON:
+            raise not_acceptable(STREAMS)
+
+    def one(self, value: bytes, code: int = 200) -> Response:
+        if self.form.of_list:
+            if self.kind.custom:
+                raise plain_error("content is not a list")
+            said = f"not a list (*{self._go_type})"
+            raise not_shown(f"you requested PartialObjectMetadataList, but the requested object is {said}")
+        return self.respond(self._one_body(value), code)
+
+    def page(self, page: Page) -> Response:
+        match self.form.shape:
+            case "object":
+                return self.respond(self._list_body(page))
+            case "table":
+                rows = [self._row(value) for value in page.values]
+                columns = table.render_columns(self.kind)
+                metadata = _list_metadata(page)
+                return self.respond(codec.encode(table.render_table(rows, metadata, self.form.version, columns)))
+            case "partial":
+                if not self.form.of_list:
+                    said = f"a list (*{self._go_type}List)"
+                    raise not_shown(f"you requested PartialObjectMetadata, but the requested object is {said}")
+                return self.respond(self._partial_list_body(page))
+
+    def frames(self) -> Render:
+        """How a watch shows objects; the columns of a table only once."""
+        if self.form.shape != "table":
+            return self._one_body
+        columns: list[dict[str, Any]] | None = table.render_columns(self.kind)
+
+        def render(value: bytes) -> bytes:
+            nonlocal columns
+            body = self._table_body(value, columns)
+            columns = None
+            return body
+
+        return render
+
+    def view(self, namespace: str, options: ListOptions, selection: Selection) -> View | None:
+        """What a watch has in common with others; a table has its own columns and ages.
+
+        Fields below the metadata are chosen as the kind says at the moment, so they are nothing to share either.
+        """
+        if self.form.shape == "table" or selection.body_fields:
+            return None
+        kind, form = self.kind, self.form
+        chosen = options.label_selector, options.field_selector
+        return View(
+            kind.prefix,
+            kind.api_version,
+            kind.kind,
+            namespace,
+            form.shape,
+            form.version,
+            *chosen,
+            kind.conversion or kind.form,
+        )
+
+    @property
+    def _go_type(self) -> str:
+        """What Kubernetes' own source calls an object of the kind."""
+        package = self.kind.group.partition(".")[0] or "core"
+        return "unstructured.Unstructured" if self.kind.custom else f"{package}.{self.kind.kind}"
+
+    def respond(self, body: bytes, code: int = 200) -> Response:
+        if self.form.media_type == YAML:
+            body = dump_yaml(codec.decode_manifest(body))
+        if self.form.media_type == PROTOBUF:
+            return _in_protobuf(body, code)
+        return Response(code, body, {"content-type": self.form.media_type})
+
+    def _one_body(self, value: bytes) -> bytes:
+        match self.form.shape:
+            case "object":
+                return body_of(self.kind, value)
+            case "table":
+                return self._table_body(value, table.render_columns(self.kind))
+            case "partial":
+                return codec.encode(table.render_partial(decode_stored(self.kind, value), self.form.version))
+
+    def _table_body(self, value: bytes, columns: list[dict[str, Any]] | None) -> bytes:
+        row = self._row(value)
+        metadata = {"resourceVersion": codec.decode(value, _Versioned).metadata.resource_version}
+        return codec.encode(table.render_table([row], metadata, self.form.version, columns))
+
+    def _row(self, value: bytes) -> dict[str, Any]:
+        manifest = decode_stored(self.kind, value)
+        return table.render_row(self.kind, manifest, self.now, self.include, self.form.version)
+
+    def _list_body(self, page: Page) -> bytes:
+        """Joins the stored bytes; nothing is decoded."""
+        kind = self.kind
+        metadata = _list_metadata(page)
+        if kind.custom:
+            metadata.setdefault("continue", "")
+        start = {"kind": kind.list_kind_name, "apiVersion": kind.api_version, "metadata": metadata}
+        items = b",".join([item_of(kind, value) for value in page.values])
+        return b'%s,"items":[%s]}' % (codec.encode(start)[:-1], items)
+
+    def _partial_list_body(self, page: Page) -> bytes:
+        items = [table.render_partial(decode_stored(self.kind, value), self.form.version) for value in page.values]
+        return codec.encode(
+            {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": f"meta.k8s.io/{self.form.version}",
+                "metadata": _list_metadata(page),
+                "items": items or None,
+            }
+        )
+
+
+def _in_protobuf(body: bytes, code: int) -> Response:
+    """What cannot be said in protobuf is said in JSON: it may tell of something that is done."""
+    try:
+        return Response(code, render_protobuf(codec.decode_manifest(body)), {"content-type": PROTOBUF})
+    except Unwritable:
+        return Response(code, body, {"content-type": JSON})
+
+
+class _Meta(msgspec.Struct, rename="camel", gc=False):
+    resource_version: str = ""
+
+
+class _Versioned(msgspec.Struct, gc=False):
+    metadata: _Meta
+
+
+def _list_metadata(page: Page) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"resourceVersion": str(page.revision)}
+    if page.continue_token:
+        metadata["continue"] = page.continue_token
+    if page.remaining:
+        metadata["remainingItemCount"] = page.remaining
+    return metadata
+
+
+def with_warnings(response: Response, warnings: list[str]) -> Response:
+    """Adds `Warning` headers, as one header of several values, behind those that are there."""
+    header = warning_header(warnings)
+    if not header:
+        return response
+    said = response.headers.get("warning", "")
+    merged = {"warning": f"{said}, {header['warning']}"} if said else header
+    return Response(response.code, response.body, {**response.headers, **merged})

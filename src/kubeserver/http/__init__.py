@@ -1,0 +1,1 @@
+"""Serving over HTTPS: connections, bodies within bounds, watches and upgraded connections. Knows no kind."""

@@ -1,0 +1,100 @@
+"""A request as it comes over HTTP: its head at once, its body once it is known whose it is.
+
+A head is small; the library sees to that. A body may be large, and many of them may come together: so each user gets
+room for so many bytes at a time, and whoever shows no credential is not listened to for long.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from urllib.parse import quote
+
+from aiohttp import http, web
+
+from kubeapi.transport import Request
+from kubeserver.handler import ANONYMOUS, User
+from kubeserver.http.memory_limit import Room
+from kubeserver.limits import MAX_BODY_BYTES
+
+READ_TIMEOUT_SECONDS = 30.0
+MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
+_OF_A_QUERY = "".join(map(chr, range(0x21, 0x7F)))
+
+
+class TooLarge(Exception):
+    """A body that is larger than `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"Request entity too large: limit is {limit}")
+
+
+def read_head(incoming: web.BaseRequest) -> Request:
+    """All but the body. Of a repeated parameter the first one counts."""
+    query: dict[str, str] = {}
+    for key, value in incoming.query.items():
+        query.setdefault(_readable(key), _readable(value))
+    query_string = _escaped(incoming.rel_url.raw_query_string)
+    return Request(incoming.method, _readable(incoming.path), query, _headers(incoming), b"", query_string)
+
+
+def _headers(incoming: web.BaseRequest) -> dict[str, str]:
+    """Repeated ones become one: as lines where each value stands for itself (`Impersonate-Group`), else as a list."""
+    headers: dict[str, str] = {}
+    for key, value in incoming.headers.items():
+        name, value = key.lower(), _readable(value)
+        between = "\n" if name.startswith("impersonate-") else ", "
+        headers[name] = f"{headers[name]}{between}{value}" if name in headers else value
+    return headers
+
+
+def _readable(text: str) -> str:
+    """Bytes that are no UTF-8 come as halves of characters, which nobody could write down again."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _escaped(query_string: str) -> str:
+    """The same bytes, of which those that no URL has in the clear are escaped."""
+    if query_string.isascii():
+        return query_string
+    return quote(query_string.encode(errors="surrogateescape"), safe=_OF_A_QUERY)
+
+
+@asynccontextmanager
+async def read_body(incoming: web.BaseRequest, user: User, room: Room) -> AsyncGenerator[bytes, None]:
+    """The body, for which there is room until the context ends. Raises: TooLarge, NoRoom, TimeoutError.
+
+    What came together with its head need not be waited for.
+    """
+    limit = MAX_ANONYMOUS_BODY_BYTES if user == ANONYMOUS else MAX_BODY_BYTES
+    if (incoming.content_length or 0) > limit:
+        raise TooLarge(limit)
+    body = bytearray()
+
+    def keep(chunk: bytes) -> None:
+        room.take(user.name, len(chunk))
+        body.extend(chunk)
+        if len(body) > limit:
+            raise TooLarge(limit)
+
+    try:
+        if incoming.content.is_eof():
+            keep(incoming.content.read_nowait())
+        else:
+            async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+                async for chunk in incoming.content.iter_any():
+                    keep(chunk)
+        yield bytes(body)
+    finally:
+        room.give_back(user.name, len(body))
+
+
+class WithoutWhatWasSent(logging.Filter):
+    """For the library's log: its errors about garbled heads show the bytes, and there may be a token among them."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, http.HttpProcessingError):
+            record.exc_info, record.exc_text = None, None
+            record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}", ()
+        return True

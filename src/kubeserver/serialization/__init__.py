@@ -1,0 +1,1 @@
+"""Serialization: JSON text, YAML and protobuf. Knows no kind."""

@@ -1,0 +1,1 @@
+"""Structures of the API: the types of fields, their merge keys, and their numbers in protobuf."""

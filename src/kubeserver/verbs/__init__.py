@@ -1,1 +1,0 @@
-"""The verbs: from a request that names a target to the registry, and back to an answer. Stores nothing itself."""
