@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from kubeapi.errors import WorldError
 from kubeapi.loop.clock import SystemClock
-from leeward.app.local.certificates import Authority
+from kubeserver.certificates import Authority
 from leeward.client import Client
 from leeward.client.connection import Connection, transport_of
 

@@ -17,6 +17,14 @@ class WorldError(Exception):
     """The outside world failed us; trying again later may help."""
 
 
+class Fatal(Exception):
+    """What a process stands on has failed, and it ends; `sentence` says all that helps."""
+
+    @property
+    def sentence(self) -> str:
+        return str(self)
+
+
 class Unreachable(WorldError):
     """No answer: refused, cut off, or not within the deadline. Whether a write took effect is unknown."""
 

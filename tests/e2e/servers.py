@@ -15,7 +15,7 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from leeward.app.local.certificates import Authority
+from kubeserver.certificates import Authority
 from tests.e2e.answers import ANSWER_SECONDS, Answer, ask
 from tests.e2e.program import Program
 from tests.ports import free_port

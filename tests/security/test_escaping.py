@@ -20,6 +20,7 @@ import click
 import pytest
 
 from kubeapi.errors import error_of
+from kubeapi.process import KeyValueFormatter
 from kubeapi.text import shown, shown_lines
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import save_fleet
@@ -27,7 +28,6 @@ from leeward.app.local.layout import Layout
 from leeward.cli import drain as drain_module
 from leeward.cli import status as status_module
 from leeward.cli.output import complain, say, say_line
-from leeward.cli.serving import KeyValueFormatter
 from leeward.cli.tables import MAX_CELL, render_table
 from tests.json_server import JsonServer, serve_json
 from tests.verbs import NoMembers, call_verb, fleet_of_one, issued

@@ -113,7 +113,7 @@ class HttpFront:
             self._open.pop().reschedule(0)
         await self._conversations.close()
         if runner is not None:
-            await runner.cleanup()
+            await _close(runner)
         self._heap.stop()
 
     async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
@@ -295,3 +295,13 @@ def _too_many_watches(user: User, most: int) -> str:
 def _abort(incoming: web.BaseRequest) -> None:
     if incoming.transport is not None:
         incoming.transport.abort()
+
+
+async def _close(runner: web.ServerRunner) -> None:
+    """Closes all connections, also where a client does not answer the end of TLS."""
+    connections = runner.server.connections if runner.server is not None else ()
+    transports = [each.transport for each in connections if each.transport is not None]
+    await runner.cleanup()
+    for transport in transports:
+        transport.abort()
+    await asyncio.sleep(0)

@@ -2,7 +2,7 @@
 
 This server keeps these objects, for their controllers and for the clusters that they are propagated to. Of them it
 acts on RuntimeClasses alone (`admission/pod_classes.py`): its own fairness is not told by FlowSchemas
-(docs/apiserver.md).
+(README.md).
 """
 
 from kubeapi.meta import ReadOnlyManifest

@@ -4,7 +4,7 @@ import re
 
 from kubeapi.status import quoted
 
-_UNITS = ("ns", "us", "µs", "μs", "ms", "s", "m", "h")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _AMOUNT = re.compile(r"(\d+\.?\d*|\.\d+)([^0-9.]*)", re.ASCII)
 
 
@@ -22,7 +22,15 @@ def duration_fault(text: str) -> str:
         unit = amount[2]
         if not unit:
             return f"time: missing unit in duration {quoted(text)}"
-        if unit not in _UNITS:
+        if unit not in _SECONDS:
             return f"time: unknown unit {quoted(unit)} in duration {quoted(text)}"
         rest = rest[amount.end() :]
     return ""
+
+
+def parse_duration(text: str) -> float:
+    """Seconds. Raises: ValueError in the words of Go's parser."""
+    if fault := duration_fault(text):
+        raise ValueError(fault)
+    seconds = sum(float(amount) * _SECONDS[unit] for amount, unit in _AMOUNT.findall(text) if unit)
+    return -seconds if text.startswith("-") else seconds

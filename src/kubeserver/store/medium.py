@@ -6,11 +6,16 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from kubeapi.errors import Fatal
 from kubeserver.store.record import Record
 
 
-class MediumFailed(Exception):
+class MediumFailed(Fatal):
     """The medium cannot be read, is not ours, or did not take a batch. The message names the file and the way out."""
+
+    @property
+    def sentence(self) -> str:
+        return f"the store failed: {self}"
 
 
 class MediumFull(MediumFailed):

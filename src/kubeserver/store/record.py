@@ -2,6 +2,8 @@
 
 from msgspec import Struct, structs
 
+from kubeapi.errors import Fatal
+
 
 class Record(Struct, frozen=True, eq=False):
     """One write of one key.
@@ -52,8 +54,12 @@ class Raced(Exception):
     """The head of the key is not the one that the writer saw."""
 
 
-class StoreFailed(Exception):
+class StoreFailed(Fatal):
     """The medium failed, or the store is closed: it takes no more writes. Whether those under way took is unknown."""
+
+    @property
+    def sentence(self) -> str:
+        return f"the store failed: {self}"
 
 
 class Overloaded(StoreFailed):

@@ -16,10 +16,10 @@ import yaml
 from cryptography import x509
 
 from kubeapi.certificate_requests import Subject, make_request
+from kubeapi.files import write_file
 from kubeapi.meta import Manifest
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.app.local.errors import FleetError
-from leeward.app.local.files import write_file
 from leeward.client import Client
 from leeward.client.connection import Connection
 from leeward.controllers.agent_certificates import REQUESTS

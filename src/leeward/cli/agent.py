@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
+from kubeapi.process import log_to_stderr, serve
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
 from leeward.cli.flags import component_flags
-from leeward.cli.serving import log_to_stderr, serve
 
 
 @click.command()

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubeapi.process import log_to_stderr, serve
 from leeward.app.flags.table import Component, FlagProblem
 from leeward.app.local.errors import FleetError
 from leeward.cli.flags import written_flags
-from leeward.cli.serving import log_to_stderr, serve
 
 if TYPE_CHECKING:
     from leeward.app.component import Part

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from kubeapi.process import log_to_stderr, serve
 from leeward.cli.component import connection_of, context_option, kubeconfig_option
 from leeward.cli.connections import client_of
-from leeward.cli.serving import log_to_stderr, serve
 
 
 @click.command()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.files import write_file
 from kubeapi.loop.supervisor import Supervisor
 from kubeserver.store import Store
 from kubeserver.store import backup as copies
@@ -16,7 +17,6 @@ from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local.archive import STORE
 from leeward.app.local.backups import back_up, restore
 from leeward.app.local.errors import FleetError
-from leeward.app.local.files import write_file
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import Layout
 

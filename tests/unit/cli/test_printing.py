@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from kubeapi.meta import ObjectMeta
+from kubeapi.process import KeyValueFormatter
 from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
@@ -17,7 +18,6 @@ from leeward.app.demo.story import CREATED, STOPPED, failover_story
 from leeward.cli.demo_live import LiveAudience
 from leeward.cli.demo_plain import PlainAudience
 from leeward.cli.parameters import Duration
-from leeward.cli.serving import KeyValueFormatter
 from leeward.cli.tables import render_table
 
 SCENE = Scene(

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import msgspec
 
+from kubeapi.files import PRIVATE
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local.errors import FleetError
-from leeward.app.local.files import PRIVATE
 from leeward.app.local.layout import CONTROL_PLANE, problem_of_member_name
 
 STORE = "store.db"

@@ -14,6 +14,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kubeapi.files import sync_directory, write_file
 from kubeserver.store import MediumFailed
 from kubeserver.store import backup as copies
 from kubeserver.store.backup import Summary
@@ -22,7 +23,6 @@ from leeward.app.local import processes
 from leeward.app.local.archive import STORE, is_archive, problem_of_name, unpack, write_archive
 from leeward.app.local.components import settings_of_fleet
 from leeward.app.local.errors import FleetError
-from leeward.app.local.files import sync_directory, write_file
 from leeward.app.local.fleet import find_fleet, load_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.lock import fleet_lock

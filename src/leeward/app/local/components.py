@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kubeserver.certificates import Pair
 from leeward.app.config import AgentConfig, ControlPlaneConfig, MemberConfig, Timing
-from leeward.app.local.certificates import Pair
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member
 from leeward.app.local.layout import (

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from kubeapi.codec import render_yaml
+from kubeapi.files import write_file
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
+from kubeserver.certificates import Authority, Pair, Unusable
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS
-from leeward.app.local.certificates import Authority, Pair
-from leeward.app.local.files import write_file
+from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member
 from leeward.app.local.layout import ADMIN, AUTHORITY, CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout, agent_of
 from leeward.app.local.tokens import ensure_token, read_token
@@ -27,7 +28,15 @@ ADMIN_GROUP = "system:masters"
 
 def issue_credentials(layout: Layout, fleet: Fleet, randomness: Randomness) -> None:
     """Makes what is missing or about to end, and writes the kubeconfigs anew."""
-    authority = Authority(layout.pki, SystemClock().now())
+    try:
+        authority = Authority(layout.pki, SystemClock().now(), "leeward-ca")
+        _issue(layout, fleet, randomness, authority)
+    except Unusable as error:
+        raise FleetError(str(error)) from error
+    write_kubeconfig(layout, fleet)
+
+
+def _issue(layout: Layout, fleet: Fleet, randomness: Randomness, authority: Authority) -> None:
     authority.server(CONTROL_PLANE)
     authority.client(ADMIN, ADMIN, (ADMIN_GROUP,))
     ensure_token(layout.control_plane_tokens, ADMIN, ADMIN_GROUP, randomness)
@@ -38,7 +47,6 @@ def issue_credentials(layout: Layout, fleet: Fleet, randomness: Randomness) -> N
         ensure_token(layout.impersonator_tokens(member.name), IMPERSONATOR, IMPERSONATOR, randomness)
         if member.mode == "pull":
             _issue_agent(layout, fleet, member, authority)
-    write_kubeconfig(layout, fleet)
 
 
 def write_kubeconfig(layout: Layout, fleet: Fleet) -> None:

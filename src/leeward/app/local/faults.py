@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
+from kubeapi.files import write_file
 from leeward.app.local.errors import FleetError
-from leeward.app.local.files import write_file
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,9 +5,9 @@ from typing import Literal
 
 import msgspec
 
+from kubeapi.files import write_file
 from leeward.app.config import Timing
 from leeward.app.local.errors import FleetError, no_fleet
-from leeward.app.local.files import write_file
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of, problem_of_member_name
 
 FORMAT_VERSION = 1

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from kubeapi.files import write_file
 from leeward.app.local.errors import FleetError
-from leeward.app.local.files import write_file
 from leeward.app.local.layout import Layout
 from leeward.app.local.logs import open_log
 from leeward.app.local.waiting import wait_until

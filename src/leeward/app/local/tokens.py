@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from kubeapi.files import write_file
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.errors import FleetError
-from leeward.app.local.files import write_file
 
 
 def ensure_token(path: Path, user: str, group: str, randomness: Randomness) -> None:

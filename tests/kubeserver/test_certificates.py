@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from leeward.app.local.certificates import Authority, Pair
-from leeward.app.local.errors import FleetError
+from kubeserver.certificates import Authority, Pair, Unusable
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -80,12 +79,12 @@ def test_a_new_authority_issues_everything_anew(tmp_path: Path) -> None:
 def test_a_damaged_certificate_is_named(tmp_path: Path) -> None:
     Authority(tmp_path, NOW)
     (tmp_path / "ca.crt").write_text("no certificate")
-    with pytest.raises(FleetError, match=r"ca\.crt is no certificate .*delete it, and it is made anew"):
+    with pytest.raises(Unusable, match=r"ca\.crt is no certificate .*delete it, and it is made anew"):
         Authority(tmp_path, NOW)
 
 
 def test_a_damaged_key_is_named(tmp_path: Path) -> None:
     Authority(tmp_path, NOW)
     (tmp_path / "ca.key").write_text("no key")
-    with pytest.raises(FleetError, match=r"ca\.key is no private key"):
+    with pytest.raises(Unusable, match=r"ca\.key is no private key"):
         Authority(tmp_path, NOW)

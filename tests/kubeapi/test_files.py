@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.files import write_file
 from leeward.app.local import logs
 from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import NO_FAULTS, Faults, read_faults, write_faults
-from leeward.app.local.files import write_file
 from leeward.app.local.layout import Layout
 from leeward.app.local.lock import fleet_lock
 

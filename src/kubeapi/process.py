@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from kubeapi.errors import Fatal
 from kubeapi.text import shown_lines
 
 STOP_SECONDS = 3.0
@@ -57,19 +58,12 @@ async def _until_signal(work: Coroutine[Any, Any, None], name: str) -> None:
             raise click.ClickException(f"{error.strerror}: end who listens there, or choose another port") from error
         log.exception("%s failed", name)
         raise
-    except Exception as error:
-        if (sentence := _of_store(error)) is None:
-            log.exception("%s failed", name)
-            raise
-        log.critical("%s", sentence)
+    except Fatal as error:
+        log.critical("%s", error.sentence)
         raise SystemExit(1) from error
-
-
-def _of_store(error: Exception) -> str | None:
-    """What is said of a store that cannot be read, or has no room; None for other failures."""
-    from kubeserver.store import MediumFailed, StoreFailed
-
-    return f"the store failed: {error}" if isinstance(error, MediumFailed | StoreFailed) else None
+    except Exception:
+        log.exception("%s failed", name)
+        raise
 
 
 def _cut_off(name: str) -> None:

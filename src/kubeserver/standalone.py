@@ -1,11 +1,12 @@
-"""The API server alone, in one process: built-in kinds only, an empty store, and none of Leeward's controllers.
+"""The API server alone, in one process: built-in kinds, a store in a directory, and HTTPS.
 
-As with kube-apiserver, nobody empties namespaces that end and nobody collects dependents: those are controllers.
+As with kube-apiserver, nobody empties namespaces that end and nobody collects dependents, unless `controllers` asks.
 """
 
 import asyncio
 import ssl
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -13,8 +14,10 @@ from prometheus_client import CollectorRegistry
 from kubeapi.loop.clock import Clock, SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
 from kubeserver.auth.authentication import load_token_file
 from kubeserver.auth.tokens import load_signing_key
+from kubeserver.certificates import Authority, Pair
 from kubeserver.controllers.expiring import EVENT_TTL_SECONDS
 from kubeserver.handlers.audit import MAX_BYTES, AuditFile, Sink, write_to_stdout
 from kubeserver.handlers.chain import handler_chain
@@ -22,11 +25,10 @@ from kubeserver.http.front import HttpFront
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
+from kubeserver.webhooks.calling import WebhookClient
 from kubeserver.webhooks.https import HttpsWebhooks
-from leeward.app.config import SIGNING_KEY_FILE
-from leeward.app.local.certificates import Authority, Pair
 
-CERTIFICATES = "pki"
+SIGNING_KEY_FILE, CERTIFICATES = "service-account.key", "pki"
 """In `data_dir`: what the server shows when it was given no certificate."""
 
 
@@ -51,41 +53,32 @@ class ApiServerConfig:
 
     data_dir: Path
     port: int
+    """0 is one that is free."""
+    address: str = "127.0.0.1"
     token_auth_file: Path | None = None
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
     client_ca_file: Path | None = None
     event_ttl_seconds: float = EVENT_TTL_SECONDS
     audit_log: AuditLog | None = None
+    controllers: bool = False
+    """Namespaces that end are emptied, dependents collected, roles aggregated, and objects deleted that have come to
+    their end: what kube-apiserver leaves to a kube-controller-manager."""
+    crds: Sequence[Manifest] = ()
+    ready: Callable[[int], None] = field(default=lambda port: None)
+    """Told the port once it serves."""
 
 
 async def run_apiserver(config: ApiServerConfig) -> None:
     """Serves until cancelled. Raises: OSError when the port is taken, ValueError for files that cannot be read."""
-    clock, randomness, registry = SystemClock(), Randomness(), CollectorRegistry()
     config.data_dir.mkdir(parents=True, exist_ok=True)
-    tls = _server_context(config, clock)
-    tokens = load_token_file(config.token_auth_file) if config.token_auth_file else {}
-    signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
-    webhooks = HttpsWebhooks()
-    sink = _audit_sink(config.audit_log)
+    tls = _server_context(config, SystemClock())
+    webhooks, sink = HttpsWebhooks(), _audit_sink(config.audit_log)
     async with Supervisor("apiserver") as supervisor:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
         try:
-            server = await start_apiserver(
-                store,
-                clock,
-                randomness,
-                supervisor,
-                metrics=registry,
-                tokens=tokens,
-                signing_key=signing_key,
-                webhook_client=webhooks,
-                event_ttl_seconds=config.event_ttl_seconds,
-                collectors=False,
-            )
-            handler = handler_chain(server, clock, randomness, registry, sink)
-            front = HttpFront(handler, server.authenticator, tls, port=config.port)
-            await front.start()
+            front = await _front(config, store, supervisor, webhooks, sink, tls)
+            config.ready(await front.start())
             try:
                 await asyncio.Event().wait()
             finally:
@@ -96,6 +89,32 @@ async def run_apiserver(config: ApiServerConfig) -> None:
             await webhooks.close()
             if isinstance(sink, AuditFile):
                 sink.close()
+
+
+async def _front(
+    config: ApiServerConfig,
+    store: Store,
+    supervisor: Supervisor,
+    webhooks: WebhookClient,
+    sink: Sink | None,
+    tls: ssl.SSLContext,
+) -> HttpFront:
+    clock, randomness, registry = SystemClock(), Randomness(), CollectorRegistry()
+    server = await start_apiserver(
+        store,
+        clock,
+        randomness,
+        supervisor,
+        crds=config.crds,
+        metrics=registry,
+        tokens=load_token_file(config.token_auth_file) if config.token_auth_file else {},
+        signing_key=load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness),
+        collectors=config.controllers,
+        webhook_client=webhooks,
+        event_ttl_seconds=config.event_ttl_seconds,
+    )
+    handler = handler_chain(server, clock, randomness, registry, sink)
+    return HttpFront(handler, server.authenticator, tls, config.address, config.port)
 
 
 def _audit_sink(wanted: AuditLog | None) -> Sink | None:

@@ -5,7 +5,7 @@ import signal
 import click
 import pytest
 
-from leeward.cli.serving import serve
+from kubeapi.process import serve
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

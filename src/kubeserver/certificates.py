@@ -1,4 +1,4 @@
-"""The fleet's own certificate authority: DATA/pki.
+"""A certificate authority in a directory, and the pairs that it issues.
 
 Pairs are kept over restarts and made anew when they are missing, foreign, or within 30 days of their end. Private keys
 are mode 0600 from their first byte on.
@@ -15,14 +15,18 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from leeward.app.local.errors import FleetError
-from leeward.app.local.files import write_file
-from leeward.app.local.layout import AUTHORITY
+from kubeapi.files import write_file
 
+AUTHORITY = "ca"
+"""Name of the authority's own pair."""
 AUTHORITY_LIFETIME = timedelta(days=3650)
 LEAF_LIFETIME = timedelta(days=365)
 RENEW_BEFORE = timedelta(days=30)
 CLOCK_SKEW = timedelta(minutes=5)
+
+
+class Unusable(ValueError):
+    """A file that is no certificate, or no key; the message names it and the way out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +46,15 @@ class Pair:
 
 
 class Authority:
-    """Issues certificates at the instant `now`. Raises: FleetError when a file in the directory cannot be read."""
+    """Issues certificates at the instant `now`. `name` is the authority's own, where it is made anew.
 
-    def __init__(self, directory: Path, now: datetime) -> None:
+    Raises: Unusable when a file in the directory cannot be read.
+    """
+
+    def __init__(self, directory: Path, now: datetime, name: str = "kubernetes-ca") -> None:
         self._directory = directory
         self._now = now
+        self._name = name
         self.pair = Pair.in_directory(directory, AUTHORITY)
         self._certificate = self._usable(self.pair, issuer=None) or self._create()
         self._key = _load_key(self.pair.key)
@@ -87,7 +95,7 @@ class Authority:
 
     def _create(self) -> x509.Certificate:
         key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([_common("leeward-ca")])
+        name = x509.Name([_common(self._name)])
         certificate = (
             self._builder(name, name, key.public_key(), AUTHORITY_LIFETIME)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -149,16 +157,16 @@ def _load_certificate(path: Path) -> x509.Certificate:
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
     except ValueError as error:
-        raise FleetError(f"{path} is no certificate ({error}): delete it, and it is made anew") from error
+        raise Unusable(f"{path} is no certificate ({error}): delete it, and it is made anew") from error
 
 
 def _load_key(path: Path) -> ec.EllipticCurvePrivateKey:
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except (ValueError, TypeError) as error:
-        raise FleetError(f"{path} is no private key ({error}): delete it, and it is made anew") from error
+        raise Unusable(f"{path} is no private key ({error}): delete it, and it is made anew") from error
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise FleetError(f"{path} is no elliptic-curve key: delete it, and it is made anew")
+        raise Unusable(f"{path} is no elliptic-curve key: delete it, and it is made anew")
     return key
 
 
