@@ -48,7 +48,10 @@ class WriteVerbs:
         options = write_options(call.query, "UpdateOptions")
         wanted = read_body(call, options.field_validation)
         check_name(target, wanted)
-        if not target.subresource and self.writer.store.head(kind.key(target.namespace, target.name)) is None:
+        is_missing = self.writer.store.head(kind.key(target.namespace, target.name)) is None
+        if is_missing and target.subresource:
+            raise errors.not_found(kind.group, kind.plural, target.name)
+        if is_missing:
             written = await self._create_by_update(call, wanted, options.dry_run)
             return await call.shown(written, 201)
         check_conditional(kind, target.name, wanted)

@@ -46,6 +46,8 @@ def default_pod(manifest: Manifest) -> None:
     for container in _containers(spec):
         _requests_from_limits(container)
     default_pod_spec(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     spec.setdefault("enableServiceLinks", True)
     if spec.get("hostNetwork"):
         _open_on_node(spec)

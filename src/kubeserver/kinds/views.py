@@ -14,6 +14,9 @@ _EVENT_FIELDS = (
     ("count", "deprecatedCount"),
     ("reportingComponent", "reportingController"),
 )
+_ALWAYS = ("reportingComponent", "reportingInstance")
+"""On the wire of the core group also when they are empty."""
+_LEFT_OUT = ("reportingController", "reportingInstance")
 
 
 class NewEvent:
@@ -23,11 +26,16 @@ class NewEvent:
         for old, new in _EVENT_FIELDS:
             if old in stored:
                 stored[new] = stored.pop(old)
+        for field in _LEFT_OUT:
+            if stored.get(field) == "":
+                del stored[field]
 
     def store(self, shown: Manifest) -> None:
         for old, new in _EVENT_FIELDS:
             if new in shown:
                 shown[old] = shown.pop(new)
+        for field in _ALWAYS:
+            shown.setdefault(field, "")
 
 
 class FirstAutoscaler:

@@ -121,10 +121,7 @@ def _default_job_spec(spec: dict[str, Any]) -> None:
     spec.setdefault("backoffLimit", 6)
     spec.setdefault("completionMode", "NonIndexed")
     spec.setdefault("suspend", False)
-    spec.setdefault("manualSelector", False)
     spec.setdefault("podReplacementPolicy", "TerminatingOrFailed")
-    if not spec["manualSelector"]:
-        del spec["manualSelector"]
 
 
 def labelled_as_its_pods(manifest: Manifest) -> None:

@@ -37,9 +37,12 @@ def check_scalable(kind: Kind, manifest: ReadOnlyManifest) -> None:
 
 
 def scaled(kind: Kind, manifest: Manifest, scale: ReadOnlyManifest) -> Manifest:
-    """The object with the replicas, and the expected resourceVersion and uid, of a Scale. Raises: Refused."""
+    """The object with the replicas, and the expected resourceVersion and uid, of a Scale. Raises: Refused.
+
+    What is wrong with the replicas of a custom object, the rules of its own kind say.
+    """
     replicas = section(scale, "spec").get("replicas", 0)
-    if replicas < 0:
+    if replicas < 0 and not kind.custom:
         problem = Problem.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("autoscaling", "Scale", manifest["metadata"]["name"], [problem])
     *parents, last = _paths(kind).spec_replicas.removeprefix(".").split(".")

@@ -84,7 +84,7 @@ def _fit_empty(structure: Structure, mapping: dict[str, Any], name: str) -> None
         return
     if name in structure.silent:
         del mapping[name]
-    elif mapping[name] == [] and name in structure.always:
+    elif mapping[name] == [] and name in structure.always and name not in structure.kept:
         mapping[name] = None
 
 

@@ -29,7 +29,7 @@ def version_problems(spec: Node) -> Problems:
         yield from _label_problems(version["name"])
         yield from _warning_problems(version)
         yield from _part_problems(_without(version, _shared(spec)))
-    shown = [_shown(_without(version, _shared(spec))) for version in versions] or None
+    shown = [_shown(_without(version, _shared(spec))) for version in versions] if spec["versions"].is_set else None
     names = [version["name"].text for version in versions]
     if len(set(names)) < len(names):
         yield spec["versions"].invalid("must contain unique version names", shown)
