@@ -1,8 +1,8 @@
 """Copies of a store's file: taken while the server writes, and put back when it does not run.
 
 A copy is one consistent state, made by SQLite itself, checked before it gets its name. A store that is put back begins
-`REVISIONS_AHEAD` later than it was: nobody who saw what came after the copy may take a new revision for an old one, so
-every watch begins anew (410). Holds: D3, D7.
+`REVISIONS_AHEAD` later than it was, and than the one whose place it takes: nobody who saw what came after the copy may
+take a new revision for an old one, so every watch begins anew (410). Holds: D3, D7.
 """
 
 import os
@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kubeserver.store.medium import MediumFailed
-from kubeserver.store.sqlite import check_file, locked
+from kubeserver.store.sqlite import MAX_REVISION, check_file, locked
 from kubeserver.store.store import FIRST_REVISION
 
 REVISIONS_AHEAD = 1_000_000_000
+_REVISIONS = ("records", "compaction")
+"""The tables that tell of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def restore(backup: Path, store: Path) -> Summary:
         beside = store.with_name(f".{store.name}.restored")
         beside.unlink(missing_ok=True)
         summary = _copy(backup, beside)
-        _move_ahead(beside, summary.revision + REVISIONS_AHEAD)
+        _move_ahead(beside, revision_behind(summary.revision, _newest_revision(store)))
         for suffix in ("-wal", "-shm"):
             store.with_name(store.name + suffix).unlink(missing_ok=True)
         beside.replace(store)
@@ -76,6 +78,24 @@ def _checked(copy: Path, source: Path) -> Summary:
     newest = {record.key: record for record in loaded.records}
     revision = max(loaded.records[-1].revision if loaded.records else 0, loaded.compacted, FIRST_REVISION)
     return Summary(revision, sum(not record.deleted for record in newest.values()))
+
+
+def revision_behind(copied: int, replaced: int) -> int:
+    """Where revisions go on that a copy ends at `copied`, in the place of a store that ended at `replaced`."""
+    ahead = copied + REVISIONS_AHEAD
+    return ahead if ahead > replaced else replaced + REVISIONS_AHEAD
+
+
+def _newest_revision(store: Path) -> int:
+    """Of the store that is replaced; 0 where there is none, or it cannot be read, which may be why it is replaced."""
+    if not store.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            found = [connection.execute(f"SELECT max(revision) FROM {table}").fetchone()[0] for table in _REVISIONS]
+    except sqlite3.Error:
+        return 0
+    return max((r for r in found if isinstance(r, int) and r <= MAX_REVISION - REVISIONS_AHEAD), default=0)
 
 
 def _move_ahead(path: Path, revision: int) -> None:

@@ -21,6 +21,11 @@ class MemoryMedium:
         self._power_cuts = 0
         self._broken = ""
 
+    @property
+    def uncommitted(self) -> tuple[Batch, ...]:
+        """What was committed and is not synced yet."""
+        return tuple(self._unsynced)
+
     async def load(self) -> Loaded:
         self._sync()
         return Loaded(list(self._records.values()), self._compacted)
@@ -42,6 +47,10 @@ class MemoryMedium:
         """A power cut: what is not synced is gone, and the commit that runs fails."""
         self._power_cuts += 1
         self._unsynced.clear()
+
+    def durable(self) -> Loaded:
+        """What survives a power cut now, for a backup."""
+        return Loaded(list(self._records.values()), self._compacted)
 
     def become(self, loaded: Loaded) -> None:
         """Other contents, as from a backup; not while a store is open on it."""

@@ -19,16 +19,18 @@ from leeward.api.work import Binding, Work
 from leeward.client import NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.binding_reports import BindingReports
+from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import TakenWork, WorkWriting
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.refusal import out_of_reach, works_taken
-from leeward.core.execution.removal import is_removal_held, removals_blocked
+from leeward.core.execution.removal import removals_blocked
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover.doubt import is_failing
 from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.interpreter import replicas_of
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
@@ -40,10 +42,16 @@ MAX_VERSION_DIGITS = 20
 
 class BindingController:
     def __init__(
-        self, plane: ControlPlane, kind: BindingKind, reach: Reach | None = None, *, holds_removals: bool = True
+        self,
+        plane: ControlPlane,
+        kind: BindingKind,
+        reach: Reach | None = None,
+        heartbeat: HeartbeatView | None = None,
+        *,
+        holds_removals: bool = True,
     ) -> None:
-        """`holds_removals`: what a cluster was to lose while it was away stays until what replaces it is well."""
-        self._holds_removals = holds_removals
+        """`holds_removals`: what a cluster was to lose while it was away, or while nobody watched (`heartbeat`), stays
+        until what replaces it is well."""
         self._reach = reach or Reach()
         self._writing = WorkWriting(plane, self._reach)
         self._waiting: dict[Key, set[Key]] = {}
@@ -53,6 +61,7 @@ class BindingController:
         self._events = BindingEvents(plane, kind)
         self._bindings = plane.informers.of(kind.resource)
         self._clusters = plane.informers.of(CLUSTERS)
+        self._holds = RemovalHolds(plane.clock, self._clusters, heartbeat, enabled=holds_removals)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
         self._controller = plane.controller(kind.controller_name, self.reconcile)
@@ -62,6 +71,7 @@ class BindingController:
         self._bindings.on_change(self._binding_changed)
         self._works.on_change(self._work_changed)
         self._clusters.on_change(self._cluster_changed)
+        self._holds.on_change(self._look_at_removals)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:
@@ -91,7 +101,7 @@ class BindingController:
         if failures:
             self._events.not_synced(binding, failures)
             raise failures[0]
-        return None
+        return synced.look_at
 
     async def _resource(self, binding: Binding) -> Resource[Manifest] | None:
         """Where the template's kind lives; None when the template is out of the binding's reach, which is said."""
@@ -148,7 +158,7 @@ class BindingController:
                 self._wait_for(binding, manifest)
             except WorldError as error:
                 synced.failures.append(error)
-        has_removed = await self._remove_unwanted(binding, present, desired, purging=purging)
+        has_removed = await self._remove_unwanted(binding, present, desired, synced, purging=purging)
         if (has_written or has_removed) and not synced.failures:
             self._events.synced(binding)
         return synced
@@ -175,7 +185,13 @@ class BindingController:
         self._waiting.setdefault(key_of(manifest), set()).add(key_of(binding))
 
     async def _remove_unwanted(
-        self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest], *, purging: bool
+        self,
+        binding: Binding,
+        present: Mapping[str, Work],
+        desired: Mapping[str, Manifest],
+        synced: "_Synced",
+        *,
+        purging: bool,
     ) -> bool:
         """Has the Works go that are not to be. Returns whether a deletion was asked for."""
         has_written = False
@@ -183,17 +199,14 @@ class BindingController:
             if cluster in desired:
                 continue
             if work.metadata.deletion_timestamp is not None:
-                held = not purging and self._is_held(binding, cluster, present)
+                held, look_at = (False, None) if purging else self._holds.is_held(binding, cluster, present)
+                synced.look_at = look_at or synced.look_at
                 await give_up_objects(self._plane.client, work, held=held)
                 continue
             evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
             await self._writing.delete(await self._writing.preserve_nothing(work) if evicted else work)
             has_written = True
         return has_written
-
-    def _is_held(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> bool:
-        fleet = {found.name: found for found in self._clusters.list()}
-        return self._holds_removals and is_removal_held(binding.spec, cluster, present, fleet)
 
     def _is_leaving(self, cluster: str) -> bool:
         """Whether nothing new is made for the cluster, because it leaves the fleet."""
@@ -254,8 +267,10 @@ class BindingController:
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         """Whether a removal is held rests on the clusters that the copy was moved to."""
-        if not self._holds_removals or _wellness(old) == _wellness(new):
-            return
+        if self._holds.enabled and _wellness(old) != _wellness(new):
+            self._look_at_removals()
+
+    def _look_at_removals(self) -> None:
         for work in self._works.list():
             if work.metadata.deletion_timestamp is not None:
                 self._work_changed(None, work)
@@ -277,6 +292,8 @@ class _Synced:
     has_own: bool
     works: dict[str, Work] = field(default_factory=dict[str, Work])
     failures: list[WorldError] = field(default_factory=list[WorldError])
+    look_at: datetime | None = None
+    """When what is held may be let go, if that can be told."""
 
     @property
     def stands_still(self) -> bool:

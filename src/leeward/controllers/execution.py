@@ -36,6 +36,9 @@ from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
 
 RETRY_SECONDS = 1.0
+FOUND_SECONDS = 15.0
+"""So long somebody may hold a deletion that is found, and was not seen being asked for (decision 48): until whoever may
+do that follows the control plane again, after the longest pause of an informer, and has looked."""
 MAX_REMEMBERED = 10_000
 APPLIED, DISPATCHING = "Applied", "Dispatching"
 
@@ -51,12 +54,24 @@ class ExecutionController:
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._carried_out: dict[str, Work] = {}
         self._return: Return | None = None
+        self._found: dict[str, float] = {}
+        """By uid, when deletions were found that had been asked for before, by the monotonic clock."""
         self._returned: set[str] = set()
         """Of these, what was seen again while the cluster was not Ready."""
 
     def start(self) -> None:
-        self._works.subscribe(self._controller.queue.add, _is_other_order, lambda: self._returned)
+        self._works.subscribe(self._controller.queue.add, self._matters, lambda: self._returned)
         self._controller.start(self._member.supervisor)
+
+    def _matters(self, old: Work | None, new: Work) -> bool:
+        """Of a deletion that was asked for before the Work was seen at all, it is noted when it was found."""
+        if new.metadata.deletion_timestamp is None:
+            self._found.pop(new.metadata.uid, None)
+        elif old is None:
+            self._found[new.metadata.uid] = self._plane.clock.monotonic()
+            while len(self._found) > MAX_REMEMBERED:
+                del self._found[next(iter(self._found))]
+        return _is_other_order(old, new)
 
     async def reconcile(self, name: str) -> datetime | None:
         work = await self._works.get(name)
@@ -73,7 +88,8 @@ class ExecutionController:
         if work.metadata.deletion_timestamp is not None:
             if REMOVAL_HELD_ANNOTATION in work.metadata.annotations and not cluster.is_being_deleted:
                 return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
-            return self._settles_at(work.metadata.deletion_timestamp) or await self._remove(work)
+            settles_at = self._settles_at(work.metadata.deletion_timestamp) or self._looked_at(work)
+            return settles_at or await self._remove(work)
         self._carried_out.pop(name, None)
         if work.spec.suspend_dispatching:
             self._post(work, _dispatching(suspended=True))
@@ -137,8 +153,15 @@ class ExecutionController:
         left = settling_left(self._return, now)
         return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None
 
+    def _looked_at(self, work: Work) -> datetime | None:
+        """Until when the binding controller has time to hold a deletion that is as old as a backup may be."""
+        found_at = self._found.get(work.metadata.uid)
+        left = 0.0 if found_at is None else found_at + FOUND_SECONDS - self._plane.clock.monotonic()
+        return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None
+
     async def _take_finalizer_off(self, work: Work) -> None:
         self._blocked_removals.forget(work.name)
+        self._found.pop(work.metadata.uid, None)
         finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
         await self._plane.client.patch(
             WORKS,

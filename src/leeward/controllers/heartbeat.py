@@ -16,6 +16,7 @@ from leeward.api.resource import LEASES
 from leeward.client import AlreadyExists, NotFound, WorldError
 from leeward.core.failover.watched_time import ALWAYS, Gap, bounded, gap_between, parse_gaps, render_gaps, was_away
 from leeward.runtime.heartbeat import HeartbeatView
+from leeward.runtime.identity import version_of
 from leeward.runtime.plane import ControlPlane
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,8 @@ class HeartbeatController:
         self._view = view
         self._last: tuple[datetime, float] | None = None
         """Of the last renewal that succeeded, when it began."""
+        self._version = 0
+        """That it has made."""
 
     def start(self) -> None:
         self._plane.supervisor.start(self._run(), "heartbeat")
@@ -48,15 +51,19 @@ class HeartbeatController:
         lease = self._view.object
         begins, gap = self._missed(lease, now)
         renewal = self._renewal(lease, now[0], gap, begins=begins or lease is None)
-        self._view.renewed(await self._write(lease, renewal), now[1])
+        renewed = await self._write(lease, renewal)
+        self._view.renewed(renewed, now[1])
+        self._version = version_of(renewed)
         if gap is not None:
             log.warning("heartbeat: nobody watched the clusters from %s to %s", gap.start, gap.end)
         self._last = now
 
     def _missed(self, lease: Lease | None, now: tuple[datetime, float]) -> tuple[bool, Gap | None]:
-        """Whether another heartbeat begins, and what was not watched. Only processes that go on compare clocks."""
+        """Whether another heartbeat begins, and what was not watched. Only processes that go on compare clocks; of what
+        this process has seen since its backup a control plane that was restored knows nothing."""
         settings = self._view.settings
-        if self._last is not None:
+        is_restored = lease is not None and version_of(lease) < self._version
+        if self._last is not None and not is_restored:
             begins = was_away(self._last, now, settings.fresh_seconds)
             still = self._plane.lag.since(self._last[1])
             return begins, gap_between(self._last, now, settings.longest_seconds, still)

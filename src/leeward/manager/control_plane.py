@@ -81,7 +81,11 @@ class ControllerManager:
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
         holds = settings.safety.last_healthy_copy
         reach = settings.skipped.reach
-        yield "binding", lambda: [BindingController(plane, kind, reach, holds_removals=holds) for kind in kinds]
+        heartbeat = self._heartbeat
+        yield (
+            "binding",
+            lambda: [BindingController(plane, kind, reach, heartbeat, holds_removals=holds) for kind in kinds],
+        )
 
     def _composed(self) -> Iterator[Startable]:
         """What stands for several names at once."""
@@ -127,13 +131,15 @@ def _cluster_settings(settings: ManagerSettings) -> ClusterSettings:
 
 
 def _heartbeat_settings(settings: ManagerSettings) -> HeartbeatSettings:
-    """Twice for each probe. What is borne of an agent's silence is no gap, nor a short pause of a busy machine."""
+    """Twice for each probe. What is borne of an agent's silence is no gap, nor a short pause of a busy machine. All was
+    looked at again when the silence of an agent that is dead is known, too."""
     frequency = settings.timing.cluster_status_update_frequency
+    listening = settings.timing.cluster_monitor_grace_period / 2
     return HeartbeatSettings(
         frequency / 2,
         fresh_seconds=max(1.5 * frequency, SHORTEST_GAP_SECONDS),
         longest_seconds=max(settings.timing.cluster_monitor_grace_period, SHORTEST_GAP_SECONDS),
-        settle_seconds=2 * frequency,
+        settle_seconds=max(2 * frequency, listening + frequency / 2),
         kept_here=settings.controllers.runs("cluster"),
         enabled=settings.safety.only_watched_time,
     )

@@ -18,6 +18,12 @@ from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES
 from leeward.core.failover.watched_time import STEP, UNKEPT, Attention, Gap, parse_gaps, was_away
+<<<<<<< HEAD
+=======
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.lag import EventLoopLag
+from leeward.runtime.identity import version_of
+>>>>>>> 3bc2686 (Look again at what was decided before nobody watched)
 from leeward.runtime.informers import Informers
 
 
@@ -120,12 +126,18 @@ class HeartbeatView:
         return any(stall.seconds >= self.settings.interval_seconds for stall in self._lag.stalls_since(since))
 
     def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:
-        """What is there already when we start was renewed by someone before us; one that is deleted is made again."""
+        """What is there already when we start was renewed by someone before us, and so was what a control plane holds
+        that was restored from a backup; one that is deleted is made again."""
         if new is None or new.name != HEARTBEAT_NAME:
             return
         if old is None and self._lease is None:
             self._lease = new
             self._began = self._clock.monotonic()
+        elif self._lease is not None and version_of(new) < version_of(self._lease):
+            self._lease = new
+            self._began = self._clock.monotonic()
+            self._received = self._counted = float("-inf")
+            self._told = ()
         elif self._lease is None or new.spec.renew_time != self._lease.spec.renew_time:
             self._take(new)
 

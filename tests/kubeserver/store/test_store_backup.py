@@ -91,6 +91,27 @@ def test_what_is_restored_is_what_was_and_its_revisions_are_new(tmp_path: Path) 
     asyncio.run(main())
 
 
+def test_d3_what_is_restored_twice_begins_behind_what_was_written_in_between(tmp_path: Path) -> None:
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    fill(path, "a", "b")
+    back_up(path, copy)
+    restore(copy, path)
+    fill(path, "c", "d")
+    between = back_up(path, tmp_path / "between.db").revision
+    restore(copy, path)
+    fill(path, "e")
+    assert back_up(path, tmp_path / "after.db").revision > between
+
+
+def test_a_store_that_cannot_be_read_is_replaced_all_the_same(tmp_path: Path) -> None:
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    fill(path, "a")
+    back_up(path, copy)
+    path.write_bytes(b"nonsense" * 1000)
+    assert restore(copy, path) == Summary(2, 1)
+    assert back_up(path, tmp_path / "again.db").revision == 2 + REVISIONS_AHEAD
+
+
 def test_a_store_in_use_is_not_replaced(tmp_path: Path) -> None:
     path, copy = tmp_path / "store.db", tmp_path / "copy.db"
     fill(path, "a")

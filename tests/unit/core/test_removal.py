@@ -1,13 +1,22 @@
 """What is told of removals that do not come to an end."""
 
+from collections.abc import Mapping
+
 import msgspec
 import pytest
 
+<<<<<<< HEAD
 from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.meta import Condition
+=======
+from leeward.api.cluster import Cluster
+from kubeapi.meta import Manifest
+from leeward.api.meta import Condition, ObjectMeta
+>>>>>>> 3bc2686 (Look again at what was decided before nobody watched)
 from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
-from leeward.api.work import ReplicaRequirements, ResourceBindingStatus, Work, WorkStatus
+from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, ResourceBindingStatus, Work, WorkStatus
 from leeward.core.execution.removal import is_removal_held, removal_blocked, removals_blocked, with_blocked_removals
+from leeward.core.failover.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work
 
 
@@ -77,6 +86,16 @@ def test_a_binding_tells_of_removals_that_are_held_and_of_both_kinds_at_once() -
     )
 
 
+def held_now(
+    spec: ResourceBindingSpec,
+    works: Mapping[str, Work],
+    clusters: Mapping[str, Cluster],
+    attention: Attention = UNKEPT,
+    now: float = 100,
+) -> bool:
+    return is_removal_held(spec, "member1", works, clusters, attention, at(now))
+
+
 def test_a_status_says_what_is_blocked_beside_all_else_and_later_nothing_of_it() -> None:
     other = Condition("FullyApplied", "True", "FullyAppliedSuccess", "all of it", at(0))
     status = ResourceBindingStatus(scheduler_observed_generation=4, conditions=(other,))
@@ -109,14 +128,14 @@ def test_s1_what_was_to_go_while_its_cluster_was_away_stays_as_long_as_its_repla
     if was_held:
         leaving = marked_as_held(leaving)
     alive = fleet(dead("member1") if away else cluster("member1"), dead("member2") if lost else cluster("member2"))
-    assert is_removal_held(spec, "member1", {"member1": leaving, "member2": work("member2", ready)}, alive) == held
+    assert held_now(spec, {"member1": leaving, "member2": work("member2", ready)}, alive) == held
 
 
 def test_s1_nothing_is_removed_where_it_was_held_and_nothing_replaces_it() -> None:
     spec = binding(duplicated("member1"), 3).spec
     works = {"member1": marked_as_held(work("member1", 3))}
-    assert is_removal_held(spec, "member1", works, fleet(cluster("member1")))
-    assert not is_removal_held(spec, "member1", works, {}), "its cluster has left the fleet"
+    assert held_now(spec, works, fleet(cluster("member1")))
+    assert not held_now(spec, works, {}), "its cluster has left the fleet"
 
 
 def test_a_removal_that_is_held_because_a_cluster_begins_to_fail_stays_held() -> None:
@@ -126,9 +145,9 @@ def test_a_removal_that_is_held_because_a_cluster_begins_to_fail_stays_held() ->
     alive = fleet(dead("member1"), msgspec.structs.replace(target, status=status))
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     copies = {"member1": work("member1", 3), "member2": work("member2", 3)}
-    assert is_removal_held(spec, "member1", copies, alive)
+    assert held_now(spec, copies, alive)
     copies["member1"] = marked_as_held(copies["member1"])
-    assert is_removal_held(spec, "member1", copies, alive), "or it would be held and not held by turns"
+    assert held_now(spec, copies, alive), "or it would be held and not held by turns"
 
 
 @pytest.mark.parametrize("reason", ["its cluster is being unjoined", "nothing is asked for"])
@@ -142,11 +161,61 @@ def test_what_a_person_asks_for_is_removed_though_nothing_replaces_it(reason: st
         leaving = msgspec.structs.replace(there.metadata, deletion_timestamp=at(0))
         there = msgspec.structs.replace(there, metadata=leaving)
     works = {"member1": marked_as_held(work("member1", 3))}
-    assert is_removal_held(binding(divided({"member1": 1}), 3).spec, "member1", works, fleet(cluster("member1")))
-    assert not is_removal_held(spec, "member1", works, fleet(there))
+    assert held_now(binding(divided({"member1": 1}), 3).spec, works, fleet(cluster("member1")))
+    assert not held_now(spec, works, fleet(there))
 
 
 def test_s1_a_target_whose_cluster_is_not_listed_is_not_well() -> None:
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     copies = {"member1": marked_as_held(work("member1", 3)), "member2": work("member2", 3)}
-    assert is_removal_held(spec, "member1", copies, fleet(cluster("member1")))
+    assert held_now(spec, copies, fleet(cluster("member1")))
+
+
+def asked_at(seconds: float, *, held: bool = False) -> Work:
+    """A Work of 3 replicas whose deletion was asked for then."""
+    copy = work("member1", 3)
+    copy = marked_as_held(copy) if held else copy
+    return msgspec.structs.replace(
+        copy, metadata=msgspec.structs.replace(copy.metadata, deletion_timestamp=at(seconds))
+    )
+
+
+def away(start: float, end: float, settled: float) -> Attention:
+    return Attention(WatchedTime((Gap(at(start), at(end)),)), "b", settled_at=at(settled))
+
+
+@pytest.mark.parametrize(
+    ("asked", "now", "ready", "held"),
+    [
+        (10, 90, 3, True),
+        (10, 110, 3, False),
+        (10, 110, 2, True),
+        (40, 90, 3, True),
+        (85, 90, 2, False),
+        (85, 110, 2, False),
+    ],
+    ids=[
+        "not looked at yet",
+        "healthy",
+        "not healthy",
+        "asked in the gap",
+        "asked behind it",
+        "asked behind it, later",
+    ],
+)
+def test_s1_a_removal_that_is_older_than_a_time_in_which_nobody_watched_waits_for_what_is_seen_again(
+    asked: float, now: float, ready: int, *, held: bool
+) -> None:
+    """Nobody watched from 20 to 80; at 100 everything has been looked at again."""
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    works = {"member1": asked_at(asked), "member2": work("member2", ready)}
+    alive = fleet(cluster("member1"), cluster("member2"))
+    assert held_now(spec, works, alive, away(20, 80, 100), now) == held
+
+
+def test_s1_an_old_removal_waits_for_a_target_that_is_not_well() -> None:
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    works = {"member1": asked_at(10), "member2": work("member2", 3)}
+    lost = fleet(cluster("member1"), dead("member2"))
+    assert held_now(spec, works, lost, away(20, 80, 100), 110)
+    assert not held_now(spec, works, lost, UNKEPT, 110), "its cluster was never away"

@@ -17,6 +17,7 @@ from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
 from leeward.core.failover.doubt import is_failing
 from leeward.core.failover.evidence import is_seen_healthy
+from leeward.core.failover.watched_time import Attention
 
 FINALIZERS, REPLACEMENT_LOST = "Finalizers", "ReplacementLost"
 
@@ -38,21 +39,32 @@ def _kept_by(observed: ReadOnlyManifest) -> str:
 
 
 def is_removal_held(
-    spec: ResourceBindingSpec, cluster: str, works: Mapping[str, Work], clusters: Mapping[str, Cluster]
+    spec: ResourceBindingSpec,
+    cluster: str,
+    works: Mapping[str, Work],
+    clusters: Mapping[str, Cluster],
+    attention: Attention,
+    now: datetime,
 ) -> bool:
     """Whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
     It was decided because the copies elsewhere were healthy. Of a cluster that was away meanwhile that has to be so
-    when it is back: what runs there may be the only copy that serves. Once held, it is held until all targets are seen
-    healthy. `works` are those of the binding, by cluster. Holds: S1.
+    when it is back: what runs there may be the only copy that serves. The same holds where nobody watched for a while
+    since the deletion was asked for, as in a control plane that was restored from a backup (decision 48); then nothing
+    is known before the members were looked at again. Once held, it is held until all targets are seen healthy. `works`
+    are those of the binding, by cluster. Holds: S1, S13.
     """
-    own = clusters.get(cluster)
+    own, work = clusters.get(cluster), works[cluster]
     if own is None or own.is_being_deleted or spec.asks_for_none:
         return False
+    is_held, asked_at = REMOVAL_HELD_ANNOTATION in work.metadata.annotations, work.metadata.deletion_timestamp
+    is_old = asked_at is not None and attention.time.has_gap_since(asked_at)
+    if is_old and not attention.has_settled(now):
+        return True
     if not all(_is_well(clusters.get(target.name)) for target in spec.clusters):
-        return not own.is_ready or REMOVAL_HELD_ANNOTATION in works[cluster].metadata.annotations
+        return is_old or is_held or not own.is_ready
     seen = (is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in spec.clusters)
-    return REMOVAL_HELD_ANNOTATION in works[cluster].metadata.annotations and not (spec.clusters and all(seen))
+    return (is_old or is_held) and not (spec.clusters and all(seen))
 
 
 def _is_well(cluster: Cluster | None) -> bool:

@@ -1,11 +1,11 @@
 """When is an eviction finished? Each open task is kept until it is safe to let go of the old copy.
 
-A task ends when every present target is seen healthy. Time alone ends nothing: past its grace period a task ends only
-where the old copy is *known to serve no more than what replaces it* (`evidence.known_to_serve`), for a whole grace
-period, so that a Pod that restarts is not taken for a copy that serves nothing. What cannot be seen stays, and while
-the brake is engaged everything stays. `suppressDeletion` holds a task (true) or ends it (false), whatever else is the
-case. An empty result is never "all healthy" (BEHAVIOUR 8.1); but where replicas are shared out and none are asked for
-any more, nothing is missed, and the task ends at once.
+A task ends when every present target is seen healthy, and was looked at since somebody watches. Time alone ends
+nothing: past its grace period a task ends only where the old copy is *known to serve no more than what replaces it*
+(`evidence.known_to_serve`), for a whole grace period, so that a Pod that restarts is not taken for a copy that serves
+nothing. What cannot be seen stays, and while the brake is engaged everything stays. `suppressDeletion` holds a task
+(true) or ends it (false), whatever else is the case. An empty result is never "all healthy" (BEHAVIOUR 8.1); but where
+replicas are shared out and none are asked for any more, nothing is missed, and the task ends at once.
 
 A copy that was purged Directly and is gone holds no place free: where nothing replaces it the task ends, so that its
 cluster can take the application in again when it is back. Where a replacement does not become healthy, the task lasts
@@ -24,7 +24,13 @@ import msgspec
 
 from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
+<<<<<<< HEAD
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
+=======
+from leeward.api.meta import wire_time
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.core.failover.doubt import is_failing
+>>>>>>> 3bc2686 (Look again at what was decided before nobody watched)
 from leeward.core.failover.eviction import replicas_in
 from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
 from leeward.core.failover.purge_modes import rules_of_task
@@ -74,15 +80,16 @@ class _Copies:
         return self.binding.spec
 
     def is_covered(self, task: GracefulEvictionTask) -> bool:
-        """Whether what replaces the old copy is seen healthy: not that part of it which stays for want of a place,
-        unless that part is all that is asked for by now."""
+        """Whether what replaces the old copy is seen healthy, where nothing begins to fail: not that part of it which
+        stays for want of a place, unless that part is all that is asked for by now."""
         others = tuple(target for target in self.spec.clusters if target.name != task.from_cluster)
         targets = others or (self.spec.clusters if self.spec.is_divided else ())
-        return (
-            bool(targets)
-            and is_current(self.binding)
-            and all(is_seen_healthy(self.works.get(t.name), self.clusters.get(t.name), t.replicas) for t in targets)
-        )
+        return bool(targets) and is_current(self.binding) and all(self._is_relied_upon(target) for target in targets)
+
+    def _is_relied_upon(self, target: TargetCluster) -> bool:
+        cluster = self.clusters.get(target.name)
+        is_doubted = cluster is not None and is_failing(cluster)
+        return not is_doubted and is_seen_healthy(self.works.get(target.name), cluster, target.replicas)
 
     def is_gone(self, task: GracefulEvictionTask) -> bool:
         """Whether there is nothing left to take away: it was purged, or its cluster has left the fleet."""
@@ -180,7 +187,7 @@ def _may_end(
         in_vain = not rules_of_task(task).keeps_copy and task.from_cluster not in copies.works
         return _End(now) if in_vain else _NEVER
     if copies.is_covered(task):
-        return _End(now)
+        return _End(now if copies.attention.has_settled(now) else copies.attention.settles_at(now))
     if copies.is_gone(task):
         return _End(end + timedelta(seconds=grace_seconds) + _INSTANT)
     serving = copies.served_by_old(task)

@@ -43,6 +43,10 @@ class WatchedTime:
         missed = (gap.end - max(gap.start, since) for gap in self.gaps if gap.end > since)
         return since + sum(missed, timedelta())
 
+    def has_gap_since(self, instant: datetime) -> bool:
+        """Whether who watches now was away since then."""
+        return any(gap.end > instant for gap in self.gaps)
+
     def until(self, now: datetime) -> "WatchedTime":
         """Without what is yet to come: by a clock that was ahead, and has been set back since."""
         cut = (Gap(gap.start, min(gap.end, now)) for gap in self.gaps)

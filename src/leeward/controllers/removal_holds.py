@@ -1,0 +1,39 @@
+"""Removals that are held back: what `core.execution.removal` says of a Work, with what is known of the fleet now."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from kubeapi.loop.clock import Clock
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding, Work
+from leeward.core.execution.removal import is_removal_held
+from leeward.core.failover.watched_time import UNKEPT
+from leeward.runtime.heartbeat import HeartbeatView
+from leeward.runtime.informer import Informer
+
+
+class RemovalHolds:
+    """`enabled` False: nothing is ever held, as in Karmada. Without a heartbeat somebody has always watched."""
+
+    def __init__(
+        self, clock: Clock, clusters: Informer[Cluster], heartbeat: HeartbeatView | None, *, enabled: bool
+    ) -> None:
+        self.enabled = enabled
+        self._clock = clock
+        self._clusters = clusters
+        self._heartbeat = heartbeat
+
+    def on_change(self, look: Callable[[], None]) -> None:
+        """Has this called when somebody watches again."""
+        if self.enabled and self._heartbeat is not None:
+            self._heartbeat.on_change(look)
+
+    def is_held(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> tuple[bool, datetime | None]:
+        """Whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again."""
+        if not self.enabled:
+            return False, None
+        fleet = {found.name: found for found in self._clusters.list()}
+        attention = self._heartbeat.attention() if self._heartbeat is not None else UNKEPT
+        now = self._clock.now()
+        held = is_removal_held(binding.spec, cluster, present, fleet, attention, now)
+        return held, attention.settles_at(now) if held else None

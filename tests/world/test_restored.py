@@ -1,0 +1,121 @@
+"""What was decided before nobody watched is looked at again: in a control plane that was restored, or that was away."""
+
+import pytest
+
+from kubeapi.meta import Manifest
+from kubeserver.store.backup import revision_behind
+from kubeserver.store.medium import Loaded
+from leeward.sim.world import Mode, World
+from tests.world.stories import (
+    POLICIES,
+    apply,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+    with_room,
+    without_room,
+)
+from tests.world.test_ownership import on
+
+WEB = "web-deployment"
+PUSHED: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
+PULLED: dict[str, Mode] = {"member1": "Pull", "member2": "Pull", "member3": "Pull"}
+ONE_COPY: Manifest = {
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+    "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+}
+
+
+async def placed(world: World) -> str:
+    """The one cluster that has the application, which runs there."""
+    await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
+    await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+    await world.sleep(60)
+    (name,) = world.assigned(WEB)
+    return name
+
+
+async def moved(world: World, old: str) -> str:
+    """Where it goes when its cluster is lost."""
+    await world.member(old).stop()
+    await world.until(lambda: old not in world.assigned(WEB), 900)
+    (new,) = world.assigned(WEB)
+    return new
+
+
+async def restore(world: World, backup: Loaded, *, controllers_stay: bool) -> None:
+    """As `leeward restore` does."""
+    if not controllers_stay:
+        world.crash_controllers()
+    newest = (await world.medium.load()).records[-1].revision
+    world.crash_apiserver()
+    await world.sleep(20)
+    copied = max(record.revision for record in backup.records)
+    world.medium.replace(Loaded(backup.records, revision_behind(copied, newest)))
+    await world.start_apiserver()
+    if not controllers_stay:
+        world.start_controllers()
+
+
+@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
+@pytest.mark.parametrize("controllers_stay", [True, False], ids=["controllers go on", "controllers are restarted"])
+def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_replacement_is_seen_healthy(
+    members: dict[str, Mode], *, controllers_stay: bool
+) -> None:
+    async def story(world: World) -> None:
+        old = await placed(world)
+        new = await moved(world, old)
+        await world.until(lambda: tasks(world, WEB) == [], 900)
+        await world.sleep(30)
+        backup = await world.medium.load()
+        await world.member(old).start()
+        await world.until(lambda: world.is_ready(old), 120)
+        await world.sleep(60)
+        assert await ready_replicas(world, old, "web") == -1
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": on(old)}}, "default")
+        await world.sleep(120)
+        before = await identities(world, "web")
+        assert list(before) == [old]
+        assert await ready_replicas(world, old, "web") == 3
+        await restore(world, backup, controllers_stay=controllers_stay)
+        for _ in range(120):
+            await world.sleep(1)
+            if await ready_replicas(world, new, "web") != 3:
+                assert await identities(world, "web", [old]) == before
+                assert await ready_replicas(world, old, "web") == 3
+        assert await ready_replicas(world, old, "web") == (3 if old in world.assigned(WEB) else -1)
+        if not controllers_stay:
+            assert list(world.assigned(WEB)) == [new], "and then what was asked for is done"
+
+    play(story, members)
+
+
+def test_s1_an_eviction_does_not_end_by_what_was_healthy_while_the_hub_was_away() -> None:
+    """The agent of the new cluster says that all is well there, and dies with it; only the old copy is left."""
+
+    async def story(world: World) -> None:
+        old = await placed(world)
+        for name in PULLED:
+            if name != old:
+                await without_room(world, name)
+        new = await moved(world, old)
+        await world.sleep(30)
+        await world.stop_controllers()
+        await with_room(world, new)
+        await world.sleep(90)
+        assert await ready_replicas(world, new, "web") == 3
+        await world.member(new).stop()
+        await world.member(old).start()
+        await world.sleep(600)
+        before = await identities(world, "web", [old])
+        assert await ready_replicas(world, old, "web") == 3
+        world.start_controllers()
+        for _ in range(900):
+            await world.sleep(1)
+            assert await identities(world, "web", [old]) == before
+            assert await ready_replicas(world, old, "web") == 3
+
+    play(story, PULLED)
