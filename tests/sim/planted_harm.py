@@ -16,21 +16,32 @@ from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
 from leeward.controllers import work_writing
+from leeward.controllers.execution import ExecutionController
 from leeward.controllers.scheduler import deciding
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover import graceful
 from leeward.core.failover.stalled import StalledTargets
-from leeward.core.failover.watched_time import UNKEPT
+from leeward.core.failover.watched_time import UNKEPT, WatchedTime
 from leeward.core.placement import PlacementSettings, actions, situation
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.sim.histories.model import AnyStep, History, HubIsSuspended, MemberStops, Mode, Replan
+from leeward.sim.histories.model import (
+    AnyStep,
+    History,
+    HubIsRestored,
+    HubIsSuspended,
+    MemberStops,
+    Mode,
+    Replan,
+    RestartPod,
+)
 from leeward.sim.histories.steered import EVERY, STEERED, steer
 from leeward.sim.histories.steered.casting import Casting, evenly, web
 from leeward.sim.histories.steered.evictions import cut_off_while_stuck, in_vain, stuck
 from leeward.sim.histories.steered.hub import away
 from leeward.sim.histories.steered.members import refusing
 from leeward.sim.histories.steered.people import failing, shared, shared_with_room, suspended
+from leeward.sim.histories.steered.restores import overtaken
 from tests.sim.planted import nothing_wrong
 
 PUSHED: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"), ("m3", "Push"))
@@ -178,9 +189,38 @@ _STALLS_DURING_AN_OUTAGE = History(
 """m1 dies, and whoever watches stands still again and again while its copies are tolerated there."""
 
 
+_FORGOTTEN = History(
+    seed=9,
+    members=PUSHED,
+    steps=(
+        web(evenly("m1", "m2")),
+        HubIsRestored(at=75, lasts=70, controllers_stay=True),
+        web(evenly("m1", "m2"), 4, "late", 80),
+        RestartPod(at=160, app="late", cluster="m1"),
+    ),
+)
+"""The controllers go on, and know more than the control plane that they work for."""
+
+
 def _judge_over_own_stalls() -> Any:
     """What nobody answered while this process stood still counts as if it had listened."""
     return mock.patch.object(EventLoopLag, "stalls_since", return_value=())
+
+
+def _carry_out_old_removals() -> Any:
+    """What was to be removed when the backup was taken is removed at once."""
+    return mock.patch.object(WatchedTime, "has_gap_since", return_value=False)
+
+
+def _remove_what_is_unknown() -> Any:
+    """Whatever carries our identity in a member, and has no Work, is taken for something that was removed."""
+    apply_all = ExecutionController._apply_all  # pyright: ignore[reportPrivateUsage]
+
+    async def apply_and_remember(self: ExecutionController, work: Work) -> datetime | None:
+        self._remember(work)  # pyright: ignore[reportPrivateUsage]
+        return await apply_all(self, work)
+
+    return mock.patch.object(ExecutionController, "_apply_all", apply_and_remember)
 
 
 HARM: Mapping[str, Harm] = {
@@ -195,5 +235,7 @@ HARM: Mapping[str, Harm] = {
     "judge over own stalls": Harm(_judge_over_own_stalls, "S13", _STALLS_DURING_AN_OUTAGE),
     "place what is suspended": Harm(_place_what_is_suspended, "S9", steered(suspended)),
     "delete any version": Harm(_delete_any_version, "S5", steered(failing)),
+    "carry out old removals": Harm(_carry_out_old_removals, "S1", steered(overtaken)),
+    "remove what is unknown": Harm(_remove_what_is_unknown, "S5", _FORGOTTEN),
     "wait for what is refused": Harm(_wait_for_what_is_refused, "L2", steered(refusing)),
 }

@@ -49,8 +49,13 @@ class Past:
         return _object(found, target) if target.name else _list(found, target)
 
     def _note(self, write: Write) -> None:
+        """What was restored was never otherwise in the server that holds it now."""
         where = (write.place, resource_of(write.record.key))
-        self._resources.setdefault(where, _Resource()).note(write.record)
+        found = self._resources.setdefault(where, _Resource())
+        if write.restored:
+            found.there[write.record.key] = write.record
+        else:
+            found.note(write.record)
 
     def _forget(self, place: str) -> None:
         for where in [where for where in self._resources if where[0] == place]:

@@ -1,6 +1,7 @@
 """Administrators: they taint and drain clusters, write taint policies, and have clusters leave and join."""
 
 import asyncio
+from functools import partial
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
@@ -29,6 +30,12 @@ class Administrators(Wishing):
             case _:
                 return False
         return True
+
+    async def let_all_go(self) -> None:
+        """Takes off what has been set for a while."""
+        for name in self.world.members:
+            for key in (MAINTENANCE, DRAIN_TAINT):
+                await self.insist(partial(self._taint, name, key, False, None))
 
     async def _taint_for(self, name: str, key: str, seconds: float, budget: str | None = None) -> None:
         await self.insist(lambda: self._taint(name, key, True, budget))

@@ -184,5 +184,6 @@ def _left_over(scene: Scene, member: str) -> Iterator[str]:
             annotations = annotations_of(copy)
             name = annotations.get(WORK_NAME_ANNOTATION)
             work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), name or "")
-            if name is not None and work not in there and not scene.is_forgotten(member, work):
+            is_listed = (member, work) in scene.orphaned
+            if name is not None and work not in there and not is_listed and not scene.is_forgotten(member, work):
                 yield f"{key} in {member} is left over: its Work {work} is gone"

@@ -58,7 +58,7 @@ from leeward.sim.histories.model import (
     TwoLeaders,
     Withdraw,
 )
-from leeward.sim.histories.parts import paused_leader, sharing, storm
+from leeward.sim.histories.parts import bearable, paused_leader, sharing, storm, with_restore
 from leeward.sim.histories.steered import steer
 from leeward.sim.histories.timings import TIMINGS
 
@@ -77,7 +77,7 @@ LARGE_REPLICAS_OF_A_MEMBER = 2
 def draw_history(seed: int) -> History:
     """The history of a seed."""
     drawing = Drawing(seed)
-    return steer(seed, drawing.disturb) or drawing.history()
+    return bearable(steer(seed, drawing.disturb) or with_restore(drawing.history()))
 
 
 class Drawing:

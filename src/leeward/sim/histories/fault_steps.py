@@ -119,6 +119,21 @@ class ApiServerIsKilled(Fault, frozen=True, kw_only=True):
     power_cut: bool = False
 
 
+class HubIsRestored(Fault, frozen=True, kw_only=True):
+    """The control plane's store goes back to what it held when the step began, as `leeward restore` of a backup does.
+
+    Its API server is gone for the last `down_seconds`, and with it the controllers, unless `controllers_stay`. Whoever
+    holds the lease has lost it by then.
+    """
+
+    down_seconds: float = 20.0
+    controllers_stay: bool = False
+
+    @property
+    def down_at(self) -> float:
+        return self.ends_at - self.down_seconds
+
+
 class ClockIsWrong(Fault, frozen=True, kw_only=True):
     """The clock of the controllers or of an agent is `seconds` ahead."""
 
@@ -162,6 +177,7 @@ AnyFault = (
     | TwoLeaders
     | LeaderIsPaused
     | ApiServerIsKilled
+    | HubIsRestored
     | ClockIsWrong
     | Storm
 )

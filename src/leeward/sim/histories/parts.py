@@ -1,12 +1,28 @@
-"""Parts of histories that are drawn by themselves: a storm, a leader that is paused, and what is shared."""
+"""Parts of histories that are drawn by themselves: a storm, a leader that is paused, a control plane that is restored,
+and what is shared."""
 
 import random
 from collections.abc import Mapping
 
-from leeward.sim.histories.model import AnyUserStep, LeaderIsPaused, Mode, Own, Share, Shared, Storm
+import msgspec
+
+from leeward.sim.histories.model import (
+    AnyUserStep,
+    History,
+    HubIsRestored,
+    LeaderIsPaused,
+    Mode,
+    Own,
+    Rejoin,
+    Share,
+    Shared,
+    Storm,
+)
 from leeward.sim.weather import MISHAPS
 
 SHARING_SHARE = 0.15
+RESTORE_SHARE = 0.1
+BACKUP_AT = (60.0, 220.0)
 SHARED_AT, OWNED_AT = (40.0, 70.0), 78.0
 
 
@@ -30,6 +46,30 @@ def paused_leader(draw: random.Random, at: float) -> LeaderIsPaused:
     """It is stopped around that time; replicas need some seconds to begin, and to take over."""
     after, pause = round(draw.uniform(6, 16), 3), draw.choice((5.0, 20.0, 45.0))
     return LeaderIsPaused(at=round(at - 10, 3), lasts=after + pause + 20, after=after, pause_seconds=pause)
+
+
+def with_restore(history: History) -> History:
+    """Some histories with a control plane that is restored. What is drawn for it is no part of the other draws."""
+    draw = random.Random(f"restore {history.seed}")
+    if draw.random() >= RESTORE_SHARE:
+        return history
+    restore = HubIsRestored(
+        at=round(draw.uniform(*BACKUP_AT), 3),
+        lasts=round(draw.uniform(60, 200), 3),
+        down_seconds=draw.choice((20.0, 45.0)),
+        controllers_stay=draw.random() < 0.3,
+    )
+    steps = sorted((*history.steps, restore), key=lambda step: step.at)
+    return msgspec.structs.replace(history, steps=tuple(steps))
+
+
+def bearable(history: History) -> History:
+    """No cluster leaves and joins again where a control plane is restored: who had it join does not know that it is to
+    join once more."""
+    if not any(isinstance(step, HubIsRestored) for step in history.steps):
+        return history
+    steps = tuple(step for step in history.steps if not isinstance(step, Rejoin))
+    return msgspec.structs.replace(history, steps=steps)
 
 
 def sharing(draw: random.Random, members: Mapping[str, Mode]) -> list[AnyUserStep]:

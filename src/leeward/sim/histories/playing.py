@@ -19,9 +19,8 @@ from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
 from kubeserver.handler import User
 from leeward.client import Request
 from leeward.manager.settings import EvictionSettings, ManagerSettings
+from leeward.sim.histories import rare_restores
 from leeward.sim.histories.checkers import (
-    CHECKERS,
-    TIMED,
     CompactionChecker,
     LeadersChecker,
     RequestsChecker,
@@ -33,15 +32,18 @@ from leeward.sim.histories.convergence import forsakes, unsettled
 from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.handling import unhandled
 from leeward.sim.histories.hearing import hearing
+from leeward.sim.histories.judging import Judging
 from leeward.sim.histories.model import (
     Drain,
     Fault,
     History,
+    HubIsRestored,
     Maintain,
     Rejoin,
     Suspend,
     UserStep,
 )
+from leeward.sim.histories.orphans import clear_orphans
 from leeward.sim.histories.places import Place, places
 from leeward.sim.histories.rare import RareSituations
 from leeward.sim.histories.timings import TIMINGS, bound_seconds
@@ -114,12 +116,12 @@ class Player:
         for member in self._world.members.values():
             member.medium.sync_seconds = SYNC_SECONDS
         self._world.history_revisions = history.revisions or self._world.history_revisions
+        self._world.journal.on_replaced(lambda place: self._judging.leaves(place))
         self._truth = Truth(self._world.journal)
         self._past = Past(self._world.journal)
         self._rare = RareSituations(self._run.reached, self._truth)
         self._scene = scene_of(history, TIMINGS[history.pace], self._truth)
-        self._timed = [checker(self._scene) for checker in TIMED]
-        self._checkers = [*self._timed, *(checker(self._scene) for checker in CHECKERS)]
+        self._judging = Judging(self._scene)
         self._compaction = CompactionChecker(self._scene, self._world.journal, self._world.history_revisions)
         self._requests = RequestsChecker(self._scene)
         self._leaders = LeadersChecker(self._scene, self._world.journal)
@@ -132,6 +134,7 @@ class Player:
         self._truth.on_change(self._check)
         journal.on_write(self._listen)
         journal.on_forgotten(self._forgotten)
+        journal.on_restored(self._restored)
         self._witness()
         asyncio.get_running_loop().set_exception_handler(lambda _, __: None)
         async with self._world:
@@ -168,6 +171,8 @@ class Player:
             await self._unless_stopped(self._until(history.ends_at + MARGIN_SECONDS))
             await faults.heal()
             await self._unless_stopped(asyncio.wait([wishes], timeout=USERS_SECONDS))
+            if any(isinstance(step, HubIsRestored) for step in history.steps):
+                await self._unless_stopped(users.let_all_go())
             await self._unless_stopped(self._converge())
             self._run.seconds = world.seconds
             self._run.outcome, self._run.places = _outcome(self._truth), places(self._truth)
@@ -226,6 +231,10 @@ class Player:
             return
         await self._fall_silent()
         await self._handle()
+        if self._scene.orphaned:
+            problems = await clear_orphans(self._world, self._scene)
+            self._found(Violation("L3", self._world.seconds, problem) for problem in problems)
+            self._rare.told(rare_restores.CLEARED)
         problems = unsettled(self._scene, members, self._forsaken)
         if problems:
             self._found([Violation("L1", self._world.seconds, "settled, but not for long: " + "; ".join(problems[:4]))])
@@ -253,19 +262,25 @@ class Player:
 
     def _check(self, change: Change) -> None:
         self._rare.look(change)
+        for name in rare_restores.of_change(self._scene, change):
+            self._rare.told(name)
         self._note_watch(change.seconds)
         if (member := forsakes(self._truth, change)) is not None:
             self._forsaken.add(member)
-        for checker in self._checkers:
-            self._found(checker.look(change))
+        self._found(self._judging.look(change))
+
+    def _restored(self, _: str, taken_at: float) -> None:
+        """The control plane is as it was then."""
+        self._found(self._judging.restored(taken_at))
+        for name in rare_restores.of_scene(self._scene):
+            self._rare.told(name)
 
     def _forgotten(self, place: str, revisions: Sequence[int], compacted: int) -> None:
         self._found(self._compaction.forgets(place, revisions, compacted))
 
     def _listen(self, write: Write) -> None:
         self._run.seconds = write.seconds
-        for checker in self._timed:
-            self._found(checker.overdue(write.seconds))
+        self._found(self._judging.overdue(write.seconds))
         record = write.record
         counts_up = record.key.startswith(EVENTS) and record.previous is not None
         if not record.key.startswith(HEARTBEATS) and not counts_up:

@@ -18,7 +18,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.identity import Key
-from leeward.sim.histories import rare_moves
+from leeward.sim.histories import rare_moves, rare_restores
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
 from leeward.sim.histories.model import (
     ApiServerIsKilled,
@@ -94,6 +94,7 @@ RARE = (
     "weather: repeat",
     "weather: break",
     *rare_moves.MOVES,
+    *rare_restores.RESTORES,
 )
 FLOOR_HISTORIES = 150
 """A campaign of so many must have been through each of them: steered histories lead there, whatever the seed."""
@@ -137,7 +138,7 @@ class RareSituations:
 
     def step(self, step: Step) -> None:
         """As it begins."""
-        for name in (*self._of_step(step), *rare_moves.of_step(self._truth, step)):
+        for name in (*self._of_step(step), *rare_moves.of_step(self._truth, step), *rare_restores.of_step(step)):
             self._reached[name] += 1
 
     def look(self, change: Change) -> None:

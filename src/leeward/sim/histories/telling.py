@@ -10,6 +10,7 @@ from leeward.sim.histories.model import (
     Deploy,
     Drain,
     Fault,
+    HubIsRestored,
     HubIsSuspended,
     LeaderIsPaused,
     Maintain,
@@ -207,6 +208,10 @@ def _plumbing(step: AnyStep) -> str:
         case ApiServerIsKilled():
             power = ", with a power cut" if step.power_cut else ""
             return f"The control plane's API server is killed {step.steps} awaits later{power}"
+        case HubIsRestored():
+            who = "API server" if step.controllers_stay else "API server and the controllers"
+            down = f"the {who} are gone for the last {step.down_seconds:g} s"
+            return f"The control plane comes back with what it holds now ({down})"
         case ClockIsWrong():
             return f"The clock of {step.who} is {step.seconds:+g} s wrong"
         case Storm():

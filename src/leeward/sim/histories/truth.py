@@ -6,7 +6,7 @@ neither what a Deployment says of itself nor what a Work reports is evidence.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +66,8 @@ class Change:
     new: Any
     revision: int
     deleted: bool
+    restored: bool = False
+    """Nothing changes: it is as it was when the backup was taken that the control plane has now."""
 
 
 class _Labelled(msgspec.Struct, frozen=True, rename="camel"):
@@ -121,7 +123,8 @@ class Copies:
 
 
 class Truth:
-    """Listens to the journal; tells its own readers of changes in the order of the writes."""
+    """Listens to the journal; tells its own readers of changes in the order of the writes. What is restored is no
+    change: who has to know, asks for it."""
 
     def __init__(self, journal: Journal) -> None:
         self.now = journal.now
@@ -140,6 +143,11 @@ class Truth:
 
     def of(self, kind: str, place: str = HOME) -> Mapping[Key, Any]:
         return self.objects.get((place, kind), {})
+
+    @property
+    def members(self) -> set[str]:
+        """Those that hold anything that is looked at."""
+        return {place for place, _ in self.objects if place != HOME}
 
     @property
     def clusters(self) -> dict[str, Cluster]:
@@ -185,6 +193,13 @@ class Truth:
         resource = binding.spec.resource
         return self.of(KINDS[resource.kind]).get(Key(resource.namespace, resource.name))
 
+    def restored(self) -> Iterator[Change]:
+        """All that the control plane holds, for those who have to begin anew with it."""
+        for (place, kind), objects in self.objects.items():
+            if place == HOME:
+                for key, found in objects.items():
+                    yield Change(self.now(), place, kind, key, found, found, 0, deleted=False, restored=True)
+
     def _take(self, write: Write) -> None:
         record = write.record
         end = record.key.find("/", record.key.find("/", 1) + 1) + 1
@@ -210,7 +225,7 @@ class Truth:
         elif kind == "/work.karmada.io/works/":
             self._note_owner(key, new)
         change = Change(write.seconds, write.place, kind, key, old, new, record.revision, record.deleted)
-        for reader in self._readers:
+        for reader in self._readers if not write.restored else ():
             reader(change)
 
     def _take_pod(self, write: Write) -> None:
@@ -246,7 +261,7 @@ class Truth:
             self._works_of.setdefault(owner, {})[cluster_of_execution_space(key.namespace)] = key
 
     def _forget(self, place: str) -> None:
-        """A member's contents are others now; what it ran is gone."""
+        """The contents of a place are others now; what a member ran is gone."""
         for objects in [o for (at, _), o in self.objects.items() if at == place]:
             objects.clear()
         for found in [pair for pair in self._serving if pair[0] == place]:
@@ -254,6 +269,9 @@ class Truth:
         for (at, _, _), copies in self._copies.items():
             if at == place:
                 copies.note(self.now(), -1)
+        if place == HOME:
+            self._works_of.clear()
+            self._owners.clear()
 
 
 def owner_of(work: Work) -> Key | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from leeward.sim.histories.model import Deploy, Fault, History, Meddle, Rebalance, Rejoin
+from leeward.sim.histories.model import Deploy, Fault, History, HubIsRestored, Meddle, Rebalance, Rejoin
 from leeward.sim.histories.places import Place
 from leeward.sim.histories.playing import Run, play
 from leeward.sim.histories.timings import TIMINGS, bound_seconds
@@ -33,8 +33,9 @@ def rebalanced(history: History) -> History:
 
 
 def disagreements(run: Run) -> Iterator[str]:
-    """What differs from the twin. Where clusters leave or members are meddled with, chance decides what is reached."""
-    if any(isinstance(step, Meddle | Rejoin) for step in run.history.steps):
+    """What differs from the twin. Where clusters leave or members are meddled with, chance decides what is reached; a
+    control plane that is restored has lost wishes of its users, as it must."""
+    if any(isinstance(step, Meddle | Rejoin | HubIsRestored) for step in run.history.steps):
         return
     history = rebalanced(run.history)
     one, twin = play(history), play(twin_of(history))

@@ -136,6 +136,14 @@ class Users(Wishing):
             if suspended:
                 await asyncio.sleep(step.lasts)
 
+    async def let_all_go(self) -> None:
+        """What was suspended, drained or tainted when a backup was taken is so again, and nobody wants it any more."""
+        await self._administrators.let_all_go()
+        for app in self._plans:
+            await self.patch(POLICIES, app, {"spec": {"suspension": {"dispatching": None}}})
+            name = binding_of(app, app in self._configs)
+            await self.patch(RESOURCE_BINDINGS, name, {"spec": {"suspension": {"scheduling": None}}})
+
     async def _rebalance(self, app: str) -> None:
         kind = self._kind(app)
         self._serial += 1

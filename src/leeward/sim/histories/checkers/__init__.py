@@ -17,6 +17,7 @@ the decisions that they judge.
     calm        L4       members that nothing is wrong with
     failovers   L2       what stays in a cluster that is lost
     replacements L2      what is waited for, where others would take it
+    restores    S1, S5   what a control plane does that is restored
     readiness   C1       how fast a cluster's word changes
     stores      D3, D8   revisions, finalizers, uids
     answers     D1, D2, D4   what the API server answers
@@ -44,6 +45,7 @@ from leeward.sim.histories.checkers.rates import RatesChecker
 from leeward.sim.histories.checkers.readiness import ReadinessChecker
 from leeward.sim.histories.checkers.replacements import ReplacementsChecker
 from leeward.sim.histories.checkers.requests import RequestsChecker
+from leeward.sim.histories.checkers.restores import RestoresChecker
 from leeward.sim.histories.checkers.scene import Scene, Violation, scene_of
 from leeward.sim.histories.checkers.stores import StoresChecker
 from leeward.sim.histories.checkers.watched import WatchedChecker
@@ -53,10 +55,13 @@ __all__ = [
     "CHECKERS",
     "TIMED",
     "CompactionChecker",
+    "CopiesChecker",
     "LeadersChecker",
     "RequestsChecker",
+    "RestoresChecker",
     "Scene",
     "ServerAudit",
+    "StoresChecker",
     "Violation",
     "scene_of",
 ]
@@ -64,7 +69,6 @@ __all__ = [
 TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker)
 """Those that know of something that is to happen in time: they are asked for what is `overdue`, too."""
 CHECKERS = (
-    CopiesChecker,
     EvictionsChecker,
     PlacementsChecker,
     BelongingsChecker,
@@ -72,9 +76,9 @@ CHECKERS = (
     AuthorityChecker,
     MembersChecker,
     ReadinessChecker,
-    StoresChecker,
     OwnersChecker,
     LiarsChecker,
     RatesChecker,
     CalmChecker,
 )
+"""`CopiesChecker`, `StoresChecker` and `RestoresChecker`, which outlast a restored control plane, are beside these."""

@@ -25,6 +25,7 @@ class CompactionChecker:
         self._of_key: dict[str, list[Entry]] = {}
         self._newest = 0
         journal.on_write(self._note)
+        journal.on_replaced(self._forget)
 
     def forgets(self, place: str, revisions: Sequence[int], compacted: int) -> Iterator[Violation]:
         """A commit has taken these records out of the medium; `compacted` is the oldest revision that can be read."""
@@ -58,6 +59,11 @@ class CompactionChecker:
         if entry.revision > compacted:
             return f"its deletion is later than {compacted}, from where watches may begin"
         return "it hides earlier records that are kept" if entries[0] is not entry else ""
+
+    def _forget(self, place: str) -> None:
+        if place == HOME:
+            self._kept.clear()
+            self._of_key.clear()
 
     def _note(self, write: Write) -> None:
         if write.place == HOME:

@@ -17,13 +17,14 @@ from leeward.sim.histories.truth import Change
 
 
 class CopiesChecker:
-    """`_begun`: when each open task began, and which targets its binding had before; `_spent`: the ready replicas that
-    stand already for copies which have gone, since the first of the open tasks began. `_unready_since`,
-    `_braked_since`: since when nothing may be concluded from a cluster, or from any."""
+    """`_begun`: when each open task began, and which targets its binding had before; `_noted`: the same, as of when;
+    `_spent`: the ready replicas that stand already for copies which have gone, since the first of the open tasks began.
+    `_unready_since`, `_braked_since`: since when nothing may be concluded from a cluster, or from any."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._begun: dict[Key, dict[str, tuple[float, Mapping[str, int]]]] = {}
+        self._noted: dict[Key, list[tuple[float, dict[str, tuple[float, Mapping[str, int]]]]]] = {}
         self._spent: dict[Key, int] = {}
         self._unready_since: dict[str, float] = {}
         self._braked_since: float | None = None
@@ -45,6 +46,14 @@ class CopiesChecker:
             yield Violation(invariant, change.seconds, f"{change.key}: {message}")
         self._note_tasks(change.key, old, new)
 
+    def as_of(self, taken_at: float) -> "CopiesChecker":
+        """A new one that knows of open tasks what was known of them then."""
+        anew = CopiesChecker(self._scene)
+        for key, noted in self._noted.items():
+            then = [begun for at, begun in noted if at <= taken_at]
+            anew._begun[key] = then[-1] if then else {}
+        return anew
+
     def _note_cluster(self, change: Change) -> None:
         if change.new is not None and change.new.is_ready:
             self._unready_since.pop(change.key.name, None)
@@ -60,6 +69,8 @@ class CopiesChecker:
     def _note_tasks(self, key: Key, old: ResourceBinding, new: ResourceBinding) -> None:
         known, now = self._begun.get(key, {}), (self._scene.truth.now(), replicas_of(old))
         self._begun[key] = {name: known.get(name, now) for name in tasks_of(new)}
+        if self._begun[key] != known:
+            self._noted.setdefault(key, []).append((self._scene.truth.now(), self._begun[key]))
         if not self._begun[key]:
             self._spent.pop(key, None)
 

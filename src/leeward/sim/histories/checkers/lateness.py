@@ -18,6 +18,7 @@ from leeward.sim.histories.model import (
     Drain,
     Fault,
     History,
+    HubIsRestored,
     HubIsSuspended,
     LeaderIsPaused,
     Meddle,
@@ -124,7 +125,13 @@ def touched_by(step: AnyStep) -> str:
         case ClockIsWrong():
             return step.who.removeprefix("agent-")
         case (
-            ControllersAreKilled() | ApiServerIsKilled() | TwoLeaders() | LeaderIsPaused() | HubIsSuspended() | CutOff()
+            ControllersAreKilled()
+            | ApiServerIsKilled()
+            | TwoLeaders()
+            | LeaderIsPaused()
+            | HubIsSuspended()
+            | HubIsRestored()
+            | CutOff()
         ):
             return CONTROLLERS
         case Fault():
@@ -145,6 +152,10 @@ def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
         case ApiServerIsKilled():
             yield CONTROLLERS, _break(step)
             yield "agents", _break(step)
+        case HubIsRestored():
+            window = Window(step.down_at, step.ends_at + RESUME_SECONDS)
+            yield CONTROLLERS, window
+            yield "agents", window
         case LeaderIsPaused():
             late = step.pause_seconds + RESUME_SECONDS
             yield CONTROLLERS, Window(step.at, step.ends_at + late, late)

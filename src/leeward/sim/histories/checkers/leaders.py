@@ -26,6 +26,7 @@ class LeadersChecker:
         self._holder = ""
         self._until = 0.0
         journal.on_write(self._note)
+        journal.on_replaced(self._forget)
 
     def begins(self, replica: str, request: Request) -> Iterator[Violation]:
         """A replica is about to send a write."""
@@ -36,8 +37,13 @@ class LeadersChecker:
                 "S8", now, f"{what}; the lease is that of {self._holder or 'nobody'} until {self._until:.1f}"
             )
 
+    def _forget(self, place: str) -> None:
+        if place == HOME:
+            self._holder, self._until = "", 0.0
+
     def _note(self, write: Write) -> None:
-        if write.place != HOME or write.record.key != KEY:
+        """A lease that is restored is nobody's until somebody renews it."""
+        if write.restored or write.place != HOME or write.record.key != KEY:
             return
         spec = decode(write.record.value, Lease).spec
         self._holder = spec.holder_identity

@@ -27,6 +27,7 @@ class Ledger:
 
     def listen(self, journal: Journal) -> None:
         journal.on_write(self._note)
+        journal.on_replaced(self._forget)
 
     def at(self, key: str, revision: int) -> Entry | None:
         """The last write of a key up to a revision."""
@@ -74,6 +75,11 @@ class Ledger:
         self._of_key.setdefault(record.key, []).append(entry)
         self._of_resource.setdefault(resource_of(record.key), []).append(entry)
         self.newest = max(self.newest, record.revision)
+
+    def _forget(self, place: str) -> None:
+        """Of a store that is restored everybody is told anew; streams that are open have their own entries."""
+        if place == HOME:
+            self._of_key, self._of_resource, self.newest = {}, {}, 0
 
 
 def _revision(entry: Entry) -> int:

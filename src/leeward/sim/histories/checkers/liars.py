@@ -8,25 +8,50 @@ from kubeapi.meta import Manifest
 from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
-from leeward.api.names import DOUBTFUL_CONDITION
-from leeward.api.work import AggregatedStatusItem, ResourceBinding
+from leeward.api.names import DOUBTFUL_CONDITION, cluster_of_execution_space
+from leeward.api.work import AggregatedStatusItem, ResourceBinding, Work
+from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.truth import Change, owner_of
 
 MOST = Decimal(2**63 - 1)
+HEARSAY_SECONDS = 60.0
+"""Until members were looked at again (20 s), and what waits longest was told (20 s), after the watches are back."""
 
 
 class LiarsChecker:
+    """`_told`: how many were ready of each copy, by what a restored control plane held; by binding and cluster."""
+
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
+        self._told: dict[tuple[Key, str], set[int]] = {}
 
     def look(self, change: Change) -> Iterator[Violation]:
         if change.kind == "/cluster.karmada.io/clusters/" and change.new is not None:
             for message in self._summary(change.new):
                 yield Violation("S10", change.seconds, f"{change.key.name} {message}")
+        elif change.restored:
+            self._note(change)
         elif change.kind == "/work.karmada.io/resourcebindings/" and change.new is not None:
-            for message in self._statuses(change.old, change.new):
+            for message in self._statuses(change.key, change.old, change.new):
                 yield Violation("S10", change.seconds, f"{change.key}: {message}")
+
+    def _note(self, change: Change) -> None:
+        match change.new:
+            case ResourceBinding():
+                for item in change.new.status.aggregated_status:
+                    self._told.setdefault((change.key, item.cluster_name), set()).add(_ready_in(item))
+            case Work() if (owner := owner_of(change.new)) is not None:
+                told = self._told.setdefault((owner, cluster_of_execution_space(change.key.namespace)), set())
+                told.update(_ready(status.status) for status in change.new.status.manifest_statuses)
+            case _:
+                pass
+
+    def _is_hearsay(self, binding: Key, member: str, ready: int) -> bool:
+        """Whether a backup said so, and nobody need have heard anything else since: nothing is done on it before
+        members were looked at again (decision 48), and that nothing is known yet is told last (`runtime.statuses`)."""
+        is_early = self._scene.truth.now() <= self._scene.restored_at + HEARSAY_SECONDS
+        return is_early and ready in self._told.get((binding, member), ())
 
     def _summary(self, cluster: Cluster) -> Iterator[str]:
         summary = cluster.status.resource_summary
@@ -37,7 +62,7 @@ class LiarsChecker:
         if doubtful is not None and cluster.name not in self._scene.liars:
             yield f"has said nothing that is absurd, and is doubted: {doubtful.message}"
 
-    def _statuses(self, old: ResourceBinding | None, new: ResourceBinding) -> Iterator[str]:
+    def _statuses(self, key: Key, old: ResourceBinding | None, new: ResourceBinding) -> Iterator[str]:
         """What is newly said of copies in honest members is what they really ran."""
         before = {item.cluster_name: item for item in old.status.aggregated_status} if old is not None else {}
         for item in new.status.aggregated_status:
@@ -46,7 +71,7 @@ class LiarsChecker:
                 continue
             ready = _ready_in(item)
             best = self._scene.truth.copies(name, new).best_since(self._scene.evidence_since(name))
-            if ready > max(0, best):
+            if ready > max(0, best) and not self._is_hearsay(key, name, ready):
                 yield f"{ready} replicas are said to be ready in {name}, where it was {best} at most"
 
 
@@ -57,5 +82,8 @@ def _absurd(amounts: Mapping[str, Quantity]) -> Iterator[str]:
 
 
 def _ready_in(item: AggregatedStatusItem) -> int:
-    status = cast(Manifest, item.status or {})
-    return status.get("readyReplicas", 0)
+    return _ready(item.status)
+
+
+def _ready(status: object) -> int:
+    return cast(Manifest, status or {}).get("readyReplicas", 0)

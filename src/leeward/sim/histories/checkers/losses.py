@@ -4,7 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leeward.sim.histories.checkers.lateness import ANSWER_SECONDS, CONTROLLERS, RESUME_SECONDS, touched_by
-from leeward.sim.histories.model import AnyStep, CutOff, History, MemberHangs, MemberIsUnready, MemberStops
+from leeward.sim.histories.model import (
+    AnyStep,
+    CutOff,
+    History,
+    HubIsRestored,
+    MemberHangs,
+    MemberIsUnready,
+    MemberStops,
+)
 
 AFTERMATH_SECONDS = RESUME_SECONDS + ANSWER_SECONDS
 
@@ -38,7 +46,12 @@ def _losses(history: History) -> Iterator[Loss]:
 def disturbances_of(history: History) -> tuple[tuple[float, float], ...]:
     """When the control plane has faults of its own, or reaches all members late; by their beginning."""
     disturbing = (step for step in history.steps if touched_by(step) == CONTROLLERS)
-    return tuple(sorted((step.at, step.ends_at + AFTERMATH_SECONDS) for step in disturbing))
+    return tuple(sorted((_begins(step), step.ends_at + AFTERMATH_SECONDS) for step in disturbing))
+
+
+def _begins(step: AnyStep) -> float:
+    """A backup that is taken disturbs nobody."""
+    return step.down_at if isinstance(step, HubIsRestored) else step.at
 
 
 def troubles_of(history: History) -> dict[str, list[tuple[float, float]]]:

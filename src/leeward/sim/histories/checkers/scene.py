@@ -16,6 +16,7 @@ from leeward.sim.histories.model import (
     ControllersAreKilled,
     Fault,
     History,
+    HubIsRestored,
     LeaderIsPaused,
     MemberComesBackOld,
     MemberLies,
@@ -77,6 +78,14 @@ class Scene:
     watch: Watch = field(default_factory=Watch)
     evictions_per_second: float = 0.0
     touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    orphaned: set[tuple[str, Key]] = field(default_factory=set[tuple[str, Key]])
+    """Works that a control plane has forgotten, restored as it was before they were made, by the member where what was
+    made of them runs on."""
+    overtaken: set[Key] = field(default_factory=set[Key])
+    """Works that were wanted when a control plane was restored, and that it was about to remove when its backup was
+    taken."""
+    restored_at: float = float("-inf")
+    """When the control plane was restored last."""
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
     """When the Cluster of this name was last seen being deleted or absent."""
     ended_at: dict[Key, float] = field(default_factory=dict[Key, float])
@@ -124,7 +133,9 @@ def _forgotten(history: History, member: str) -> float:
         own = [step for step in history.steps if isinstance(step, Fault) and touched_by(step) == member]
         return max(step.ends_at for step in own) + RESTART_SECONDS
     restarts = ControllersAreKilled | TwoLeaders | LeaderIsPaused
-    return max([step.ends_at for step in history.steps if isinstance(step, restarts)], default=float("-inf"))
+    ended = [step.ends_at for step in history.steps if isinstance(step, restarts)]
+    ended += [step.ends_at for step in history.steps if isinstance(step, HubIsRestored) and not step.controllers_stay]
+    return max(ended, default=float("-inf"))
 
 
 def _lies(steps: Sequence[Step]) -> dict[str, tuple[tuple[float, float], ...]]:

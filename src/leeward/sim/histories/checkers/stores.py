@@ -18,6 +18,9 @@ class StoresChecker:
         """Only the control plane's store: members lose data on purpose."""
         if change.place != HOME:
             return
+        if change.restored:
+            self._gone.discard(_identity(change.new)[0])
+            return
         if change.revision <= self._newest:
             message = f"revision {change.revision} of {change.key} came after {self._newest}"
             yield Violation("D3", change.seconds, message)

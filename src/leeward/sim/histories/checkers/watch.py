@@ -31,6 +31,14 @@ class Watch:
             self.gaps.append(Unwatched(began, now, still))
             self.since, self._away = now, None
 
+    def restored(self, taken_at: float, now: float) -> None:
+        """Of what was seen since its backup was taken a restored control plane knows nothing."""
+        before = [gap._replace(end=min(gap.end, taken_at)) for gap in self.gaps if gap.begin < taken_at]
+        self.gaps = [*before, Unwatched(taken_at, now, stalled=False)]
+        self.since = now
+        if self._away is not None:
+            self._away = now, self._away[1]
+
     def seconds(self, begin: float, end: float, short: float) -> float:
         """How much of this time was watched. Short gaps count as if they were; of stalls, what is `UNSEEN_SECONDS`."""
         missed = (

@@ -6,12 +6,13 @@ stalls no more than what cannot be measured. The agent of a Pull cluster watches
 cluster is not ready, nothing is asked.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.names import NOT_READY_TAINT, POLICY_TAINTS_ANNOTATION, UNREACHABLE_TAINT
 from leeward.api.work import ResourceBinding
-from leeward.sim.histories.checkers.scene import Scene, Violation, tasks_of
+from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of, tasks_of
 from leeward.sim.histories.truth import Change
 
 AUTOMATIC = (NOT_READY_TAINT, UNREACHABLE_TAINT)
@@ -39,13 +40,23 @@ class WatchedChecker:
         if new is None or new.is_ready or new.is_being_deleted:
             self._unready_at.pop(name, None)
         else:
-            self._unready_at.setdefault(name, change.seconds)
+            told = new.ready.last_transition_time if new.ready is not None else None
+            self._unready_at.setdefault(name, self._told(change, [told]))
         if new is None or not _no_execute(new):
             self._tainted_at.pop(name, None)
         elif name not in self._tainted_at:
-            self._tainted_at[name] = change.seconds
-            for message in self._tainted(new):
+            added = [t.time_added for t in new.spec.taints if t.effect == "NoExecute" and t.key in AUTOMATIC]
+            self._tainted_at[name] = self._told(change, added)
+            for message in self._tainted(new) if not change.restored else ():
                 yield Violation("S13", change.seconds, f"{name} {message}")
+
+    def _told(self, change: Change, instants: Iterable[datetime | None]) -> float:
+        """Since when it is so. Of what was so when a backup was taken only the object itself says that, to the second,
+        and by a clock that may have been wrong."""
+        if not change.restored:
+            return change.seconds
+        told = min((seconds_of(at) for at in instants if at is not None), default=change.seconds)
+        return min(told, change.seconds) - self._scene.skew_seconds
 
     def _tainted(self, cluster: Cluster) -> Iterator[str]:
         """What --failover-eviction-timeout has brought."""

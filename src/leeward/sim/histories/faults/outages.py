@@ -13,6 +13,7 @@ from leeward.sim.histories.model import (
     AnyFault,
     ApiServerIsKilled,
     ControllersAreKilled,
+    HubIsRestored,
     HubIsSuspended,
     LeaderIsPaused,
     MemberComesBackOld,
@@ -51,6 +52,17 @@ class Outages:
                 return self._kill_member(member(name), fault)
             case AgentIsKilled(member=name):
                 return self._kill_agent(member(name), fault)
+            case MemberLosesData(member=name):
+                return self._stop(member(name), fault.lasts, lambda: member(name).replace_contents(Loaded((), 0)))
+            case MemberComesBackOld(member=name):
+                return self._come_back_old(member(name), fault.lasts)
+            case MemberShrinks(member=name):
+                return self._shrink(member(name), fault)
+            case _:
+                return self._of_hub(fault)
+
+    def _of_hub(self, fault: AnyFault) -> Coroutine[None, None, None] | None:
+        match fault:
             case ControllersAreKilled():
                 return self._kill_controllers(fault)
             case HubIsSuspended():
@@ -61,12 +73,8 @@ class Outages:
                 return self._add_leader(fault.lasts)
             case ApiServerIsKilled():
                 return self._kill_apiserver(fault)
-            case MemberLosesData(member=name):
-                return self._stop(member(name), fault.lasts, lambda: member(name).replace_contents(Loaded((), 0)))
-            case MemberComesBackOld(member=name):
-                return self._come_back_old(member(name), fault.lasts)
-            case MemberShrinks(member=name):
-                return self._shrink(member(name), fault)
+            case HubIsRestored():
+                return self._restore_hub(fault)
             case _:
                 return None
 
@@ -162,6 +170,28 @@ class Outages:
         await self._kill(life, fault, lambda: self._crash_apiserver(power_cut=fault.power_cut))
         self._holds.let_go("apiserver")
         await self._up("apiserver", lambda: world.apiserver_is_up, self._start_apiserver)
+
+    async def _restore_hub(self, fault: HubIsRestored) -> None:
+        world = self._world
+        backup, taken_at = world.medium.durable(), world.seconds
+        await asyncio.sleep(fault.lasts - fault.down_seconds)
+        if self._holds.healed:
+            return
+        stopped = ("apiserver",) if fault.controllers_stay else ("apiserver", "controllers")
+        for what in stopped:
+            self._holds.hold(what)
+        if not fault.controllers_stay and world.controllers_are_up:
+            world.crash_controllers()
+        if world.apiserver_is_up:
+            world.crash_apiserver()
+        await asyncio.sleep(fault.down_seconds)
+        if self._holds.healed:
+            return
+        world.medium.restore(backup, taken_at)
+        for what in stopped:
+            self._holds.let_go(what)
+        await self._up("apiserver", lambda: world.apiserver_is_up, self._start_apiserver)
+        await self._up("controllers", lambda: world.controllers_are_up, self._start_controllers)
 
     def _crash_controllers(self) -> None:
         if self._world.place.writes_under_way:

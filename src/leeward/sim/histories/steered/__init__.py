@@ -47,6 +47,7 @@ from leeward.sim.histories.steered.people import (
     shared_with_room,
     suspended,
 )
+from leeward.sim.histories.steered.restores import forgotten, in_the_middle, overtaken
 
 __all__ = ["EVERY", "STEERED", "steer"]
 
@@ -82,6 +83,9 @@ STEERED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     two_dead,
     nowhere,
     withdrawn,
+    forgotten,
+    in_the_middle,
+    overtaken,
 )
 
 

@@ -1,0 +1,112 @@
+"""S5 and S1: what a control plane does that is restored as it was some time ago.
+
+What was made in members since its backup was taken it does not know: it runs on, whatever its objects say, until their
+Work is there again. And what it was about to remove then may be what serves by now: where the Work was wanted until the
+restore, and is going afterwards, its copy goes only when all that the binding is assigned is truly ready.
+"""
+
+from collections.abc import Iterator
+
+from kubeapi.meta import Manifest
+from leeward.api.meta import annotations_of
+from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION, cluster_of_execution_space
+from leeward.api.work import Binding, Work
+from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.needs import needed_by
+from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of
+from leeward.sim.histories.truth import HOME, KINDS, Change, is_ours, owner_of
+
+WORKS = "/work.karmada.io/works/"
+PLURALS = {"/apps/deployments/": "deployments", "//configmaps/": "configmaps"}
+
+
+class RestoresChecker:
+    """`leaves` is to be called before a store is replaced, `restored` when the truth knows what is in it."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._wanted: set[Key] = set()
+
+    def leaves(self) -> None:
+        """Notes which Works were wanted last."""
+        self._wanted = {key for key in self._scene.truth.works if self._is_wanted(key)}
+
+    def restored(self) -> None:
+        truth, scene = self._scene.truth, self._scene
+        scene.orphaned.clear()
+        for member in truth.members:
+            unknown = {work for _, work in copies_of(scene, member) if work not in truth.works}
+            scene.orphaned.update((member, work) for work in unknown if not scene.is_forgotten(member, work))
+        scene.restored_at = truth.now()
+        scene.overtaken.clear()
+        scene.overtaken.update(key for key in self._wanted if key in truth.works and not self._is_wanted(key))
+        self._wanted = set()
+
+    def look(self, change: Change) -> Iterator[Violation]:
+        if change.kind == WORKS:
+            self._note(change.key, change.new)
+        elif self._takes_away(change):
+            for invariant, message in self._gone(change):
+                yield Violation(invariant, change.seconds, f"{change.key} in {change.place} {message}")
+
+    def _takes_away(self, change: Change) -> bool:
+        """Whether somebody deletes something of ours in a member, and it is no user who does."""
+        if change.place == HOME or change.old is None or not is_ours(change.old) or not _goes(change):
+            return False
+        return (change.place, PLURALS.get(change.kind, ""), change.key.name) not in self._scene.touched
+
+    def _note(self, key: Key, work: Work | None) -> None:
+        """A Work that is made again knows what runs there; one that is wanted again overtakes nothing."""
+        if work is not None:
+            self._scene.orphaned.discard((cluster_of_execution_space(key.namespace), key))
+        if work is not None and work.metadata.deletion_timestamp is None and self._is_wanted(key):
+            self._scene.overtaken.discard(key)
+
+    def _is_wanted(self, key: Key) -> bool:
+        truth, cluster = self._scene.truth, cluster_of_execution_space(key.namespace)
+        work = truth.works[key]
+        owner = owner_of(work)
+        binding = truth.any_binding(owner) if owner is not None else None
+        needed = binding is not None and cluster in needed_by(binding)
+        return work.metadata.deletion_timestamp is None and needed
+
+    def _gone(self, change: Change) -> Iterator[tuple[str, str]]:
+        work = work_of(change.old)
+        if (change.place, work) in self._scene.orphaned:
+            yield "S5", f"was deleted; the control plane that is restored knows nothing of its Work {work}"
+        if work in self._scene.overtaken and work in self._scene.truth.works:
+            owner = owner_of(self._scene.truth.works[work])
+            binding = self._scene.truth.any_binding(owner) if owner is not None else None
+            if binding is not None and not self._may_go(binding, change.place):
+                targets = replicas_of(binding)
+                yield "S1", f"was deleted, as was wanted before the backup; {targets or 'nothing'} is not ready"
+
+    def _may_go(self, binding: Binding, member: str) -> bool:
+        """Whether nothing is lost with it, or its user has asked for that."""
+        scene, spec = self._scene, binding.spec
+        if binding.metadata.deletion_timestamp is not None or spec.asks_for_none or scene.was_leaving(member):
+            return True
+        if scene.truth.template_of(binding) is None or spec.resource.kind != "Deployment":
+            return True
+        targets = {name: replicas for name, replicas in replicas_of(binding).items() if name != member}
+        since = scene.evidence_since(member)
+        ready = {name: scene.truth.copies(name, binding).best_since(since) for name in targets}  # type: ignore[arg-type]
+        return covers(binding, targets) and all(ready[name] >= replicas for name, replicas in targets.items())
+
+
+def copies_of(scene: Scene, member: str) -> Iterator[tuple[tuple[str, Key], Key]]:
+    """What a member holds of ours: its kind and key, and the Work that it says it was made from."""
+    for kind, prefix in KINDS.items():
+        for key, copy in scene.truth.of(prefix, member).items():
+            if is_ours(copy) and "deletionTimestamp" not in copy["metadata"]:
+                yield (kind, key), work_of(copy)
+
+
+def work_of(copy: Manifest) -> Key:
+    annotations = annotations_of(copy)
+    return Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations.get(WORK_NAME_ANNOTATION, ""))
+
+
+def _goes(change: Change) -> bool:
+    gone = change.new is None or "deletionTimestamp" in change.new["metadata"]
+    return gone and "deletionTimestamp" not in change.old["metadata"]

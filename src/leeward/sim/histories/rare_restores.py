@@ -1,0 +1,38 @@
+"""Rare situations of a control plane that is restored: the third part of `rare`."""
+
+from collections.abc import Iterator
+
+from leeward.api.names import cluster_of_execution_space
+from leeward.sim.histories.checkers.scene import Scene, tasks_of
+from leeward.sim.histories.model import HubIsRestored, Step
+from leeward.sim.histories.truth import Change
+
+FORGOTTEN = "the hub is restored, and has forgotten what runs"
+EVICTING = "the hub is restored into the middle of an eviction"
+OVERTAKEN = "the hub is restored, and was about to remove what is wanted by now"
+STAYING = "the hub is restored, and its controllers go on"
+ADOPTED = "what the hub has forgotten is given to it again"
+CLEARED = "orphans are listed, and go when that is asked for"
+RESTORES = (FORGOTTEN, EVICTING, OVERTAKEN, STAYING, ADOPTED, CLEARED)
+
+
+def of_step(step: Step) -> Iterator[str]:
+    if isinstance(step, HubIsRestored) and step.controllers_stay:
+        yield STAYING
+
+
+def of_scene(scene: Scene) -> Iterator[str]:
+    """As the control plane has just been restored."""
+    if scene.orphaned:
+        yield FORGOTTEN
+    if any(tasks_of(binding) for binding in scene.truth.bindings.values()):
+        yield EVICTING
+    if scene.overtaken:
+        yield OVERTAKEN
+
+
+def of_change(scene: Scene, change: Change) -> Iterator[str]:
+    """To be asked before the checkers are."""
+    is_work = change.kind == "/work.karmada.io/works/" and change.new is not None
+    if is_work and (cluster_of_execution_space(change.key.namespace), change.key) in scene.orphaned:
+        yield ADOPTED

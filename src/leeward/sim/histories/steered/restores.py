@@ -1,0 +1,44 @@
+"""Restores: the control plane is as it was some time ago, and members are not."""
+
+from collections.abc import Sequence
+
+from leeward.sim.histories.model import AnyStep, HubIsRestored, NodesAreCordoned, Replan
+from leeward.sim.histories.steered.casting import BEGINS, THREE, Casting, evenly, web
+
+
+def forgotten(cast: Casting) -> Sequence[AnyStep]:
+    """What was placed after the backup runs on; one of it is deployed once more, and one is nobody's for good."""
+    backup = HubIsRestored(at=75, lasts=70, controllers_stay=cast.turn % 2 == 1)
+    return (
+        web(evenly(*THREE)),
+        backup,
+        web(evenly("m1", "m2"), 4, "late", 80),
+        web(evenly("m2", "m3"), 2, "later", 82),
+        cast.death(100, cast.draw.choice((20, 70, 120))),
+        web(evenly("m1", "m2"), 4, "late", 165),
+    )
+
+
+def in_the_middle(cast: Casting) -> Sequence[AnyStep]:
+    """The backup is taken while a cluster is being left, and users have moved the application since."""
+    death = cast.death(BEGINS, cast.evicted + 40)
+    back = (evenly("m1"), evenly("m1", "m2"), evenly("m3"))[cast.turn % 3]
+    return (
+        web(evenly("m1", "m2")),
+        NodesAreCordoned(at=BEGINS - 5, lasts=90, member="m2"),
+        death,
+        HubIsRestored(at=BEGINS + cast.evicted + 10, lasts=150, controllers_stay=cast.turn % 2 == 1),
+        Replan(at=240, app="web", plan=back),
+    )
+
+
+def overtaken(cast: Casting) -> Sequence[AnyStep]:
+    """When the backup is taken a copy is to be removed from a cluster that is away; by now it is the only one."""
+    away = cast.evicted + 70
+    return (
+        web(evenly("m1", "m2")),
+        NodesAreCordoned(at=BEGINS - 5, lasts=75, member="m2"),
+        cast.death(BEGINS, away),
+        HubIsRestored(at=BEGINS + away - 15, lasts=170, controllers_stay=cast.turn % 2 == 1),
+        Replan(at=BEGINS + away + 60, app="web", plan=evenly("m1")),
+    )
