@@ -2,8 +2,9 @@
 
 import pytest
 
+from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
-from leeward.api.resource import EVENTS
+from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.client import Request, Response
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
@@ -126,5 +127,65 @@ def test_s1_what_serves_of_a_replacement_stays_where_it_is() -> None:
         assert await ready_replicas(world, "member3", "web") == 4
         assert (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"] == uid
         await world.until(lambda: tasks(world, WEB) == [], 60)
+
+    play(story, THREE)
+
+
+def directly(placement: Manifest) -> Manifest:
+    """A policy whose copies are purged before they are replaced."""
+    made = policy("web", placement)
+    made["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
+    return made
+
+
+async def taint(world: World, name: str) -> None:
+    """By hand, on a living cluster: what is there has to go."""
+    found = await world.client.get(CLUSTERS, name)
+    kept = [to_wire(taint) for taint in found.spec.taints]
+    patch: Manifest = {"spec": {"taints": [*kept, {"key": "example.com/gone", "effect": "NoExecute"}]}}
+    await world.client.patch(CLUSTERS, name, patch, resource_version=found.metadata.resource_version)
+
+
+def test_s1_what_serves_of_a_stalled_replacement_is_not_purged_though_the_policy_purges_directly() -> None:
+    async def story(world: World) -> None:
+        share = by_weight({"member1": 1, "member2": 1, "member3": 1})
+        await apply(world.client, deployment("web", 6), directly(share))
+        await world.until(lambda: sum(world.assigned(WEB).values()) == 6, 60)
+        await world.sleep(30)
+        uid = (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"]
+        await without_room(world, "member2")
+        await taint(world, "member1")
+        await world.until(lambda: "member1" not in world.assigned(WEB), 60)
+        for _ in range(2000):
+            await world.sleep(1)
+            assert await ready_replicas(world, "member2", "web") == 2
+        assert (await world.member("member2").client.get(DEPLOYMENTS, "web", "default"))["metadata"]["uid"] == uid
+        assert not any("from cluster member2" in message for message in await evictions(world))
+        await with_room(world, "member2")
+        await world.sleep(60)
+        assert sum([max(0, await ready_replicas(world, name, "web")) for name in THREE]) == 6
+
+    play(story, THREE)
+
+
+def test_l2_where_nothing_serves_the_next_cluster_is_tried_though_the_policy_purges_directly() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 3), directly(ONE_COPY))
+        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+        await world.sleep(30)
+        (old,) = world.assigned(WEB)
+        others = [name for name in THREE if name != old]
+        for name in others:
+            await without_room(world, name)
+        await taint(world, old)
+        await world.until(lambda: old not in world.assigned(WEB), 60)
+        (swallowing,) = world.assigned(WEB)
+        (third,) = [name for name in others if name != swallowing]
+        await mend(world, third)
+        await world.until(lambda: third in world.assigned(WEB), 1300)
+        await world.sleep(60)
+        assert await ready_replicas(world, third, "web") == 3
+        for name in (old, swallowing):
+            assert await ready_replicas(world, name, "web") == -1, "it was purged"
 
     play(story, THREE)
