@@ -14,7 +14,17 @@ from leeward.api.names import (
 from leeward.api.resource import EVENTS, NODES
 from leeward.client import Unreachable
 from leeward.sim.world import Mode, World
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import (
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    by_weight,
+    deployment,
+    play,
+    policy,
+    ready_replicas,
+    with_room,
+)
 
 MEMBERS: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 WEB = "web-deployment"
@@ -229,5 +239,46 @@ def test_s3_scaling_in_the_middle_of_a_failback_keeps_every_replica_and_goes_on(
         await world.sleep(30)
         assert world.assigned(WEB) == {"member1": 3, "member2": 3}
         assert await all_ready(world) == 6
+
+    play(story, MEMBERS)
+
+
+def test_s13_what_was_not_watched_does_not_count_for_a_cluster_that_is_to_get_something_back() -> None:
+    async def story(world: World) -> None:
+        home = await placed(world, 4, returning(ONE_TO_ONE, **{FAILBACK_AFTER_ANNOTATION: "5m"}))
+        await lose(world, "member1")
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"), 120)
+        await world.sleep(60)
+        away = world.assigned(WEB)
+        await world.stop_controllers()
+        await world.sleep(3600)
+        world.start_controllers()
+        for _ in range(200):
+            await world.sleep(1)
+            assert world.assigned(WEB) == away, "it has been well for a minute that somebody watched"
+        await world.until(lambda: world.assigned(WEB) == home, 600)
+
+    play(story, MEMBERS)
+
+
+def test_s13_a_way_home_is_not_given_up_for_time_in_which_nobody_watched() -> None:
+    async def story(world: World) -> None:
+        home = await placed(world, 4, returning(ONE_TO_ONE, **{FAILBACK_AFTER_ANNOTATION: "30s"}))
+        await lose(world, "member1")
+        await world.member("member1").start()
+        await without_room(world, "member1")
+        await world.until(lambda: "member1" in world.assigned(WEB), 600)
+        await world.sleep(10)
+        before = world.assigned(WEB)
+        await world.stop_controllers()
+        await world.sleep(3600)
+        world.start_controllers()
+        await world.sleep(120)
+        assert world.assigned(WEB) == before, "it has had seconds of its ten minutes"
+        await with_room(world, "member1")
+        await world.until(lambda: world.assigned(WEB) == home and not tasks(world), 600)
+        await world.sleep(60)
+        assert await all_ready(world) == 4
 
     play(story, MEMBERS)

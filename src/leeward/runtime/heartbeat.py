@@ -18,12 +18,7 @@ from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES
 from leeward.core.failover.watched_time import STEP, UNKEPT, Attention, Gap, parse_gaps, was_away
-<<<<<<< HEAD
-=======
-from kubeapi.loop.clock import Clock
-from kubeapi.loop.lag import EventLoopLag
 from leeward.runtime.identity import version_of
->>>>>>> 3bc2686 (Look again at what was decided before nobody watched)
 from leeward.runtime.informers import Informers
 
 

@@ -5,14 +5,9 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-<<<<<<< HEAD
 from kubeapi.meta import Manifest, ObjectMeta
-from leeward.api.meta import Condition
-=======
 from leeward.api.cluster import Cluster
-from kubeapi.meta import Manifest
-from leeward.api.meta import Condition, ObjectMeta
->>>>>>> 3bc2686 (Look again at what was decided before nobody watched)
+from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, ResourceBindingStatus, Work, WorkStatus
 from leeward.core.execution.removal import is_removal_held, removal_blocked, removals_blocked, with_blocked_removals

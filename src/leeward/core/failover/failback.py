@@ -27,6 +27,7 @@ from leeward.core.failover.flapping import is_held_down, parse_flapping
 from leeward.core.failover.home import Home, goal_of
 from leeward.core.failover.leaving import LEEWARD, leave
 from leeward.core.failover.places import is_spread
+from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 from leeward.core.scheduling import ClusterArrays
 from leeward.core.scheduling.found import room_in
 from leeward.core.scheduling.model import Request
@@ -55,15 +56,16 @@ def decide_failback(
     works: Mapping[str, Work],
     now: datetime,
     options: FailbackOptions,
+    time: WatchedTime = ALWAYS,
 ) -> Failback:
-    """For a binding that nothing else happens to. Holds: S1, S2, S3."""
+    """For a binding that nothing else happens to. What is waited for runs over watched time. Holds: S1, S2, S3, S13."""
     spec = binding.spec
     goal = goal_of(home, spec, fleet)
     held = {target.name: target.replicas for target in spec.clusters}
     missing = [name for name in goal if name not in held or held[name] < goal[name]]
     if not missing:
         return Failback(None)
-    trusted_at = {name: _trusted_at(fleet[name], options) for name in missing}
+    trusted_at = {name: _trusted_at(fleet[name], options, time) for name in missing}
     later = min((at for at in trusted_at.values() if at is not None and at > now), default=None)
     back = [name for name, at in trusted_at.items() if at is not None and at <= now]
     back = [name for name in back if _may_return(binding, fleet[name], now)]
@@ -135,13 +137,13 @@ def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBin
     return msgspec.structs.replace(left, clusters=tuple(grown[name] for name in sorted(grown)))
 
 
-def _trusted_at(cluster: Cluster, options: FailbackOptions) -> datetime | None:
+def _trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -> datetime | None:
     """From when on the cluster has been healthy for long enough, by our own clock where it has been tainted for it."""
     ready, flapping = cluster.ready, parse_flapping(cluster)
     if ready is None or ready.status != "True" or ready.last_transition_time is None:
         return None
     since = max(ready.last_transition_time, flapping.at) if flapping else ready.last_transition_time
-    return since + timedelta(seconds=options.after_seconds)
+    return time.moved(since) + timedelta(seconds=options.after_seconds)
 
 
 def _may_return(binding: Binding, cluster: Cluster, now: datetime) -> bool:

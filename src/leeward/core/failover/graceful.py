@@ -24,13 +24,8 @@ import msgspec
 
 from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
-<<<<<<< HEAD
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
-=======
-from leeward.api.meta import wire_time
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.doubt import is_failing
->>>>>>> 3bc2686 (Look again at what was decided before nobody watched)
 from leeward.core.failover.eviction import replicas_in
 from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
 from leeward.core.failover.purge_modes import rules_of_task

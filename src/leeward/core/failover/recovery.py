@@ -27,6 +27,7 @@ from leeward.core.failover.failback import FAILBACK
 from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
 from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.failover.purge_modes import rules_of_task
+from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 from leeward.core.scheduling.affinity import common_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
@@ -56,15 +57,16 @@ def find_withdrawal(
     works: Mapping[str, Work],
     now: datetime,
     grace_seconds: float,
+    time: WatchedTime = ALWAYS,
 ) -> Withdrawal | None:
-    """The first open task that is to be withdrawn, or all of them. Holds: S1, S2, S3."""
+    """The first open task that is to be withdrawn, or all of them. Grace is watched time. Holds: S1, S2, S3, S13."""
     spec = binding.spec
     if not is_current(binding) or placement_changed(binding):
         return None
     for task in spec.graceful_eviction_tasks:
-        if task.reason == FAILBACK and not _has_failed(spec, task, clusters, now, grace_seconds):
+        if task.reason == FAILBACK and not _has_failed(spec, task, clusters, now, grace_seconds, time):
             continue
-        late = _is_late(task, now, grace_seconds)
+        late = _is_late(task, now, grace_seconds, time)
         if not _is_alive_again(spec, task, clusters.get(task.from_cluster), works.get(task.from_cluster), now, late):
             continue
         leaving = task.replicas or 0
@@ -108,16 +110,18 @@ def _has_failed(
     clusters: Mapping[str, Cluster],
     now: datetime,
     grace_seconds: float,
+    time: WatchedTime,
 ) -> bool:
     """A way home ends where a cluster is lost meanwhile, and where nothing has become healthy in time."""
-    return _is_late(task, now, grace_seconds) or any(
+    return _is_late(task, now, grace_seconds, time) or any(
         target.name not in clusters or not clusters[target.name].is_ready for target in spec.clusters
     )
 
 
-def _is_late(task: GracefulEvictionTask, now: datetime, grace_seconds: float) -> bool:
+def _is_late(task: GracefulEvictionTask, now: datetime, grace_seconds: float, time: WatchedTime) -> bool:
     seconds = grace_seconds if task.grace_period_seconds is None else task.grace_period_seconds
-    return task.creation_timestamp is not None and now > task.creation_timestamp + timedelta(seconds=seconds)
+    began = task.creation_timestamp
+    return began is not None and now > time.moved(began) + timedelta(seconds=seconds)
 
 
 def _partly(

@@ -53,7 +53,8 @@ def withdraw(at: Situation) -> Outcome | None:
     snapshot = at.snapshot
     if not at.authority.withdraws or snapshot.brake:
         return None
-    found = find_withdrawal(at.binding, at.clusters, snapshot.works, at.now, at.settings.graceful_seconds)
+    graceful, time = at.settings.graceful_seconds, snapshot.attention.time
+    found = find_withdrawal(at.binding, at.clusters, snapshot.works, at.now, graceful, time)
     if found is None:
         return None
     is_same_term = found.affinity_name == at.binding.status.scheduler_observing_affinity_name
@@ -81,7 +82,8 @@ def return_home(at: Situation) -> Outcome | None:
     placed = actions.place(at)
     if spec.graceful_eviction_tasks or not spec.clusters or placed.clusters != spec.clusters:
         return None
-    found = decide_failback(at.binding, at.home, at.clusters, snapshot.works, at.now, at.failback_options)
+    options, time = at.failback_options, snapshot.attention.time
+    found = decide_failback(at.binding, at.home, at.clusters, snapshot.works, at.now, options, time)
     if found.spec is None:
         return replace(placed, failback=found, wake_at=found.wake_at)
     return Outcome(found.spec.clusters, found.spec.graceful_eviction_tasks, failback=found)

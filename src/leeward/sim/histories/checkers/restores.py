@@ -7,8 +7,7 @@ restore, and is going afterwards, its copy goes only when all that the binding i
 
 from collections.abc import Iterator
 
-from kubeapi.meta import Manifest
-from leeward.api.meta import annotations_of
+from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION, cluster_of_execution_space
 from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
