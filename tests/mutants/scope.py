@@ -21,9 +21,25 @@ class Room:
     tests: tuple[str, ...]
 
 
+WRITERS = (
+    "leeward/controllers/cluster/taints.py",
+    "leeward/controllers/cluster/unjoin.py",
+    "leeward/controllers/execution.py",
+    "leeward/controllers/member_objects.py",
+    "leeward/controllers/namespace_sync.py",
+    "leeward/controllers/policies.py",
+    "leeward/controllers/scheduler/writing.py",
+    "leeward/controllers/work_writing.py",
+    "leeward/runtime/deleting.py",
+    "leeward/runtime/reassignment.py",
+    "leeward/runtime/statuses.py",
+)
+"""Of the controllers, what writes to Works, bindings, taints, finalizers and the objects of members."""
+
 ROOMS = (
     Room("core", ("leeward/core", "leeward/planning"), ("tests/unit/core", "tests/unit/planning")),
     Room("store", ("kubeserver/store",), ("tests/kubeserver/store",)),
+    Room("writes", WRITERS, ("tests/unit/controllers", "tests/unit/runtime")),
 )
 
 

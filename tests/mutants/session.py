@@ -4,7 +4,7 @@ The tests are collected once. A first child plays them all without a fault, and 
 and how long it takes. Then a child is forked for each mutant: it plays the tests that reach the mutant's function, and
 ends with the first that fails. Those that have killed mutants of that function come first, then the quickest. The
 parent plays nothing, so that no child finds what an earlier one has cached. A child has a bound of processor time and
-of memory, for mutants that never end.
+of memory, for mutants that never end, and does not stand still for long.
 
 Reads its orders as JSON from the standard input (`Orders`), and writes one line of JSON for each mutant.
 """
@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import resource
+import signal
 import sys
 import time
 from collections import Counter, defaultdict
@@ -30,6 +31,8 @@ from mutmut.mutation import trampoline
 SURVIVED, KILLED, NO_TESTS, BROKEN = 0, 1, 33, 4
 LEAST_SECONDS, TIMES_LONGER = 5, 3
 """A mutant may take so long, and so many times as long as its tests take without it, in seconds of the processor."""
+STILL_SECONDS, LEAST_WORK = 10.0, 0.05
+"""A child that has used less of the processor within so long waits for what does not come, and is ended."""
 MOST_MEMORY = 4 << 30
 QUIETLY = ("-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native")
 """That a test fails is enough: nothing is told of why."""
@@ -171,6 +174,7 @@ def _play(mutant: str, chosen: Sequence[tuple[int, pytest.Item]], seconds: float
     bound = int(seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (bound, bound + 1))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    _watch_for_standstill()
     trampoline.set_mutant_under_test(mutant)
     try:
         for (number, item), (_, following) in zip(chosen, [*chosen[1:], (0, None)], strict=True):
@@ -180,6 +184,20 @@ def _play(mutant: str, chosen: Sequence[tuple[int, pytest.Item]], seconds: float
     except BaseException:
         os._exit(BROKEN)
     os._exit(SURVIVED)
+
+
+def _watch_for_standstill() -> None:
+    """Ends the process when it only waits."""
+    used = 0.0
+
+    def look(*_: object) -> None:
+        nonlocal used
+        before, used = used, time.process_time()
+        if used - before < LEAST_WORK:
+            os._exit(BROKEN)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, STILL_SECONDS, STILL_SECONDS)
 
 
 def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:

@@ -1,0 +1,305 @@
+"""The Works of a binding, as they are written: what each request is bound to, and what stays of what was there."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest
+from kubeapi.status import Status
+from leeward.api.names import (
+    BINDING_CONTROLLER_FINALIZER,
+    BINDING_NAME_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+    CLUSTER_BINDING_NAME_ANNOTATION,
+    WORK_ID_LABEL,
+    work_name,
+)
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES, RESOURCE_BINDINGS, WORKS
+from leeward.api.work import Binding, ResourceBinding
+from leeward.client import NotServed, Request, Unreachable
+from leeward.controllers.work_writing import TakenWork, WorkWriting
+from leeward.core.execution.works import build_works
+from leeward.core.propagation.reach import Reach
+from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions
+
+NAME = work_name("Deployment", "web", "default")
+PATH = f"/apis/work.karmada.io/v1alpha1/namespaces/{SPACE}/works"
+FRESH, THEIRS = "id-of-ours", "id-of-theirs"
+
+
+def template(seconds: int = 2, **metadata: Any) -> Manifest:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "uid": "uid-1", "generation": 1, **metadata},
+        "spec": {"replicas": 2, "minReadySeconds": seconds},
+    }
+
+
+async def bound(desk: Desk, name: str = "web-deployment", resource: str = "web", **spec: Any) -> ResourceBinding:
+    """A binding that is there."""
+    wanted = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": resource}
+    made = {
+        "metadata": {"name": name, "finalizers": [BINDING_CONTROLLER_FINALIZER]},
+        "spec": {"resource": wanted, "replicas": 2, "clusters": [{"name": MEMBER, "replicas": 2}], **spec},
+    }
+    return await desk.client.create(RESOURCE_BINDINGS, made, "default")
+
+
+def wanted(binding: Binding, work_id: str = FRESH, **changes: Any) -> Manifest:
+    return build_works(binding, template(**changes), {MEMBER: work_id})[MEMBER]
+
+
+async def writing(desk: Desk) -> WorkWriting:
+    await desk.cluster()
+    await desk.plane.informers.of(RESOURCE_BINDINGS).wait_synced()
+    await desk.plane.informers.of(CLUSTER_RESOURCE_BINDINGS).wait_synced()
+    await desk.plane.informers.of(WORKS).wait_synced()
+    return WorkWriting(desk.plane, Reach())
+
+
+async def sync(desk: Desk, works: WorkWriting, binding: Binding, **changes: Any) -> Any:
+    """As when no Work was listed."""
+    return await works.sync(binding, None, wanted(binding, **changes), lambda work_id: wanted(binding, work_id))
+
+
+def test_a_work_that_was_not_there_is_made_as_it_is_to_be_and_read_at_once() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        made = await sync(desk, works, binding)
+        (sent,) = desk.wire.writes()
+        assert (sent.method, sent.path) == ("POST", PATH)
+        assert sent.body["spec"] == wanted(binding)["spec"]
+        assert sent.body["metadata"] == wanted(binding)["metadata"]
+        assert made == desk.plane.informers.of(WORKS).get(NAME, SPACE) == await desk.seen(NAME)
+
+    play(story)
+
+
+def test_a_work_that_is_there_though_it_was_not_listed_keeps_its_permanent_id_s9_s12() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        before = await desk.client.create(WORKS, wanted(binding, THEIRS, seconds=1), SPACE)
+        after = await sync(desk, works, binding)
+        assert (after.metadata.uid, after.metadata.labels[WORK_ID_LABEL]) == (before.metadata.uid, THEIRS)
+        (carried,) = after.spec.workload.manifests
+        assert (carried["metadata"]["labels"][WORK_ID_LABEL], carried["spec"]["minReadySeconds"]) == (THEIRS, 2)
+        update = desk.wire.writes()[-1]
+        assert (update.method, update.path) == ("PUT", f"{PATH}/{NAME}")
+        assert update.version == before.metadata.resource_version
+
+    play(story)
+
+
+def test_a_work_without_a_permanent_id_that_was_not_listed_gets_one_s9() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        old = wanted(binding)
+        del old["metadata"]["labels"][WORK_ID_LABEL]
+        await desk.client.create(WORKS, old, SPACE)
+        after = await sync(desk, works, binding)
+        assert after.metadata.labels[WORK_ID_LABEL] == FRESH
+
+    play(story)
+
+
+def test_a_work_of_a_binding_that_is_gone_is_not_taken_over_while_it_goes() -> None:
+    async def story(desk: Desk) -> None:
+        works, other = await writing(desk), await bound(desk, "another")
+        await desk.client.create(WORKS, wanted(other), SPACE)
+        await desk.client.patch(RESOURCE_BINDINGS, "another", {"metadata": {"finalizers": None}}, "default")
+        await desk.client.delete(RESOURCE_BINDINGS, "another", "default")
+        await desk.client.delete(WORKS, NAME, SPACE)
+        binding = await bound(desk)
+        desk.wire.writes()
+        with pytest.raises(TakenWork, match=f"^Work {NAME} of a binding that is gone is being deleted$"):
+            await sync(desk, works, binding)
+        assert [sent.method for sent in desk.wire.writes()] == ["POST"]
+
+    play(story)
+
+
+def test_ones_own_work_that_goes_is_told_to_keep_its_objects_s12() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        await desk.client.create(WORKS, wanted(binding), SPACE)
+        await desk.client.delete(WORKS, NAME, SPACE)
+        going = await desk.seen(NAME)
+        after = await sync(desk, works, binding)
+        assert after.spec.preserve_resources_on_deletion is True
+        patch = desk.wire.writes()[-1]
+        assert (patch.method, patch.version) == ("PATCH", going.metadata.resource_version)
+
+    play(story)
+
+
+def test_one_that_goes_and_is_listed_is_told_so_too() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        await desk.client.create(WORKS, wanted(binding), SPACE)
+        await desk.client.delete(WORKS, NAME, SPACE)
+        going = await desk.seen(NAME)
+        after = await works.sync(binding, going, wanted(binding, seconds=7), lambda _: wanted(binding))
+        assert after.spec.preserve_resources_on_deletion is True
+        assert after.spec.workload == going.spec.workload
+        assert [sent.method for sent in desk.wire.writes()] == ["PATCH"]
+
+    play(story)
+
+
+def test_an_update_is_bound_to_the_version_that_was_seen_and_keeps_what_is_others_s5_s9() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        made = wanted(binding)
+        made["metadata"]["labels"]["example.com/team"] = "shop"
+        made["metadata"]["annotations"]["example.com/note"] = "kept"
+        made["metadata"]["annotations"][CLUSTER_BINDING_NAME_ANNOTATION] = "an-earlier-one"
+        seen = await desk.client.create(WORKS, made, SPACE)
+        after = await works.sync(binding, seen, wanted(binding, seconds=5), lambda _: wanted(binding))
+        (update,) = desk.wire.writes()
+        assert (update.method, update.path, update.version) == (
+            "PUT",
+            f"{PATH}/{NAME}",
+            seen.metadata.resource_version,
+        )
+        assert "status" not in update.body
+        assert after.metadata.labels["example.com/team"] == "shop"
+        assert after.metadata.labels[WORK_ID_LABEL] == FRESH
+        assert after.metadata.annotations["example.com/note"] == "kept"
+        assert after.metadata.annotations[BINDING_NAME_ANNOTATION] == "web-deployment"
+        assert CLUSTER_BINDING_NAME_ANNOTATION not in after.metadata.annotations
+        assert after.metadata.finalizers == seen.metadata.finalizers
+        assert after.spec.workload.manifests[0]["spec"]["minReadySeconds"] == 5
+        assert desk.plane.informers.of(WORKS).get(NAME, SPACE) == after
+
+    play(story)
+
+
+def test_what_is_as_it_is_to_be_is_not_written_whatever_it_reports_l1() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        await desk.client.create(WORKS, wanted(binding), SPACE)
+        status = {"status": {"conditions": [{"type": "Applied", "status": "True", "reason": "R", "message": ""}]}}
+        status["status"]["conditions"][0]["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+        seen = await desk.client.patch(WORKS, NAME, status, SPACE, subresource="status")
+        assert await works.sync(binding, seen, wanted(binding), lambda _: wanted(binding)) is seen
+        assert desk.wire.writes() == []
+
+    play(story)
+
+
+def test_a_work_of_another_living_binding_is_left_to_it_s9() -> None:
+    async def story(desk: Desk) -> None:
+        works, other = await writing(desk), await bound(desk, "another")
+        theirs = await desk.client.create(WORKS, wanted(other), SPACE)
+        binding = await bound(desk)
+        with pytest.raises(TakenWork, match=f"^Work {NAME} belongs to ResourceBinding default/another$"):
+            await works.refuse_taken(theirs, binding, wanted(binding))
+        with pytest.raises(TakenWork):
+            await sync(desk, works, binding)
+        assert await desk.seen(NAME) == theirs
+
+    play(story)
+
+
+def test_the_cache_alone_does_not_say_that_a_binding_is_gone_s5() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        marks = {BINDING_NAMESPACE_ANNOTATION: "default", BINDING_NAME_ANNOTATION: "another"}
+        theirs = await desk.work(NAME, metadata={"annotations": marks})
+        found = f"/apis/work.karmada.io/v1alpha2/namespaces/default/{RESOURCE_BINDINGS.plural}/another"
+        asked: list[str] = []
+
+        def unreachable(request: Request) -> Unreachable | None:
+            asked.append(request.path)
+            return Unreachable("cut") if request.path == found else None
+
+        desk.wire.refuse = unreachable
+        with pytest.raises(Unreachable):
+            await works.refuse_taken(theirs, binding, wanted(binding))
+        assert found in asked
+        gone = NotServed(Status(code=404))
+        desk.wire.refuse = lambda request: gone if request.path == found else None
+        with pytest.raises(NotServed):
+            await works.refuse_taken(theirs, binding, wanted(binding))
+
+    play(story)
+
+
+def test_a_work_whose_binding_is_gone_is_taken_over() -> None:
+    async def story(desk: Desk) -> None:
+        works, other = await writing(desk), await bound(desk, "another")
+        await desk.client.create(WORKS, wanted(other, THEIRS), SPACE)
+        await desk.client.patch(RESOURCE_BINDINGS, "another", {"metadata": {"finalizers": None}}, "default")
+        await desk.client.delete(RESOURCE_BINDINGS, "another", "default")
+        await desk.plane.informers.of(RESOURCE_BINDINGS).wait_synced()
+        binding = await bound(desk)
+        after = await sync(desk, works, binding)
+        names = (BINDING_NAMESPACE_ANNOTATION, BINDING_NAME_ANNOTATION)
+        assert [after.metadata.annotations[name] for name in names] == ["default", "web-deployment"]
+        assert after.metadata.labels[WORK_ID_LABEL] == THEIRS
+
+    play(story)
+
+
+def test_a_work_for_another_object_of_the_same_hash_is_left_to_it() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        foreign = wanted(binding)
+        del foreign["metadata"]["annotations"][BINDING_NAME_ANNOTATION]
+        foreign["spec"]["workload"]["manifests"][0]["metadata"]["name"] = "shop"
+        theirs = await desk.client.create(WORKS, foreign, SPACE)
+        with pytest.raises(TakenWork, match=f"^Work {NAME} is for Deployment default/shop$"):
+            await works.refuse_taken(theirs, binding, wanted(binding))
+        own = wanted(binding)
+        own["spec"]["workload"]["manifests"][0]["metadata"]["name"] = "shop"
+        await desk.client.delete(WORKS, NAME, SPACE)
+        await desk.client.patch(WORKS, NAME, {"metadata": {"finalizers": None}}, SPACE)
+        named = await desk.client.create(WORKS, own, SPACE)
+        await works.refuse_taken(named, binding, wanted(binding))
+
+    play(story)
+
+
+@pytest.mark.parametrize("says", [True, False])
+def test_what_is_evicted_is_told_to_take_its_objects_along(says: bool) -> None:
+    async def story(desk: Desk) -> None:
+        works = await writing(desk)
+        work = await desk.work(preserveResourcesOnDeletion=says)
+        after = await works.preserve_nothing(work)
+        assert not after.spec.preserve_resources_on_deletion
+        sent = desk.wire.writes()
+        assert [one.version for one in sent] == ([work.metadata.resource_version] if says else [])
+        assert [one.path for one in sent] == ([f"{PATH}/web"] if says else [])
+        assert after == await desk.seen()
+
+    play(story)
+
+
+def test_a_work_is_deleted_as_the_one_and_in_the_version_that_was_seen_s5() -> None:
+    async def story(desk: Desk) -> None:
+        works, work = await writing(desk), await desk.work()
+        await works.delete(work)
+        (sent,) = desk.wire.writes()
+        assert (sent.method, sent.path) == ("DELETE", f"{PATH}/web")
+        assert preconditions(sent) == (work.metadata.uid, work.metadata.resource_version)
+        await works.delete(work)
+        assert [one.method for one in desk.wire.writes()] == ["DELETE"], "one that is gone is no failure"
+
+    play(story)
+
+
+def test_marks_of_an_earlier_binding_go_with_a_work_that_is_taken_over() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        metadata: Mapping[str, Any] = {"annotations": {CLUSTER_BINDING_NAME_ANNOTATION: "gone"}}
+        before = await desk.work(NAME, metadata=dict(metadata))
+        after = await works.sync(binding, before, wanted(binding), lambda _: wanted(binding))
+        marks = to_wire(after)["metadata"]["annotations"]
+        assert CLUSTER_BINDING_NAME_ANNOTATION not in marks
+        assert marks[BINDING_NAME_ANNOTATION] == "web-deployment"
+        assert (await desk.client.get(NAMESPACES, SPACE)).metadata.deletion_timestamp is None
+
+    play(story)
