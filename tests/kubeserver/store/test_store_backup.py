@@ -1,6 +1,7 @@
 """Copies of a store: consistent, checked, for their owner only; and what is put back is never mistaken for the past."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -151,3 +152,51 @@ def test_what_is_not_there_or_in_the_way_is_named(tmp_path: Path) -> None:
         back_up(path, path)
     with pytest.raises(MediumFailed, match=r"none\.db does not exist"):
         restore(tmp_path / "none.db", path)
+
+
+def test_a_log_that_a_killed_process_left_is_not_read_into_what_is_restored(tmp_path: Path) -> None:
+    """SQLite would take it for the restored file's own: what was restored would be gone again."""
+    store, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    fill(store, "old")
+    back_up(store, copy)
+
+    async def killed() -> None:
+        async with Supervisor() as supervisor:
+            living = tmp_path / "living.db"
+            shutil.copy(store, living)
+            opened = await Store.open(SqliteMedium(living), supervisor)
+            for number in range(20):
+                await put(opened, f"new-{number}")
+            for suffix in ("", "-wal", "-shm"):
+                shutil.copy(f"{living}{suffix}", f"{store}{suffix}")
+            await opened.close()
+
+    asyncio.run(killed())
+    restore(copy, store)
+    assert not store.with_name("store.db-wal").exists()
+    assert not store.with_name("store.db-shm").exists()
+
+    async def read() -> list[str]:
+        async with Supervisor() as supervisor:
+            opened = await Store.open(SqliteMedium(store), supervisor)
+            found = [record.key.rpartition("/")[2] for record in opened.list("/").records]
+            await opened.close()
+            return found
+
+    assert asyncio.run(read()) == ["old"]
+
+
+def test_revisions_go_on_also_from_a_backup_of_what_was_restored_d3(tmp_path: Path) -> None:
+    """Nothing was written in between: the newest record is older than the revision that was given out."""
+    store, first, second = tmp_path / "store.db", tmp_path / "first.db", tmp_path / "second.db"
+    fill(store, "a")
+    back_up(store, first)
+    once = restore(first, store).revision + REVISIONS_AHEAD
+    assert back_up(store, second).revision == once
+    assert restore(second, store).revision == once
+
+
+def test_an_empty_store_is_backed_up_at_the_first_revision(tmp_path: Path) -> None:
+    fill(tmp_path / "store.db")
+    found = back_up(tmp_path / "store.db", tmp_path / "copy.db")
+    assert (found.revision, found.objects) == (1, 0)

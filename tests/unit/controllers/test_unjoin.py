@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kubeapi.meta import Manifest
 from kubeapi.status import Status
 from leeward.api.cluster import Cluster
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
@@ -34,6 +35,9 @@ def test_works_go_first_each_as_it_was_seen_and_then_the_space_s5() -> None:
     async def story(desk: Desk) -> None:
         await desk.cluster()
         space = (await desk.client.get(NAMESPACES, SPACE)).metadata
+        await desk.cluster("member2")
+        others: Manifest = {"metadata": {"name": "web"}, "spec": {"workload": {}}}
+        other = await desk.client.create(WORKS, others, "karmada-es-member2")
         first, second = await desk.work(), await desk.work("zoo")
         left = await give_back(desk.plane.client, cluster("member1"), SPACE)
         assert [work.name for work in left or ()] == ["web", "zoo"]
@@ -48,6 +52,7 @@ def test_works_go_first_each_as_it_was_seen_and_then_the_space_s5() -> None:
         assert preconditions(deleted) == (space.uid, space.resource_version)
         assert await give_back(desk.plane.client, cluster("member1"), "karmada-es-none") is None
         assert desk.wire.writes() == []
+        assert await desk.seen("web", "karmada-es-member2") == other
 
     play(story)
 

@@ -1,5 +1,6 @@
 """The Works of a binding, as they are written: what each request is bound to, and what stays of what was there."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,14 @@ from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions
 
 NAME = work_name("Deployment", "web", "default")
 PATH = f"/apis/work.karmada.io/v1alpha1/namespaces/{SPACE}/works"
+APPLIED = {
+    "type": "Applied",
+    "status": "True",
+    "reason": "R",
+    "message": "",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+REPORT: Manifest = {"status": {"conditions": [APPLIED]}}
 FRESH, THEIRS = "id-of-ours", "id-of-theirs"
 
 
@@ -156,7 +165,8 @@ def test_an_update_is_bound_to_the_version_that_was_seen_and_keeps_what_is_other
         made["metadata"]["labels"]["example.com/team"] = "shop"
         made["metadata"]["annotations"]["example.com/note"] = "kept"
         made["metadata"]["annotations"][CLUSTER_BINDING_NAME_ANNOTATION] = "an-earlier-one"
-        seen = await desk.client.create(WORKS, made, SPACE)
+        await desk.client.create(WORKS, made, SPACE)
+        seen = await desk.client.patch(WORKS, NAME, REPORT, SPACE, subresource="status")
         after = await works.sync(binding, seen, wanted(binding, seconds=5), lambda _: wanted(binding))
         (update,) = desk.wire.writes()
         assert (update.method, update.path, update.version) == (
@@ -181,9 +191,7 @@ def test_what_is_as_it_is_to_be_is_not_written_whatever_it_reports_l1() -> None:
     async def story(desk: Desk) -> None:
         works, binding = await writing(desk), await bound(desk)
         await desk.client.create(WORKS, wanted(binding), SPACE)
-        status = {"status": {"conditions": [{"type": "Applied", "status": "True", "reason": "R", "message": ""}]}}
-        status["status"]["conditions"][0]["lastTransitionTime"] = "2026-01-01T00:00:00Z"
-        seen = await desk.client.patch(WORKS, NAME, status, SPACE, subresource="status")
+        seen = await desk.client.patch(WORKS, NAME, REPORT, SPACE, subresource="status")
         assert await works.sync(binding, seen, wanted(binding), lambda _: wanted(binding)) is seen
         assert desk.wire.writes() == []
 
@@ -200,6 +208,20 @@ def test_a_work_of_another_living_binding_is_left_to_it_s9() -> None:
         with pytest.raises(TakenWork):
             await sync(desk, works, binding)
         assert await desk.seen(NAME) == theirs
+
+    play(story)
+
+
+def test_a_binding_that_is_known_is_not_asked_for_l5() -> None:
+    async def story(desk: Desk) -> None:
+        works, other = await writing(desk), await bound(desk, "another")
+        theirs = await desk.client.create(WORKS, wanted(other), SPACE)
+        binding = await bound(desk)
+        await asyncio.sleep(0.1)
+        desk.wire.sent.clear()
+        with pytest.raises(TakenWork):
+            await works.refuse_taken(theirs, binding, wanted(binding))
+        assert desk.wire.sent == []
 
     play(story)
 

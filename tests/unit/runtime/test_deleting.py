@@ -3,10 +3,10 @@
 import pytest
 
 from kubeapi.status import Status
-from leeward.api.resource import WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.client import Conflict, NotServed, Request
 from leeward.runtime.deleting import ATTEMPTS, delete_seen
-from tests.unit.controllers.desk import SPACE, Desk, play, preconditions
+from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions
 
 PATH = f"/apis/work.karmada.io/v1alpha1/namespaces/{SPACE}/works/web"
 
@@ -20,6 +20,15 @@ def test_it_is_deleted_as_the_one_and_in_the_version_that_was_seen_s5() -> None:
         assert (asked.method, asked.path, deleted.method, deleted.path) == ("GET", PATH, "DELETE", PATH)
         assert preconditions(deleted) == (work.metadata.uid, work.metadata.resource_version)
         assert await delete_seen(desk.plane.client, WORKS, "web", SPACE) is False
+
+    play(story)
+
+
+def test_what_is_in_no_namespace_is_deleted_alike() -> None:
+    async def story(desk: Desk) -> None:
+        await desk.cluster()
+        assert await delete_seen(desk.plane.client, CLUSTERS, MEMBER) is True
+        assert [sent.path for sent in desk.wire.writes()] == [f"/apis/cluster.karmada.io/v1alpha1/clusters/{MEMBER}"]
 
     play(story)
 
