@@ -110,10 +110,9 @@ def test_bindings_with_the_same_placement_share_a_survey_and_others_do_not() -> 
     fleet.refresh()
     shared = fleet.survey(REQUEST)
     assert fleet.survey(Request(binding_spec(DYNAMIC, 9, {"m1": 3}), "")) is shared
-    other: dict[str, Any] = {
-        "resource": {"apiVersion": "apps/v1", "kind": "StatefulSet", "namespace": "default", "name": "a"}
-    }
-    batch: dict[str, Any] = {"resource": {**other["resource"], "kind": "Deployment", "apiVersion": "batch/v1"}}
+    resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "a"}
+    other: dict[str, Any] = {"resource": {**resource, "kind": "StatefulSet"}}
+    batch: dict[str, Any] = {"resource": {**resource, "apiVersion": "batch/v1"}}
     different = (
         Request(binding_spec({}, 4), ""),
         Request(SPEC, "term"),
