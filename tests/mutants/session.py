@@ -43,6 +43,7 @@ class Orders:
     """Mutants by their names in the mutated modules, what is to be run, how many at a time, and where results go.
 
     `seconds` of tests, as long as they take without a fault, are played for each mutant: the likeliest and quickest.
+    One that stands still for `still_seconds` is ended.
     """
 
     mutants: Sequence[str]
@@ -50,6 +51,7 @@ class Orders:
     children: int
     seconds: float
     results: str
+    still_seconds: float = STILL_SECONDS
 
 
 @dataclass
@@ -95,6 +97,7 @@ class Player:
             child = os.fork()
             if child == 0:
                 limit = LEAST_SECONDS + TIMES_LONGER * sum(reached.seconds[test] for test in chosen)
+                _watch_for_standstill(self.orders.still_seconds)
                 _play(mutant, [(test, items[test]) for test in chosen], limit, writing)
             os.close(writing)
             running[child] = (mutant, reading)
@@ -174,7 +177,6 @@ def _play(mutant: str, chosen: Sequence[tuple[int, pytest.Item]], seconds: float
     bound = int(seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (bound, bound + 1))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    _watch_for_standstill()
     trampoline.set_mutant_under_test(mutant)
     try:
         for (number, item), (_, following) in zip(chosen, [*chosen[1:], (0, None)], strict=True):
@@ -186,7 +188,7 @@ def _play(mutant: str, chosen: Sequence[tuple[int, pytest.Item]], seconds: float
     os._exit(SURVIVED)
 
 
-def _watch_for_standstill() -> None:
+def _watch_for_standstill(seconds: float) -> None:
     """Ends the process when it only waits."""
     used = 0.0
 
@@ -197,7 +199,7 @@ def _watch_for_standstill() -> None:
             os._exit(BROKEN)
 
     signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, STILL_SECONDS, STILL_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
 
 
 def _fails(item: pytest.Item, following: pytest.Item | None) -> bool:

@@ -12,7 +12,7 @@ from mutmut.mutation.file_mutation import mutate_file_contents
 
 from tests.mutants.playing import Played
 from tests.mutants.scope import all_targets, changed_lines, functions_at
-from tests.mutants.session import KILLED, NO_TESTS, SURVIVED, Orders, Player
+from tests.mutants.session import BROKEN, KILLED, NO_TESTS, SURVIVED, Orders, Player
 from tests.mutants.survivors import judge, read_survivors
 
 SOURCE = """LIMIT = 3
@@ -88,6 +88,7 @@ def test_every_survivor_that_is_listed_is_in_the_scope() -> None:
 
 SUMS = """
 from functools import lru_cache
+from threading import Event
 
 def twice(a):
     return a + a
@@ -101,6 +102,9 @@ def thrice(a):
 
 def never_asked(a):
     return a + 1
+
+def wait():
+    return Event().wait(timeout=0)
 """
 TESTS = """
 import sums
@@ -110,6 +114,9 @@ def test_twice():
 
 def test_thrice():
     assert sums.remembered(2) == 6
+
+def test_wait():
+    assert not sums.wait()
 """
 
 
@@ -120,7 +127,9 @@ def test_each_mutant_is_played_against_the_tests_that_reach_it_and_finds_nothing
     (tmp_path / "sums.py").write_text(mutated.code)
     (tmp_path / "test_sums.py").write_text(TESTS)
     (tmp_path / "pyproject.toml").write_text("")
-    orders = Orders([f"sums.{name}" for name in mutated.mutant_names], ["test_sums.py"], 2, 60, str(tmp_path / "out"))
+    orders = Orders(
+        [f"sums.{name}" for name in mutated.mutant_names], ["test_sums.py"], 2, 60, str(tmp_path / "out"), 1
+    )
     root = str(Path(__file__).parents[2])
     command = [sys.executable, "-m", "tests.mutants.session"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), root))}
@@ -130,6 +139,7 @@ def test_each_mutant_is_played_against_the_tests_that_reach_it_and_finds_nothing
     codes = {name: {one["code"] for one in results if f"x_{name}__" in one["mutant"]} for name in ("twice", "thrice")}
     assert codes == {"twice": {SURVIVED}, "thrice": {KILLED}}
     assert {one["code"] for one in results if "never_asked" in one["mutant"]} == {NO_TESTS}
+    assert BROKEN in {one["code"] for one in results if "x_wait__" in one["mutant"]}, "it waits for ever"
 
 
 def test_those_that_killed_before_are_played_first_then_the_quickest_as_long_as_there_is_time() -> None:
