@@ -13,12 +13,14 @@ from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
     NOT_READY_TAINT,
+    REMOVAL_BLOCKED_CONDITION,
     REMOVAL_HELD_ANNOTATION,
     UNREACHABLE_TAINT,
 )
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import Conflict, NotFound
+from leeward.client import Conflict, NotFound, Unreachable
+from leeward.controllers import execution
 from leeward.controllers.execution import ApplyFailed, ExecutionController
 from leeward.controllers.member_objects import ROUNDING_SECONDS
 from leeward.core.execution.ownership import stamp
@@ -461,5 +463,94 @@ def test_in_a_crowd_only_what_came_of_it_is_news(is_news: bool) -> None:
         (sent,) = shift.desk.wire.writes()
         took = sent.at - began
         assert took == pytest.approx(NEWS_SECONDS if is_news else PROGRESS_SECONDS, abs=0.1)
+
+    tell(story)
+
+
+def test_who_writes_the_status_again_is_the_controller_when_that_failed() -> None:
+    async def story(shift: Shift) -> None:
+        await shift.work()
+        shift.desk.wire.refuse = lambda request: Unreachable("cut") if request.path.endswith("/status") else None
+        shift.controller.start()
+        await asyncio.sleep(1)
+        shift.desk.wire.refuse = lambda request: None
+        await asyncio.sleep(60)
+        applied = await shift.said("Applied")
+        assert applied is not None
+        assert applied.status == "True"
+
+    tell(story)
+
+
+def test_somebody_elses_finalizer_in_the_member_is_named_after_half_a_minute() -> None:
+    async def story(shift: Shift) -> None:
+        await shift.work()
+        shift.controller.start()
+        await asyncio.sleep(1)
+        await shift.desk.there.patch(CONFIG_MAPS, "colors", {"metadata": {"finalizers": [THEIRS]}}, "default")
+        await shift.delete()
+        await asyncio.sleep(20)
+        assert await shift.said(REMOVAL_BLOCKED_CONDITION) is None
+        await asyncio.sleep(20)
+        said = await shift.said(REMOVAL_BLOCKED_CONDITION)
+        assert said is not None
+        assert said.message == f"ConfigMap default/colors has the finalizer {THEIRS}"
+        await shift.desk.there.patch(CONFIG_MAPS, "colors", {"metadata": {"finalizers": None}}, "default")
+        await asyncio.sleep(5)
+        await shift.work()
+        await asyncio.sleep(5)
+        assert await shift.has()
+        await shift.desk.there.patch(CONFIG_MAPS, "colors", {"metadata": {"finalizers": [THEIRS]}}, "default")
+        await shift.delete()
+        await asyncio.sleep(20)
+        assert await shift.said(REMOVAL_BLOCKED_CONDITION) is None, "the time of the first one does not count"
+
+    tell(story)
+
+
+def test_a_drift_in_the_member_is_mended_without_being_asked() -> None:
+    async def story(shift: Shift) -> None:
+        await shift.work()
+        shift.controller.start()
+        await asyncio.sleep(1)
+        await shift.desk.there.delete(CONFIG_MAPS, "colors", "default")
+        await asyncio.sleep(1)
+        assert await shift.has()
+
+    tell(story)
+
+
+def test_so_many_removals_are_remembered_and_no_more_d9(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "MAX_REMEMBERED", 2)
+
+    async def story(shift: Shift) -> None:
+        for name in ("first", "second", "third"):
+            metadata = {"finalizers": [OURS]}
+            manifests = [stamp(named(name), SPACE, name)]
+            await shift.desk.work(name, metadata=metadata, workload={"manifests": manifests})
+            await shift.reconcile(name)
+            await shift.desk.client.delete(WORKS, name, SPACE)
+            await shift.reconcile(name)
+            await shift.desk.there.create(CONFIG_MAPS, stamp(named(name), SPACE, name), "default")
+        for name in ("first", "second", "third"):
+            await shift.reconcile(name)
+        assert [await shift.has(name) for name in ("first", "second", "third")] == [True, False, False]
+
+    tell(story)
+
+
+def test_what_was_carried_out_is_counted_and_timed() -> None:
+    async def story(shift: Shift) -> None:
+        await shift.work("colors")
+        await shift.reconcile()
+        await shift.desk.there.delete(CONFIG_MAPS, "colors", "default")
+        await shift.desk.map_there("colors")
+        with pytest.raises(ApplyFailed):
+            await shift.reconcile()
+        found = shift.desk.plane.metrics.registry.get_sample_value
+        name = "work_sync_workload_duration_seconds"
+        for result in ("success", "error"):
+            assert found(f"{name}_count", {"result": result}) == 1
+            assert (found(f"{name}_sum", {"result": result}) or 0.0) < 1
 
     tell(story)
