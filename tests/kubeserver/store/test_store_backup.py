@@ -134,8 +134,9 @@ def test_a_damaged_or_foreign_copy_is_refused_and_the_store_stays_as_it_was(tmp_
     fill(path, "a")
     back_up(path, copy)
     copy.write_bytes(copy.read_bytes().replace(b"//pods/default/a", b"//pods/default/b"))
-    with pytest.raises(MediumFailed, match="is damaged: checksum"):
+    with pytest.raises(MediumFailed) as failed:
         restore(copy, path)
+    assert str(failed.value).startswith(f"{copy} is damaged: checksum")
     copy.write_bytes(b"nonsense" * 1000)
     with pytest.raises(MediumFailed, match="not a database"):
         restore(copy, path)

@@ -118,6 +118,33 @@ def test_writers_learn_that_a_store_was_stopped() -> None:
     run_virtual(main())
 
 
+def test_a_store_that_is_stopped_while_it_waits_takes_no_more_writes() -> None:
+    async def main() -> None:
+        async with Supervisor("test") as supervisor:
+            store = await Store.open(MemoryMedium(), supervisor)
+            await put(store, POD)
+        assert store.failure == "the store was stopped"
+        with pytest.raises(StoreFailed, match=r"^the store was stopped$"):
+            await put(store, POD)
+
+    run_virtual(main())
+
+
+def test_of_a_store_that_is_closed_nothing_goes_on_and_watches_end_at_once() -> None:
+    async def main() -> None:
+        async with Supervisor("test") as supervisor:
+            store = await Store.open(MemoryMedium(), supervisor)
+            await put(store, POD)
+            assert store._heads == {}, "what is durable is no more under way"  # pyright: ignore[reportPrivateUsage]
+            committer = store._committer  # pyright: ignore[reportPrivateUsage]
+            await store.close()
+            assert committer is not None
+            assert committer.done()
+            assert await store.watch("/", store.revision).next() is None
+
+    run_virtual(main())
+
+
 def test_a_store_that_does_not_end_its_writes_is_closed_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> float:
         async with Supervisor("test") as supervisor:

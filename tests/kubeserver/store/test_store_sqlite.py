@@ -96,7 +96,7 @@ def test_a_changed_value_is_noticed(path: Path) -> None:
     content = path.read_bytes()
     assert content.count(b"original") == 3
     path.write_bytes(content.replace(b"original", b"tampered", 1))
-    with pytest.raises(MediumFailed, match=r"damaged: checksum of revision \d \(//pods/default/\d\)"):
+    with pytest.raises(MediumFailed, match=r"store\.db is damaged: checksum of revision \d \(//pods/default/\d\)"):
         read(path)
 
 

@@ -88,6 +88,15 @@ def test_of_a_commit_that_fails_nothing_is_there_d1(tmp_path: Path, watched: typ
     assert rows(path) == (3, 0)
 
 
+def test_why_a_commit_failed_is_told_also_when_it_cannot_be_taken_back(tmp_path: Path, watched: type[Watched]) -> None:
+    class Stuck(watched):
+        def rollback(self) -> None:
+            raise sqlite3.OperationalError("cannot rollback")
+
+    with pytest.raises(MediumFailed, match=r"store\.db: disk I/O error$"):
+        commit(tmp_path / "store.db", Stuck, Batch(RECORDS, (), 0), fails="COMMIT")
+
+
 def test_a_medium_that_is_not_open_takes_nothing_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with pytest.raises(MediumFailed, match=r"store\.db is not open$"):

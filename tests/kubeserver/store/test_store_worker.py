@@ -64,3 +64,14 @@ def test_a_loop_that_is_closed_meanwhile_does_no_harm_to_the_thread() -> None:
     asyncio.run(leave(worker))
     assert asyncio.run(main(worker)) == "alive"
     worker.end()
+
+
+def test_its_thread_has_a_name_and_keeps_no_process_from_ending() -> None:
+    async def main() -> tuple[str, bool]:
+        worker = Worker("the-name")
+        try:
+            return await worker.run(lambda: (threading.current_thread().name, threading.current_thread().daemon))
+        finally:
+            worker.end()
+
+    assert asyncio.run(main()) == ("the-name", True)
