@@ -262,3 +262,60 @@ def test_the_readme_lists_what_is_ignored_and_the_kinds_that_are_not_served() ->
     refused = set(re.findall(r"`([A-Z][A-Za-z]+)`", section.partition("These are served")[0]))
     assert refused
     assert not refused & served
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"apiVersion": None, "kind": None},
+        {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy"},
+        {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "spec": None},
+        {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "spec": "text"},
+        {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "spec": {"placement": ["list"]}},
+        {"apiVersion": "example.com/v1", "kind": "OverridePolicy"},
+        {"kind": "OverridePolicy"},
+        {"apiVersion": "policy.karmada.io/v1alpha1"},
+    ],
+)
+def test_of_what_has_another_shape_or_is_another_kind_nothing_is_said(manifest: Manifest) -> None:
+    assert warnings_for(manifest) == []
+
+
+def test_of_an_object_that_goes_nothing_is_said() -> None:
+    found: Manifest = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "OverridePolicy", "metadata": {"name": "a"}}
+    told = ["OverridePolicy is stored and has no effect yet: members get the template as it is"]
+    assert warnings_for(found) == told
+    found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert warnings_for(found) == []
+
+
+WEB = {"apiVersion": "apps/v1", "kind": "Deployment"}
+
+
+@pytest.mark.parametrize(
+    ("selectors", "named"),
+    [
+        ([WEB], "Deployment"),
+        ([WEB, WEB, {"apiVersion": "batch/v1", "kind": "Job"}], "Deployment, Job"),
+        ([CONFIG_MAP, WEB], "Deployment"),
+        ([CONFIG_MAP], ""),
+        ([{"apiVersion": "example.com/v1", "kind": "Deployment"}], ""),
+        ([{"kind": "Deployment"}, {"apiVersion": "apps/v1"}, "text", None], ""),
+        ({"apiVersion": "apps/v1", "kind": "Deployment"}, ""),
+        (None, ""),
+    ],
+)
+def test_that_what_has_replicas_is_not_preserved_names_its_kinds(selectors: Any, named: str) -> None:
+    spec = {"resourceSelectors": selectors, "preserveResourcesOnDeletion": True}
+    found: Manifest = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterPropagationPolicy", "spec": spec}
+    told = (
+        f"spec.preserveResourcesOnDeletion is not honoured in a failover for what has replicas ({named}): "
+        "the same copy would run twice"
+    )
+    assert warnings_for(found) == ([told] if named else [])
+    for other in (False, None, "true"):
+        found["spec"] = {**spec, "preserveResourcesOnDeletion": other}
+        assert warnings_for(found) == []
+    found["spec"], found["kind"] = spec, "OverridePolicy"
+    assert told not in warnings_for(found)

@@ -161,3 +161,58 @@ def test_doubts_are_bounded() -> None:
 def test_a_sum_is_written_with_binary_suffixes_when_one_of_its_parts_is() -> None:
     parts: list[Amounts] = [{"memory": Amount(Decimal(1024), False)}, {"memory": Amount(Decimal(1024), True)}]
     assert sum_amounts(parts) == {"memory": Amount(Decimal(2048), True)}
+
+
+@pytest.mark.parametrize(
+    ("on", "phase", "told"),
+    [
+        ("", "", "allocating"),
+        ("", "Pending", "allocating"),
+        ("", "Running", ""),
+        ("", "Failed", ""),
+        ("n", "", "allocated"),
+        ("n", "Pending", "allocated"),
+        ("n", "Running", "allocated"),
+        ("n", "Unknown", "allocated"),
+        ("n", "Succeeded", ""),
+        ("n", "Failed", ""),
+    ],
+)
+def test_where_a_pod_counts(on: str, phase: str, told: str) -> None:
+    resources = summarize([node(cpu="4")], [pod(on=on, phase=phase, cpu="1")]).resources
+    counted = {"allocated": resources.allocated, "allocating": resources.allocating}
+    assert counted == {kind: {"cpu": "1", "pods": "1"} if kind == told else {} for kind in counted}
+
+
+def test_a_pod_takes_its_containers_or_its_greatest_init_container_and_its_overhead() -> None:
+    def container(**requirements: Any) -> Container:
+        return Container(resources=Requirements(**requirements))
+
+    spec = PodSpec(
+        node_name="n",
+        containers=(container(requests={"cpu": "1"}), container(limits={"cpu": "2", "memory": "1Gi"})),
+        init_containers=(container(requests={"cpu": "2"}), container(requests={"memory": "3Gi"})),
+        overhead={"cpu": "250m"},
+    )
+    taken = summarize([], [Pod(metadata=ObjectMeta(name="p"), spec=spec)]).resources.allocated
+    assert taken == {"cpu": "3250m", "memory": "3Gi", "pods": "1"}
+    both = container(requests={"cpu": "1"}, limits={"cpu": "5"})
+    bound = PodSpec(node_name="n", containers=(both,))
+    assert summarize([], [Pod(metadata=ObjectMeta(name="p"), spec=bound)]).resources.allocated["cpu"] == "1"
+
+
+def test_whose_number_is_absurd_is_said_by_its_kind_and_name() -> None:
+    absurd = summarize([node("a", cpu="-3")], [pod(on="a", cpu="much"), pod(memory="-1", init={"cpu": "-7"})])
+    for whose in ("Node a", "Pod default/p"):
+        assert whose in absurd.doubts
+    overhead = PodSpec(overhead={"cpu": "-5"}, containers=())
+    told = summarize([], [Pod(metadata=ObjectMeta(name="q", namespace="x"), spec=overhead)]).doubts
+    assert "Pod x/q" in told
+    assert summarize([node("a", cpu="3")], [pod(on="a", cpu="1")]).doubts == ""
+
+
+def test_only_the_condition_ready_tells_whether_a_node_is_ready() -> None:
+    conditions = (NodeCondition("MemoryPressure", "True"), NodeCondition("Ready", "Unknown"))
+    found = Node(metadata=ObjectMeta(name="a"), status=NodeStatus(allocatable={"cpu": "4"}, conditions=conditions))
+    summary = summarize([found], [])
+    assert (summary.nodes.total_num, summary.nodes.ready_num, summary.resources.allocatable) == (1, 0, {})

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 
 from leeward.api.core import Taint
-from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster
+from leeward.api.policy import ClusterAffinityTerm
+from leeward.api.work import GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, TargetCluster
 from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
@@ -106,5 +107,126 @@ def test_s9_what_is_refused_says_no_more_than_is_its_own_to_say(
 
 @given(outages())
 def test_what_is_decided_in_an_outage_breaks_nothing(outage: Outage) -> None:
+<<<<<<< HEAD
     snapshot = Snapshot(outage.binding, fleet(*outage.fleet.values()), now=at(10_000))
     assert check(snapshot, decide(snapshot)) == ()
+=======
+    for clusters in (outage.fleet, Fleet(outage.fleet.values())):
+        snapshot = Snapshot(outage.binding, clusters, now=at(10_000))
+        assert check(snapshot, decide(snapshot)) == ()
+
+
+SICK = cluster("c", ready="False")
+ANYWHERE = binding(divided({"a": 1, "b": 1, "c": 1}), 4, targets(a=2, b=2))
+
+
+@pytest.mark.parametrize(
+    ("bound", "decision", "said"),
+    [
+        (SHARED, moved(task("a"), b=5), ["S3: 5 replicas are assigned, 4 are asked for"]),
+        (SHARED, moved(b=5, a=-1), ["S3: a is to have -1 replicas"]),
+        (SHARED, moved(task("a"), task("a"), b=4), ["C3: a is left 2 times"]),
+        (
+            SHARED,
+            moved(task("a"), task("b")),
+            [
+                "S3: 0 replicas are assigned, 4 are asked for",
+                "S11: a, b is left without a place to go",
+                "S11: a, b is left, and 0 of 4 replicas are placed",
+            ],
+        ),
+        (ANYWHERE, moved(task("a"), b=3, c=1), ["S11: a is left for c, which looks dead"]),
+        (COPIED, moved(task("a"), b=2), ["S12: a is left, and no cluster is new"]),
+        (COPIED, moved(task("a"), task("b"), a=2, b=2), ["S12: a, b is left, and no cluster is new"]),
+        (
+            COPIED,
+            moved(task("b"), a=2, b=3),
+            ["S2: b is a target, and is being left", "S12: b is left, and no cluster is new"],
+        ),
+        (COPIED, moved(a=2, b=2), []),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(bound: ResourceBinding, decision: Decision, said: list[str]) -> None:
+    clusters = {**CLUSTERS, "c": SICK}
+    assert [str(each) for each in check(Snapshot(bound, clusters, now=at(0)), decision)] == said
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_conserved"),
+    [
+        ({"a": 1, "b": 1}, {"b": 4}, True),
+        ({"a": 1, "b": 1}, {"b": 2}, True),
+        ({"a": 1, "b": 1}, {"b": 3}, False),
+        ({"a": 4, "b": 4}, {"b": 8}, True),
+        ({"a": 4, "b": 4}, {"b": 4}, True),
+    ],
+)
+def test_what_is_asked_for_or_what_there_was_is_placed(
+    before: dict[str, int], after: dict[str, int], is_conserved: bool
+) -> None:
+    bound = binding(divided({"a": 1, "b": 1}), 4, targets(**before))
+    found = check(Snapshot(bound, fleet(cluster("a"), cluster("b")), now=at(0)), moved(**after))
+    assert ("S3" not in [each.invariant for each in found]) == is_conserved
+
+
+TAINTED = cluster("c", taints=(Taint(key="theirs", effect="NoSchedule"),))
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, ["S2: c is a new target, though: cluster(s) had untolerated taint {theirs}"]),
+        ({"withdrawn": ("c",)}, []),
+        ({"returning": {"c": 1}}, []),
+        ({"withdrawn": ("b",), "returning": {"b": 1}}, ["S2"]),
+    ],
+)
+def test_a_copy_that_is_still_there_or_comes_back_is_no_new_target(
+    changes: dict[str, object], found: list[str]
+) -> None:
+    bound = binding(divided({"a": 1, "b": 1, "c": 1}), 4, targets(a=2, b=2))
+    clusters = fleet(cluster("a"), cluster("b"), TAINTED)
+    told = check(Snapshot(bound, clusters, now=at(0)), replace(moved(a=2, c=2), **changes))  # type: ignore[arg-type]
+    assert len(told) == len(found)
+    assert [each.invariant for each in told] == [text[:2] for text in found]
+
+
+def terms(observed: str, **by_term: str) -> ResourceBinding:
+    """A binding in `a`, whose affinity terms name one cluster each."""
+    named = tuple(ClusterAffinityTerm(affinity_name=term, cluster_names=(name,)) for term, name in by_term.items())
+    placement = msgspec.structs.replace(duplicated(), cluster_affinity=None, cluster_affinities=named)
+    bound = binding(placement, 2, targets(a=2))
+    return msgspec.structs.replace(bound, status=ResourceBindingStatus(scheduler_observing_affinity_name=observed))
+
+
+@pytest.mark.parametrize(
+    ("observed", "result", "is_legal"),
+    [
+        ("first", Placed(targets(b=2), "second"), True),
+        ("second", Placed(targets(b=2), "first"), False),
+        ("second", None, True),
+        ("first", None, False),
+        ("second", Unplaceable("Error", "", {}), True),
+    ],
+)
+def test_a_new_target_is_judged_by_the_term_that_was_found_or_else_observed(
+    observed: str, result: Placed | Unplaceable | None, is_legal: bool
+) -> None:
+    bound = terms(observed, first="a", second="b")
+    found = check(Snapshot(bound, fleet(cluster("a"), cluster("b")), now=at(0)), replace(moved(b=2), result=result))
+    assert [each.invariant for each in found] == ([] if is_legal else ["S2"])
+
+
+def test_what_was_left_is_a_target_again_when_that_has_ended() -> None:
+    bound = binding(duplicated("a", "c"), 2, targets(a=2), (task("c"),))
+    found = check(Snapshot(bound, fleet(cluster("a"), cluster("c")), now=at(0)), moved(a=2, c=2))
+    assert found == ()
+
+
+def test_a_refusal_names_all_that_is_wrong_and_is_an_error() -> None:
+    snapshot = Snapshot(SHARED, CLUSTERS, now=at(0))
+    result = refused(snapshot, check(snapshot, moved(task("a"), b=3))).result
+    why = "S3: 3 replicas are assigned, 4 are asked for; S11: a is left, and 3 of 4 replicas are placed"
+    message = f"the decision was refused, which is a bug of Leeward: {why}"
+    assert result == Unplaceable("Error", message, {})
+>>>>>>> 5aca783 (Test what the check says, the fleet of production, and evictions that wait)

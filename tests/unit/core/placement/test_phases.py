@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION, FLAPPING_TAINT
+from leeward.api.names import DRAIN_TAINT, EVICTION_HELD_CONDITION, FLAPPING_TAINT
 from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
-from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
-from leeward.core.scheduling import Placed, Unplaceable
+from leeward.core.failover.held_reasons import Deferral
+from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
+from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
 SETTINGS = PlacementSettings()
@@ -308,3 +310,47 @@ def test_s4_nothing_is_withdrawn_and_no_task_ends_while_the_brake_is_engaged() -
     for copies in (WITHDRAWABLE, works({"member2": 3})):
         decision = decide(Snapshot(MOVED, back, copies, brake=True, settings=SETTINGS, now=at(10_000)))
         assert (decision.clusters, decision.eviction_tasks) == (MOVED.spec.clusters, MOVED.spec.graceful_eviction_tasks)
+
+
+PLACED = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
+DRAIN = Taint(key=DRAIN_TAINT, effect="NoExecute", time_added=at(0))
+
+
+def deciding(budget: EvictionBudget, *clusters: Cluster, now: float = 300, trace: Trace | None = None) -> Decision:
+    return decide(Snapshot(PLACED, fleet(*clusters), budget=budget, settings=SETTINGS, now=at(now)), trace)
+
+
+def test_c4_an_eviction_waits_until_the_rate_lets_it_begin() -> None:
+    waits = deciding(EvictionBudget(at(310)), dead("member1"), cluster("member2"))
+    assert (replicas(waits), waits.evicted, waits.deferred) == (
+        {"member1": 1, "member2": 2},
+        (),
+        {"member1": Deferral.RATE},
+    )
+    assert waits.wake_at == at(310)
+    begins = deciding(EvictionBudget(at(300)), dead("member1"), cluster("member2"))
+    assert (replicas(begins), begins.deferred) == ({"member2": 3}, {})
+    assert waits.held is not None
+
+
+def test_a_drain_waits_for_its_budget_and_no_instant_can_be_told() -> None:
+    drained = cluster("member1", taints=(DRAIN,))
+    waits = deciding(EvictionBudget(exhausted={"member1": 1}), drained, cluster("member2"))
+    assert (replicas(waits), waits.deferred) == ({"member1": 1, "member2": 2}, {"member1": Deferral.DRAIN_BUDGET})
+    assert waits.wake_at is None
+    both = deciding(EvictionBudget(at(310), {"member1": 1}), drained, cluster("member2"))
+    assert (both.deferred, both.wake_at) == ({"member1": Deferral.DRAIN_BUDGET}, None)
+    assert replicas(deciding(EvictionBudget(exhausted={"member2": 1}), drained, cluster("member2"))) == {"member2": 3}
+    theirs = msgspec.structs.replace(DRAIN, key="theirs")
+    mixed = cluster("member1", taints=(DRAIN, theirs))
+    assert replicas(deciding(EvictionBudget(exhausted={"member1": 1}), mixed, cluster("member2"))) == {"member2": 3}
+
+
+def test_what_was_thought_of_before_it_had_to_wait_is_not_told() -> None:
+    trace, alone = Trace(), Trace()
+    deciding(EvictionBudget(at(310)), dead("member1"), cluster("member2"), trace=trace)
+    deciding(EvictionBudget(), dead("member1"), cluster("member2"), now=299, trace=alone)
+    assert trace.terms == alone.terms
+    told = Trace()
+    deciding(EvictionBudget(), dead("member1"), cluster("member2"), trace=told)
+    assert told.terms
