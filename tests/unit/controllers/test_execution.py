@@ -5,11 +5,10 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
-from kubeapi.meta import Manifest
-from kubeapi.status import Status
-from leeward.api.meta import Condition, find_condition
+from leeward.api.meta import Condition, Manifest, find_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
     NOT_READY_TAINT,
@@ -17,11 +16,16 @@ from leeward.api.names import (
     REMOVAL_HELD_ANNOTATION,
     UNREACHABLE_TAINT,
 )
-from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.resource import CLUSTERS, EVENTS, WORKS
+from leeward.api.status import Status
 from leeward.api.work import Work
 from leeward.client import Conflict, NotFound, Unreachable
 from leeward.controllers import execution
-from leeward.controllers.execution import ApplyFailed, ExecutionController
+from leeward.controllers.execution import (
+    ApplyFailed,
+    ExecutionController,
+    _is_other_order,  # pyright: ignore[reportPrivateUsage]
+)
 from leeward.controllers.member_objects import ROUNDING_SECONDS
 from leeward.core.execution.ownership import stamp
 from leeward.core.execution.settling import LONGEST_SETTLE_SECONDS, POLL_SECONDS, SETTLE_SECONDS
@@ -108,6 +112,8 @@ def test_what_a_work_contains_is_applied_and_said() -> None:
         assert (dispatching.status, dispatching.reason) == ("True", "Dispatching")
         assert dispatching.message == "Work is being dispatched to member clusters."
         assert await shift.desk.events() == ["SyncSucceed"]
+        (event,) = (await shift.desk.client.list(EVENTS)).items
+        assert event.source.component == "execution-controller"
 
     tell(story)
 
@@ -318,6 +324,38 @@ def test_a_cluster_that_keeps_the_taints_of_its_outage_is_waited_for_so_long_and
                 break
         assert CLOCK.monotonic() - began == pytest.approx(LONGEST_SETTLE_SECONDS, abs=0.2)
         assert not await shift.has()
+
+    tell(story)
+
+
+def test_each_return_has_its_own_moment() -> None:
+    async def story(shift: Shift) -> None:
+        for seconds in (60, 120):
+            await shift.work()
+            await shift.reconcile()
+            await shift.delete()
+            await shift.desk.condition(**since(seconds))
+            left = await shift.reconcile()
+            assert left == pytest.approx(SETTLE_SECONDS + ROUNDING_SECONDS, abs=1e-4)
+            await asyncio.sleep(left or 0)
+            assert await shift.reconcile() is None
+            assert not await shift.has()
+
+    tell(story)
+
+
+def test_another_work_of_the_name_is_another_order() -> None:
+    async def story(shift: Shift) -> None:
+        work = await shift.work()
+        replace = msgspec.structs.replace
+
+        def but(**fields: Any) -> Work:
+            return replace(work, metadata=replace(work.metadata, **fields))
+
+        assert _is_other_order(None, work)
+        assert not _is_other_order(work, but(resource_version="another"))
+        for fields in ({"uid": "another"}, {"generation": 7}, {"deletion_timestamp": CLOCK.now()}):
+            assert _is_other_order(work, but(**fields))
 
     tell(story)
 
@@ -542,6 +580,7 @@ def test_so_many_removals_are_remembered_and_no_more_d9(monkeypatch: pytest.Monk
 def test_what_was_carried_out_is_counted_and_timed() -> None:
     async def story(shift: Shift) -> None:
         await shift.work("colors")
+        await asyncio.sleep(10)
         await shift.reconcile()
         await shift.desk.there.delete(CONFIG_MAPS, "colors", "default")
         await shift.desk.map_there("colors")

@@ -607,6 +607,37 @@ def test_a_kind_that_is_offered_and_does_not_answer_is_not_gone_s5() -> None:
     tell(story)
 
 
+@pytest.mark.parametrize(("found", "still"), [("GW GW GW", "111"), ("GG GW GG", "111"), ("GG GG", "10")])
+def test_a_kind_that_is_offered_again_is_not_gone_s5(found: str, still: str) -> None:
+    """Each removal asks twice for the group: which kind it has then is told by a letter."""
+
+    async def story(hands: Hands) -> None:
+        await hands.desk.work(workload={"manifests": [stamp(WIDGET, SPACE, "web")]})
+        work = await hands.going()
+        version = {"groupVersion": "example.com/v1", "version": "v1"}
+        group = {"name": "example.com", "versions": [version], "preferredVersion": version}
+        kinds = iter(found.replace(" ", ""))
+        inner = hands.desk.line.inner
+
+        class Changing:
+            stream, close = inner.stream, inner.close
+
+            async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+                if request.path == "/apis":
+                    return Response(200, json.dumps({"kind": "APIGroupList", "groups": [group]}).encode())
+                if request.path == "/apis/example.com/v1":
+                    kind = {"G": "Gadget", "W": "Widget"}[next(kinds)]
+                    resources = [{"name": f"{kind.lower()}s", "kind": kind, "namespaced": True}]
+                    body = {"kind": "APIResourceList", **version, "resources": resources}
+                    return Response(200, json.dumps(body).encode())
+                return await inner.send(request, timeout_seconds=timeout_seconds)
+
+        hands.desk.line.inner = Changing()
+        assert [await hands.objects.remove(work) for _ in still] == [told == "1" for told in still]
+
+    tell(story)
+
+
 def entry(manager: str, time: str = "", **more: str) -> dict[str, str]:
     return {"manager": manager, **({"time": time} if time else {}), **more}
 
