@@ -15,6 +15,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import (
     BindingResource,
     ClusterResourceBinding,
+    Component,
     ReplicaRequirements,
     ResourceBinding,
     ResourceBindingSpec,
@@ -24,6 +25,7 @@ from leeward.api.work import (
 from leeward.core.failover.watched_time import Attention, Gap, WatchedTime
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
 from leeward.core.placement.snapshot import UNLIMITED
+<<<<<<< HEAD:tests/unit/planning/test_recording.py
 from leeward.core.scheduling import Placed
 from leeward.core.scheduling.estimates import Question
 from leeward.planning import Fleet
@@ -32,7 +34,14 @@ from leeward.planning.fleet import placement_fleet
 from leeward.planning.recording import decode_snapshot, encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from tests.builders import NOW, at, works
+=======
+from leeward.core.scheduling import Fleet, Placed
+from leeward.core.scheduling.estimates import Estimates, Question
+from leeward.core.scheduling.workload_affinity import WorkloadGroups
+from tests.builders import NOW, at, binding, cluster, divided, works
+>>>>>>> e68319b (Read every field of a recorded snapshot again):tests/unit/core/placement/test_recording.py
 from tests.outages import Outage, clusters, outages, well
+from tests.placements import cluster as with_room
 from tests.placements import specs
 
 _RESOURCE = BindingResource(api_version="v1", kind="Namespace", name="a")
@@ -137,4 +146,77 @@ def test_a_cluster_resource_binding_stays_one() -> None:
 )
 def test_what_is_no_snapshot_is_refused_with_the_reason(data: bytes, message: str) -> None:
     with pytest.raises(DecodeError, match=message):
+        decode_snapshot(data)
+
+
+def test_all_that_a_snapshot_says_is_read_again() -> None:
+    """One of each thing, none of which is what it is by default."""
+    near = WorkloadAffinityGroups(affinity_group="near")
+    spec = msgspec.structs.replace(
+        outage_spec(), replica_requirements=ASKED, components=(Component("main", 2),), workload_affinity_groups=near
+    )
+    metadata = ObjectMeta(name="a-deployment", namespace="default", generation=1)
+    bound = ResourceBinding(kind="ResourceBinding", metadata=metadata, spec=spec)
+    estimates, groups = Estimates(), WorkloadGroups()
+    estimates.put(Question(ASKED), {"b": 3})
+    estimates.put(Question(None, spec.components), {"a": 4})
+    beside = msgspec.structs.replace(spec, clusters=(TargetCluster("b", 1),))
+    groups.put(ResourceBinding(metadata=ObjectMeta(name="beside", namespace="default"), spec=beside))
+    known = (with_room("a"), with_room("b"))
+    fleet = placement_fleet(known, estimates=estimates, groups=groups, multiple_pod_templates=True)
+    fleet.promise("other", msgspec.structs.replace(spec, clusters=()), (TargetCluster("b", 5),))
+    snapshot = Snapshot(
+        bound,
+        fleet,
+        works({"a": 1}),
+        brake=True,
+        budget=EvictionBudget(at(9), {"a": 2}),
+        attention=AWAY,
+        settings=PlacementSettings(keep_without_place=False, graceful_seconds=7.0),
+        now=at(5),
+    )
+    read = decode_snapshot(encode_snapshot(snapshot))
+    assert replace(read, clusters={}) == replace(snapshot, clusters={})
+    assert dict(read.clusters) == {each.name: each for each in known}
+    found = read.clusters
+    assert isinstance(found, Fleet)
+    assert found.ledger.reserved() == fleet.ledger.reserved() != {}
+    assert found.estimates.about(spec) == estimates.about(spec)
+    assert len(estimates.about(spec)) == 2
+    assert found.groups is not None
+    assert found.groups.members_beside(bound) == groups.members_beside(bound) != ()
+    assert found.profile.multiple_pod_templates is True
+    assert encode_snapshot(read) == encode_snapshot(snapshot)
+
+
+def outage_spec() -> ResourceBindingSpec:
+    """Two replicas in a."""
+    return binding(divided({"a": 1, "b": 1}), 2, (TargetCluster("a", 2),)).spec
+
+
+def test_what_is_not_there_is_not_written_and_not_read() -> None:
+    bound = binding(divided({"a": 1}), 2, (TargetCluster("a", 2),))
+    fleet = placement_fleet((cluster("a"),))
+    data = encode_snapshot(Snapshot(bound, fleet, now=at(5)))
+    assert data.startswith(b'{\n "apiVersion": "leeward.dev/v1alpha1",\n "kind": "PlacementSnapshot",')
+    assert b'"kind": "ResourceBinding"' in data
+    read = decode_snapshot(data)
+    assert isinstance(read.binding, ResourceBinding)
+    assert replace(read, clusters={}) == Snapshot(msgspec.structs.replace(bound, kind="ResourceBinding"), {}, now=at(5))
+    assert isinstance(read.clusters, Fleet)
+    assert (read.clusters.groups, read.clusters.profile.multiple_pod_templates) == (None, False)
+    wide = ClusterResourceBinding(metadata=ObjectMeta(name="a"), spec=ResourceBindingSpec(resource=_RESOURCE))
+    assert b'"kind": "ClusterResourceBinding"' in encode_snapshot(Snapshot(wide, {}, now=NOW))
+
+
+@pytest.mark.parametrize(
+    ("document", "named"),
+    [
+        (b'{"apiVersion":"leeward.dev/v1alpha1","kind":"Pod"', "leeward.dev/v1alpha1 Pod"),
+        (b'{"apiVersion":"v1","kind":"PlacementSnapshot"', "v1 PlacementSnapshot"),
+    ],
+)
+def test_another_kind_or_version_is_named(document: bytes, named: str) -> None:
+    data = document + b',"now":"2026-01-01T00:00:00Z","binding":{},"clusters":[]}'
+    with pytest.raises(DecodeError, match=f"^it is a {named}, not a leeward.dev/v1alpha1 PlacementSnapshot$"):
         decode_snapshot(data)
