@@ -7,12 +7,11 @@ import pytest
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
-from kubeserver.store import Overloaded, Record, Store, StoreFailed
 from kubeserver.store.keyspace import Keyspace
 from kubeserver.store.medium import Batch, Loaded, MediumFull
 from kubeserver.store.memory import MemoryMedium
-from kubeserver.store.record import resource_prefix
-from kubeserver.store.store import COMPACTION_STEP
+from kubeserver.store.record import Overloaded, Record, StoreFailed, resource_prefix
+from kubeserver.store.store import COMPACTION_STEP, Store
 from kubeserver.store.watch import BREATH_BYTES, History
 from tests.kubeserver.stores import POD, Machine, delete, put, render
 
@@ -163,7 +162,7 @@ def test_a_store_that_does_not_end_its_writes_is_closed_all_the_same(caplog: pyt
 
 
 def test_too_many_writes_under_way_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leeward.apiserver.store.store.MAX_UNDER_WAY", 2)
+    monkeypatch.setattr("kubeserver.store.store.MAX_UNDER_WAY", 2)
 
     async def story(store: Store) -> None:
         under_way = [asyncio.ensure_future(put(store, f"//pods/default/{n}")) for n in range(2)]

@@ -159,7 +159,7 @@ def test_the_way_out_of_another_version_is_named(tmp_path: Path, watched: type[W
         commit(path, watched)
     assert str(failed.value) == (
         f"{path} has schema version 7, and this program reads version 1; "
-        "run the version of leeward that wrote it, or begin with an empty data directory"
+        "run the version that wrote it, or begin with an empty data directory"
     )
 
 

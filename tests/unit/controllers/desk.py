@@ -13,12 +13,13 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
-from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium
+from kubeserver.store.store import Store
 from leeward.api.names import execution_space
-from leeward.api.resource import CLUSTERS, EVENTS, NAMESPACES, WORKS, Resource
+from leeward.api.resource import CLUSTERS, EVENTS, NAMESPACES, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import Work
 from leeward.client import Client, Request, Response, Transport, WorldError

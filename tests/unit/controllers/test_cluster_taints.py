@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
+from kubeapi.meta import format_time
 from kubeapi.status import Status
 from leeward.api.cluster import Cluster
-from leeward.api.meta import format_time
 from leeward.api.names import (
     FLAPPING_ANNOTATION,
     FLAPPING_TAINT,

@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from leeward.api.meta import Condition, Manifest, find_condition
+from kubeapi.meta import Manifest
+from kubeapi.status import Status
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
     NOT_READY_TAINT,
@@ -17,7 +19,6 @@ from leeward.api.names import (
     UNREACHABLE_TAINT,
 )
 from leeward.api.resource import CLUSTERS, EVENTS, WORKS
-from leeward.api.status import Status
 from leeward.api.work import Work
 from leeward.client import Conflict, NotFound, Unreachable
 from leeward.controllers import execution

@@ -8,13 +8,14 @@ from typing import Any, cast
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import (
     CLUSTER_POLICY_ID_LABEL,
     CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER,
     POLICY_ID_LABEL,
     PROPAGATION_POLICY_CONTROLLER_FINALIZER,
 )
-from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES, Resource
+from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
 from leeward.client import NotFound, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.controllers.policies import MOST_ASKED_SINGLY, PolicyController, PolicyKey, StillClaimed
 from leeward.runtime.discovery import UnknownKind

@@ -25,7 +25,6 @@ from leeward.api.work import (
 from leeward.core.failover.watched_time import Attention, Gap, WatchedTime
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
 from leeward.core.placement.snapshot import UNLIMITED
-<<<<<<< HEAD:tests/unit/planning/test_recording.py
 from leeward.core.scheduling import Placed
 from leeward.core.scheduling.estimates import Question
 from leeward.planning import Fleet
@@ -33,13 +32,7 @@ from leeward.planning.estimates import Estimates
 from leeward.planning.fleet import placement_fleet
 from leeward.planning.recording import decode_snapshot, encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
-from tests.builders import NOW, at, works
-=======
-from leeward.core.scheduling import Fleet, Placed
-from leeward.core.scheduling.estimates import Estimates, Question
-from leeward.core.scheduling.workload_affinity import WorkloadGroups
 from tests.builders import NOW, at, binding, cluster, divided, works
->>>>>>> e68319b (Read every field of a recorded snapshot again):tests/unit/core/placement/test_recording.py
 from tests.outages import Outage, clusters, outages, well
 from tests.placements import cluster as with_room
 from tests.placements import specs
@@ -164,7 +157,7 @@ def test_all_that_a_snapshot_says_is_read_again() -> None:
     groups.put(ResourceBinding(metadata=ObjectMeta(name="beside", namespace="default"), spec=beside))
     known = (with_room("a"), with_room("b"))
     fleet = placement_fleet(known, estimates=estimates, groups=groups, multiple_pod_templates=True)
-    fleet.promise("other", msgspec.structs.replace(spec, clusters=()), (TargetCluster("b", 5),))
+    fleet.reserve("other", msgspec.structs.replace(spec, clusters=()), (TargetCluster("b", 5),))
     snapshot = Snapshot(
         bound,
         fleet,
@@ -180,7 +173,7 @@ def test_all_that_a_snapshot_says_is_read_again() -> None:
     assert dict(read.clusters) == {each.name: each for each in known}
     found = read.clusters
     assert isinstance(found, Fleet)
-    assert found.ledger.reserved() == fleet.ledger.reserved() != {}
+    assert found.reservations.all() == fleet.reservations.all() != {}
     assert found.estimates.about(spec) == estimates.about(spec)
     assert len(estimates.about(spec)) == 2
     assert found.groups is not None

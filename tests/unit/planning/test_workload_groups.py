@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from leeward.api.meta import ObjectMeta
+from kubeapi.meta import ObjectMeta
 from leeward.api.work import (
     BindingResource,
     ResourceBinding,
@@ -12,12 +12,8 @@ from leeward.api.work import (
     WorkloadAffinityGroups,
 )
 from leeward.core.scheduling.model import Request
-from leeward.core.scheduling.workload_affinity import (
-    GroupMember,
-    WorkloadGroups,
-    stays_everywhere,
-    workload_affinity_filters,
-)
+from leeward.core.scheduling.workload_affinity import stays_everywhere, workload_affinity_filters
+from leeward.planning.workload_groups import GroupMember, WorkloadGroups
 from tests.builders import cluster, targets
 
 NEAR, APART = WorkloadAffinityGroups(affinity_group="web"), WorkloadAffinityGroups(anti_affinity_group="web")
@@ -34,7 +30,7 @@ def bound(
 
 def rejected(groups: WorkloadGroups, binding: ResourceBinding, *left: str) -> dict[str, tuple[str | None, str | None]]:
     """What both plug-ins say of three clusters; what is in those that are `left` has to go."""
-    near, apart = workload_affinity_filters(groups, left.__contains__)
+    near, apart = workload_affinity_filters(groups.others, left.__contains__)
     request = Request(binding.spec, "")
     return {
         name: (near.reject(request, cluster(name)), apart.reject(request, cluster(name))) for name in ("a", "b", "c")
@@ -78,12 +74,12 @@ def test_a_place_that_its_holder_has_to_leave_holds_nobody() -> None:
     assert rejected(groups, bound("new"), "a") == {"a": (None, None), "b": (None, None), "c": (ALONE, None)}
     assert rejected(groups, bound("new"), "b") == {"a": (None, None), "b": (ALONE, None), "c": (ALONE, None)}
     assert stays_everywhere("a") is False
-    near, _ = workload_affinity_filters(groups)
+    near, _ = workload_affinity_filters(groups.others)
     assert near.reject(Request(bound("new").spec, ""), cluster("b")) == ALONE
 
 
 def test_the_plug_ins_concern_those_that_have_groups() -> None:
-    near, apart = workload_affinity_filters(WorkloadGroups())
+    near, apart = workload_affinity_filters(WorkloadGroups().others)
     assert (near.name, apart.name) == ("WorkloadAffinity", "WorkloadAntiAffinity")
     for plugin in (near, apart):
         assert plugin.concerns(Request(bound("new").spec, "")) is True

@@ -10,11 +10,12 @@ import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingStatus
-from leeward.core.scheduling import Fleet, Placed, schedule
-from leeward.core.scheduling import fleet as fleets
+from leeward.core.scheduling import Placed, schedule
 from leeward.core.scheduling.model import Filter, Profile, Request
 from leeward.core.scheduling.pipeline import affinity_names_to_try
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
+from leeward.planning import fleet as fleets
+from leeward.planning.fleet import Fleet
 from tests.builders import NOW, at, targets
 from tests.placements import binding_spec, cluster, placed
 
@@ -38,6 +39,10 @@ def offering(name: str, cpu: str) -> Cluster:
     wire = {"pods": "110", "cpu": cpu}
     summary = msgspec.convert({"allocatable": wire}, type(found.status.resource_summary), strict=False)
     return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, resource_summary=summary))
+
+
+def room(fleet: Fleet, request: Request) -> list[int]:
+    return fleet.available(request, np.arange(len(fleet))).tolist()
 
 
 class Counted:
@@ -69,11 +74,11 @@ def test_only_clusters_that_have_changed_in_what_filters_see_are_asked_about_aga
     counted = Counted()
     fleet = Fleet([cluster("m1"), cluster("m2")], counted.profile)
     fleet.refresh()
-    survey = fleet.survey(REQUEST)
+    survey = fleet.feasibility(REQUEST)
     assert counted.asked == ["m1", "m2"]
-    assert fleet.survey(REQUEST) is survey
+    assert fleet.feasibility(REQUEST) is survey
     fleet.put(cluster("m1", pods=3))
-    assert fleet.survey(REQUEST).feasible.tolist() == [True, True]
+    assert fleet.feasibility(REQUEST).feasible.tolist() == [True, True]
     assert counted.asked == ["m1", "m2"]
     for changed, told in (
         (cluster("m2", region="refused"), [True, False]),
@@ -82,9 +87,9 @@ def test_only_clusters_that_have_changed_in_what_filters_see_are_asked_about_aga
     ):
         counted.asked.clear()
         fleet.put(changed)
-        assert fleet.survey(REQUEST).feasible.tolist() == told
+        assert fleet.feasibility(REQUEST).feasible.tolist() == told
         assert counted.asked == ["m2"]
-        fleet.survey(REQUEST)
+        fleet.feasibility(REQUEST)
         assert counted.asked == ["m2"]
 
 
@@ -93,7 +98,7 @@ def test_labels_and_what_a_cluster_offers_are_seen_by_filters(what: str) -> None
     counted = Counted()
     fleet = Fleet([cluster("m1")], counted.profile)
     fleet.refresh()
-    fleet.survey(REQUEST)
+    fleet.feasibility(REQUEST)
     found = cluster("m1")
     replace = msgspec.structs.replace
     if what == "labels":
@@ -101,15 +106,15 @@ def test_labels_and_what_a_cluster_offers_are_seen_by_filters(what: str) -> None
     else:
         found = replace(found, status=replace(found.status, api_enablements=()))
     fleet.put(found)
-    fleet.survey(REQUEST)
+    fleet.feasibility(REQUEST)
     assert counted.asked == ["m1", "m1"]
 
 
 def test_bindings_with_the_same_placement_share_a_survey_and_others_do_not() -> None:
     fleet = Fleet([cluster("m1")])
     fleet.refresh()
-    shared = fleet.survey(REQUEST)
-    assert fleet.survey(Request(binding_spec(DYNAMIC, 9, {"m1": 3}), "")) is shared
+    shared = fleet.feasibility(REQUEST)
+    assert fleet.feasibility(Request(binding_spec(DYNAMIC, 9, {"m1": 3}), "")) is shared
     resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "a"}
     other: dict[str, Any] = {"resource": {**resource, "kind": "StatefulSet"}}
     batch: dict[str, Any] = {"resource": {**resource, "apiVersion": "batch/v1"}}
@@ -120,7 +125,7 @@ def test_bindings_with_the_same_placement_share_a_survey_and_others_do_not() -> 
         Request(binding_spec(DYNAMIC, 4, **batch), ""),
         Request(binding_spec(DYNAMIC, 0), ""),
     )
-    surveys = [fleet.survey(request) for request in different]
+    surveys = [fleet.feasibility(request) for request in different]
     assert len({id(survey) for survey in (shared, *surveys)}) == 6
 
 
@@ -128,35 +133,35 @@ def test_room_is_found_anew_where_something_was_reported_or_reserved() -> None:
     fleet = Fleet([offering("m1", "2"), offering("m2", "4")])
     fleet.refresh()
     one, half = asked("1"), asked("500m")
-    assert fleet.room(one).tolist() == [2, 4]
-    assert fleet.room(half).tolist() == [4, 8]
-    assert fleet.room(REQUEST).tolist() == [110, 110]
-    fleet.promise("default/other", one.spec, targets(m2=3))
-    assert fleet.room(one).tolist() == [2, 1]
-    assert fleet.room(half).tolist() == [4, 2]
+    assert room(fleet, one) == [2, 4]
+    assert room(fleet, half) == [4, 8]
+    assert room(fleet, REQUEST) == [110, 110]
+    fleet.reserve("default/other", one.spec, targets(m2=3))
+    assert room(fleet, one) == [2, 1]
+    assert room(fleet, half) == [4, 2]
     fleet.put(offering("m1", "5"))
-    assert fleet.room(one).tolist() == [5, 1]
+    assert room(fleet, one) == [5, 1]
     fleet.release("default/other")
-    assert fleet.room(one).tolist() == [5, 4]
-    assert fleet.room(asked("nonsense")).tolist() == [0, 0]
+    assert room(fleet, one) == [5, 4]
+    assert room(fleet, asked("nonsense")) == [0, 0]
     fleet.put(offering("m1", "9"))
-    assert fleet.room(asked("nonsense")).tolist() == [0, 0]
+    assert room(fleet, asked("nonsense")) == [0, 0]
 
 
 def test_what_was_reserved_is_kept_while_clusters_join_and_leave() -> None:
     fleet = Fleet([offering("m1", "2")])
-    fleet.promise("default/early", asked("1").spec, targets(m1=1))
+    fleet.reserve("default/early", asked("1").spec, targets(m1=1))
     fleet.refresh()
-    assert fleet.room(asked("1")).tolist() == [1]
+    assert room(fleet, asked("1")) == [1]
     fleet.put(offering("m0", "3"))
-    fleet.promise("default/other", asked("1").spec, targets(m0=1))
+    fleet.reserve("default/other", asked("1").spec, targets(m0=1))
     fleet.refresh()
-    assert (fleet.names, fleet.room(asked("1")).tolist()) == (["m0", "m1"], [2, 1])
+    assert (fleet.names, room(fleet, asked("1"))) == (["m0", "m1"], [2, 1])
     fleet.remove("m0")
     fleet.refresh()
     fleet.put(offering("m0", "3"))
     fleet.refresh()
-    assert fleet.room(asked("1")).tolist() == [3, 1], "what was reserved in a cluster that left is forgotten"
+    assert room(fleet, asked("1")) == [3, 1], "what was reserved in a cluster that left is forgotten"
 
 
 def test_an_answer_is_given_again_until_what_it_rests_on_has_changed() -> None:
@@ -194,19 +199,19 @@ def test_answers_and_arrays_are_bounded_d9(monkeypatch: pytest.MonkeyPatch) -> N
     for number in range(4):
         fleet.answer(number, True, lambda: Placed(()))
     assert list(fleet._answers) == [3]  # pyright: ignore[reportPrivateUsage]
-    surveys = [fleet.survey(Request(SPEC, f"term-{number}")) for number in range(11)]
+    surveys = [fleet.feasibility(Request(SPEC, f"term-{number}")) for number in range(11)]
     for number in range(11):
-        fleet.room(asked(f"{number + 1}m"))
-    assert fleet.survey(Request(SPEC, "term-10")) is surveys[10]
-    assert fleet.survey(Request(SPEC, "term-1")) is surveys[1], "ten of a kind are kept, the newest"
-    assert fleet.survey(Request(SPEC, "term-0")) is not surveys[0]
+        room(fleet, asked(f"{number + 1}m"))
+    assert fleet.feasibility(Request(SPEC, "term-10")) is surveys[10]
+    assert fleet.feasibility(Request(SPEC, "term-1")) is surveys[1], "ten of a kind are kept, the newest"
+    assert fleet.feasibility(Request(SPEC, "term-0")) is not surveys[0]
     kept = fleet._rooms  # pyright: ignore[reportPrivateUsage]
     assert len(kept) == 10
     few = Fleet([cluster(f"m{number}") for number in range(60)])
     few.refresh()
-    first = [few.survey(Request(SPEC, f"term-{number}")) for number in range(9)]
-    assert few.survey(Request(SPEC, "term-1")) is first[1], "eight in any case"
-    assert few.survey(Request(SPEC, "term-0")) is not first[0]
+    first = [few.feasibility(Request(SPEC, f"term-{number}")) for number in range(9)]
+    assert few.feasibility(Request(SPEC, "term-1")) is first[1], "eight in any case"
+    assert few.feasibility(Request(SPEC, "term-0")) is not first[0]
 
 
 class Leaving:
@@ -250,7 +255,7 @@ def test_a_copy_is_not_placed_where_it_would_have_to_leave_at_once() -> None:
 def test_a_fleet_of_nobody_has_arrays_of_nothing() -> None:
     fleet = Fleet()
     assert len(fleet.view()) == 0
-    assert np.array_equal(fleet.room(REQUEST), np.zeros(0, dtype=np.int64))
+    assert room(fleet, REQUEST) == []
     assert fleet.staying("key", Leaving(), NOW, ()).allowed is None
 
 
@@ -291,15 +296,14 @@ def test_without_terms_the_one_that_was_observed_is_tried_and_a_reschedule_begin
     assert affinity_names_to_try(again, later) == ("b",)
 
 
-@pytest.mark.parametrize("as_arrays", [False, True])
-def test_the_first_term_that_gives_a_result_wins_and_else_the_first_failure_is_told(as_arrays: bool) -> None:
+def test_the_first_term_that_gives_a_result_wins_and_else_the_first_failure_is_told() -> None:
     spec = binding_spec({"clusterAffinities": terms("a", "b")})
     clusters: Any = [cluster("m2"), cluster("m3")]
-    result = schedule(spec, ResourceBindingStatus(), Fleet(clusters).view() if as_arrays else clusters)
+    result = schedule(spec, ResourceBindingStatus(), Fleet(clusters).view())
     assert isinstance(result, Placed)
     assert (placed(result), result.affinity_name) == ({"m2": 3}, "b")
     nowhere: Any = [cluster("m1", deleted=True), cluster("m9")]
-    refused = schedule(spec, ResourceBindingStatus(), Fleet(nowhere).view() if as_arrays else nowhere)
+    refused = schedule(spec, ResourceBindingStatus(), Fleet(nowhere).view())
     assert not isinstance(refused, Placed)
     assert refused.kind == "FitError"
     assert refused.message.startswith("0/2 clusters are available")
