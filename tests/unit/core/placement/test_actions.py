@@ -35,7 +35,7 @@ from leeward.core.placement import PlacementSettings, Snapshot
 from leeward.core.placement.actions import evict, fail_over, move_on, place
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.situation import Situation
-from leeward.core.scheduling import Placed, Unplaceable
+from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.rooms import DYNAMIC, roomy, spread
 
@@ -474,3 +474,44 @@ def test_without_graceful_eviction_what_stalls_leaves_no_task() -> None:
     bound = bound_to(SHARES, 2, task("a", 2), b=2)
     decision = goes_on(bound, (STALLED,), dead("a"), B, C, settings=UNGRACEFUL)
     assert (kept(decision), left(decision)) == ({"c": 2}, {"a": 2})
+
+
+# the trace, and what is placed beside what stays
+
+
+def traced(**found: object) -> tuple[Situation, Trace]:
+    """Copies in a and b, and a trace that is told of what is asked."""
+    trace = Trace()
+    bound = app(bound_to(SHARES, 4, a=2, b=2))
+    at_300 = Situation(Snapshot(bound, fleet(A, B, C, LEFT_AT_ONCE), settings=SETTINGS, now=at(300)), trace=trace)
+    vars(at_300).update({"spec": bound.spec, "watched": Watch(FailureRecord()), **found})
+    return at_300, trace
+
+
+def test_each_action_tells_why_copies_go_where_they_go() -> None:
+    placed_anew, of_place = traced()
+    place(situation_with(placed_anew, replicas=6))
+    evicting, of_eviction = traced(due=lost("a"))
+    evict(evicting)
+    again, of_second = traced(due=lost("a"), watched=Watch(FailureRecord(left=("b",))))
+    evict(again)
+    failing, of_failure = traced(watched=failed("a"))
+    fail_over(failing)
+    stalling, of_stall = traced(stalled=StalledTargets((STALLED,)))
+    move_on(stalling)
+    told_of = [bool(trace.terms) for trace in (of_place, of_eviction, of_second, of_failure, of_stall)]
+    assert told_of == [True] * 5
+
+
+def situation_with(before: Situation, **spec: object) -> Situation:
+    vars(before)["spec"] = msgspec.structs.replace(before.spec, **spec)
+    return before
+
+
+def test_what_is_asked_for_beside_what_stays_may_go_where_it_was_tried_in_vain() -> None:
+    """What stays for want of a place asks for nothing elsewhere: there is no failure to be kept away from."""
+    more = changed(bound_to(SHARES, 4, a=2, b=2), replicas=6)
+    stays = evicted(more, lost("a", "b"), A, B, C, tried=("c",))
+    again = place(situation(more, fleet(A, B, C, LEFT_AT_ONCE), at(300), watched=Watch(FailureRecord(left=("c",)))), ())
+    assert kept(again)["c"] > 0
+    assert kept(stays)["c"] > 0
