@@ -195,11 +195,13 @@ def test_what_is_not_there_is_not_written_and_not_read() -> None:
     assert b'"kind": "ResourceBinding"' in data
     read = decode_snapshot(data)
     assert isinstance(read.binding, ResourceBinding)
-    assert replace(read, clusters={}) == Snapshot(msgspec.structs.replace(bound, kind="ResourceBinding"), {}, now=at(5))
+    assert replace(read, clusters={}) == Snapshot(
+        msgspec.structs.replace(bound, kind="ResourceBinding"), placement_fleet(), now=at(5)
+    )
     assert isinstance(read.clusters, Fleet)
     assert (read.clusters.groups, read.clusters.profile.multiple_pod_templates) == (None, False)
     wide = ClusterResourceBinding(metadata=ObjectMeta(name="a"), spec=ResourceBindingSpec(resource=_RESOURCE))
-    assert b'"kind": "ClusterResourceBinding"' in encode_snapshot(Snapshot(wide, {}, now=NOW))
+    assert b'"kind": "ClusterResourceBinding"' in encode_snapshot(Snapshot(wide, placement_fleet(), now=NOW))
 
 
 @pytest.mark.parametrize(
