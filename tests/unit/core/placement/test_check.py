@@ -171,7 +171,7 @@ TAINTED = cluster("c", taints=(Taint(key="theirs", effect="NoSchedule"),))
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
-        ({}, ["S2: c is a new target, though: cluster(s) had untolerated taint {theirs}"]),
+        ({}, ["S2: c is a new target, though: "]),
         ({"withdrawn": ("c",)}, []),
         ({"returning": {"c": 1}}, []),
         ({"withdrawn": ("b",), "returning": {"b": 1}}, ["S2"]),
@@ -184,7 +184,7 @@ def test_a_copy_that_is_still_there_or_comes_back_is_no_new_target(
     clusters = fleet(cluster("a"), cluster("b"), TAINTED)
     told = check(Snapshot(bound, clusters, now=at(0)), replace(moved(a=2, c=2), **changes))  # type: ignore[arg-type]
     assert len(told) == len(found)
-    assert [each.invariant for each in told] == [text[:2] for text in found]
+    assert all(str(each).startswith(text) for each, text in zip(told, found, strict=True))
 
 
 def terms(observed: str, **by_term: str) -> ResourceBinding:
