@@ -120,6 +120,7 @@ def test_an_outage_taints_at_once_and_evicts_after_its_time_in_one_write_each() 
         await keeper.keep()
         (sent,) = keeper.desk.wire.writes()
         assert sent.body["spec"] == {"taints": None}
+        assert sent.body["metadata"]["annotations"] == {OUTAGE_ANNOTATION: None}, "nothing of its coming and going"
         told = [f"{{Key:{NOT_READY_TAINT},Effect:{effect}}}" for effect in ("NoSchedule", "NoExecute")]
         assert [(kind, reason, message) for kind, reason, message in await keeper.told()] == [
             ("Normal", "TaintClusterSucceed", f"Taint cluster succeed: cluster now has taints([{told[0]}])."),
@@ -257,5 +258,19 @@ def test_a_write_that_fails_is_told_and_one_that_comes_too_late_is_not() -> None
         with pytest.raises(Conflict):
             await keeper.keep()
         assert len(await keeper.told()) == 1
+
+    tell(story)
+
+
+def test_the_clock_of_an_outage_starts_with_the_last_sign_of_life_beside_who_has_seen_it() -> None:
+    async def story(keeper: Keeper) -> None:
+        await keeper.desk.condition(status="Unknown", lastTransitionTime=LONG_AGO)
+        await asyncio.sleep(0.02)
+        last_seen = (CLOCK.now() - timedelta(seconds=30)).replace(microsecond=0)
+        cluster = await keeper.cluster()
+        await keeper.taints.keep(cluster, last_seen, Attention(heartbeat="it"))
+        await asyncio.sleep(0.02)
+        annotations = (await keeper.cluster()).metadata.annotations
+        assert annotations[OUTAGE_ANNOTATION] == format_time(last_seen)
 
     tell(story)

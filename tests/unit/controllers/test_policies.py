@@ -310,3 +310,12 @@ def test_policies_are_looked_at_when_they_change_until_they_are_gone() -> None:
         assert await office.is_gone(cluster=True)
 
     tell(story)
+
+
+def test_a_policy_all_of_whose_kinds_are_there_is_no_failure() -> None:
+    async def story(office: Office) -> None:
+        await office.policy(MAPS, ("v1", "Secret"))
+        await office.reconcile()
+        assert office.templates.of("v1", "Secret") is not None
+
+    tell(story)

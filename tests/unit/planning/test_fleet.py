@@ -307,3 +307,18 @@ def test_the_first_term_that_gives_a_result_wins_and_else_the_first_failure_is_t
     assert not isinstance(refused, Placed)
     assert refused.kind == "FitError"
     assert refused.message.startswith("0/2 clusters are available")
+
+
+def test_the_groups_of_one_constraint_are_told_as_indices() -> None:
+    by_region = binding_spec({"spreadConstraints": [{"spreadByField": "region", "minGroups": 1, "maxGroups": 2}]})
+    fleet = Fleet([cluster("m1", region="r2"), cluster("m2"), cluster("m3", region="r1"), cluster("m4", region="r2")])
+    fleet.refresh()
+    found = fleet.feasibility(Request(by_region, ""))
+    assert found.group_codes is not None
+    codes, names = found.group_codes
+    assert (codes.tolist(), names, len(found.groupings)) == ([1, -1, 0, 1], ["r1", "r2"], 1)
+    fleet.put(cluster("m2", region="r1"))
+    again = fleet.feasibility(Request(by_region, "")).group_codes
+    assert again is not None
+    assert again[0].tolist() == [1, 0, 0, 1]
+    assert fleet.feasibility(REQUEST).group_codes is None
