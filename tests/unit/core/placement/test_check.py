@@ -143,7 +143,7 @@ ANYWHERE = binding(divided({"a": 1, "b": 1, "c": 1}), 4, targets(a=2, b=2))
     ],
 )
 def test_what_is_wrong_is_said_in_words(bound: ResourceBinding, decision: Decision, said: list[str]) -> None:
-    clusters = {**CLUSTERS, "c": SICK}
+    clusters = fleet(*CLUSTERS.values(), SICK)
     assert [str(each) for each in check(Snapshot(bound, clusters, now=at(0)), decision)] == said
 
 
