@@ -3,6 +3,7 @@
 Kubernetes: apiextensions-apiserver/pkg/apis/apiextensions/validation; the same rules.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -14,6 +15,8 @@ from kubeserver.apiextensions.definition_rules.expressions import rule_problems
 from kubeserver.apiextensions.definition_rules.structural import structural_problems
 from kubeserver.values import texts
 
+REMEMBERED_SCHEMAS, REMEMBERED_BYTES = 32, 65_536
+"""Schemas whose problems are remembered, and how large one of them may be."""
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _NOT_SUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 _JUNCTORS = ("allOf", "oneOf", "anyOf")
@@ -48,6 +51,17 @@ def schema_problems(schema: Node) -> list[Problem]:
 
 
 def _faults(schema: Node) -> list[Problem]:
+    """Those of a schema that was asked about before are remembered: each write of a definition asks again."""
+    encoded = msgspec.json.encode(schema.value)
+    return list(_remembered_faults(schema.path, encoded)) if len(encoded) <= REMEMBERED_BYTES else _found_in(schema)
+
+
+@lru_cache(maxsize=REMEMBERED_SCHEMAS)
+def _remembered_faults(path: str, encoded: bytes) -> tuple[Problem, ...]:
+    return tuple(_found_in(Node(path, msgspec.json.decode(encoded))))
+
+
+def _found_in(schema: Node) -> list[Problem]:
     found = [] if _has_unsupported(schema) else structural_problems(schema) or [*default_problems(schema)]
     return [*found, *_place(schema, Context(asks_rules=not found), root=True)]
 
