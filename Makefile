@@ -5,6 +5,11 @@ CODE := src tests bench
 
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
 AUDIT := .venv-audit
+
+# Each test worker and each process that a test starts imports a thousand modules: compiled once, beside the environment.
+export PYTHONDONTWRITEBYTECODE =
+export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/bytecode
+
 .PHONY: help setup demo test e2e crash worlds sim systematic planted nightly mutants oracle check format bench chart lock \
 	sbom audit clean
 

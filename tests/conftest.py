@@ -1,5 +1,6 @@
 """How many processes share the tests, that each run of them is the same, and that none is left out unnoticed."""
 
+import gc
 import os
 from collections.abc import Generator
 
@@ -13,6 +14,12 @@ settings.load_profile("the same each time")
 def pytest_xdist_auto_num_workers() -> int:
     """Two for each processor: tests on real processes mostly wait for them."""
     return 2 * (os.cpu_count() or 1)
+
+
+def pytest_collection_finish() -> None:
+    """Keeps what was imported from being searched for garbage again, many times in each world."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

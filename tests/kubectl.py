@@ -12,7 +12,8 @@ import pytest
 
 COMMAND_SECONDS = 240.0
 """Longer than any command waits for something by itself."""
-POLL_SECONDS = 0.2
+POLL_SECONDS, POLL_GROWTH, LONGEST_POLL_SECONDS = 0.2, 1.5, 1.0
+"""Each look is a process: what takes long is looked at less and less often."""
 CONTROL_PLANE = "karmada-apiserver"
 
 needs_kubectl = pytest.mark.skipif(
@@ -63,11 +64,12 @@ class Kubectl:
         A look that fails is no answer: what is asked for may not be there yet, or its server just starts again.
         `times` as patient as otherwise: for what is large.
         """
-        seconds = self.patience_seconds * times
+        seconds, pause = self.patience_seconds * times, POLL_SECONDS
         deadline = time.monotonic() + seconds
         while (missing := _what_is_missing(holds)) is not None:
             assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}\n{missing}\n{self.overview()}"
-            time.sleep(POLL_SECONDS)
+            time.sleep(pause)
+            pause = min(pause * POLL_GROWTH, LONGEST_POLL_SECONDS)
 
     def overview(self) -> str:
         """What a reader of a failed test wants to see first."""
