@@ -94,7 +94,7 @@ class Follower:
         self.revision = revision
 
 
-def test_no_acknowledged_write_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
+def test_d1_no_acknowledged_write_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
     async def main() -> Ledger:
         server, ledger, follower = Server(tmp_path), Ledger(), Follower()
         writers = [Writer(number, ledger) for number in range(WRITERS)]

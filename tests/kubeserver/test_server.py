@@ -250,7 +250,7 @@ def test_a_dry_run_answers_as_the_real_one_and_stores_nothing():
     tell(story)
 
 
-def test_an_object_with_finalizers_waits_until_the_last_one_is_gone():
+def test_d8_an_object_with_finalizers_waits_until_the_last_one_is_gone():
     async def story(world: ApiWorld) -> None:
         await world.create(CONFIG_MAPS, {"metadata": {"name": "a", "finalizers": ["example.com/hold"]}})
         deleted = await world.delete(f"{CONFIG_MAPS}/a")

@@ -130,7 +130,7 @@ def _forget_the_threshold() -> Any:
 
 
 def _delete_on_an_empty_result() -> Any:
-    """Of nothing, everything is healthy: a replacement of which nothing is known counts (BEHAVIOUR 8.1)."""
+    """Of nothing, everything is healthy: one of which nothing is known counts (docs/karmada-behaviour.md, 1)."""
 
     def healthy(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
         nothing = work is None or cluster is None or not is_fresh(work, cluster)

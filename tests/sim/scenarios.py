@@ -1,9 +1,10 @@
-"""Known faults of Karmada (BEHAVIOUR, section 8) and of other systems, as histories with a fixed seed.
+"""Known faults of Karmada (docs/karmada-behaviour.md) and of other systems, as histories with a fixed seed.
 
 The fleet is m1 (Push), m2 (Pull) and m3 (Push), with the brisk timings: a member that stops is noticed after 30 s,
 tainted NoExecute after 50 s and left after 60 s.
 
-8.6 (spread constraints by zone, provider or label) is no matter of faults: tests/world/test_known_faults.py.
+`8.n` in a name is the known fault n. 8.6 (spread constraints by zone, provider or label) is no matter of faults:
+tests/world/test_known_faults.py.
 """
 
 from collections.abc import Mapping

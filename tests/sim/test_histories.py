@@ -33,7 +33,7 @@ def test_a_history_survives_being_written_down() -> None:
         assert read_history(write_history(history)) == history
 
 
-def test_a_failover_and_its_end_hold_every_invariant() -> None:
+def test_l1_a_failover_and_its_end_hold_every_invariant() -> None:
     run = play(OUTAGE)
     assert run.violations == []
     assert run.writes > 100

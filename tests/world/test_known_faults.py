@@ -1,4 +1,4 @@
-"""The known faults of Karmada, by number (BEHAVIOUR section 8): one test for each, which shows that ours has it not.
+"""The known faults of Karmada, by number (docs/karmada-behaviour.md): one test each, which shows that ours has it not.
 
 The numbers stand in the tests' names. Most are stories in the world; where a fault lies in one decision, the decision
 itself is asked.

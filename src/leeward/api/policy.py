@@ -9,7 +9,6 @@ from leeward.api.core import Toleration
 from leeward.api.meta import TypedObject, schema_default
 
 AffinityName = Annotated[str, Meta(min_length=1, max_length=32)]
-ConflictResolution = Literal["Abort", "Overwrite"]
 Gracefully = schema_default("Gracefully")
 
 

@@ -1,7 +1,8 @@
 """The binding controller: one Work for each cluster that needs one, no other, and the statuses added up.
 
 Karmada: pkg/controllers/binding, pkg/controllers/status/rb_status_controller.go. Differs: only what Works report of
-their present generation is aggregated (BEHAVIOUR 8.11), and binding and statuses are kept by one controller.
+their present generation is aggregated (fault 11 of docs/karmada-behaviour.md), and binding and statuses are kept by
+one controller.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 Every member has its own, so that one that hangs delays no other (Holds: L4). A probe has a deadline, and a change of
 `Ready` counts only after its threshold.
 
-Karmada: pkg/controllers/status/cluster_status_controller.go; differs where BEHAVIOUR section 2 says so.
+Karmada: pkg/controllers/status/cluster_status_controller.go; differs where docs/karmada-behaviour.md says so.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 """The execution controller of one member: makes the member contain what its Works say, and no more.
 
 While the cluster is not Ready nothing is written: a Work that is deleted meanwhile stays with its deletionTimestamp,
-and is carried out when the cluster is Ready again (not after a back-off, BEHAVIOUR 8.12), but for the moment in which
-it may be assigned there again; and but for as long as what replaces it is not well (`core.execution.removal`).
-How objects are written and deleted is told in `member_objects.py`.
+and is carried out when the cluster is Ready again (not after a back-off, fault 12 of docs/karmada-behaviour.md), but
+for the moment in which it may be assigned there again; and but for as long as what replaces it is not well
+(`core.execution.removal`). How objects are written and deleted is told in `member_objects.py`.
 
 What was removed for a deleted Work stays removed: a member that is restored from its past may bring it back (Holds:
 L3). Only of Works whose end was seen here, for a control plane that was restored itself knows of less than there is.

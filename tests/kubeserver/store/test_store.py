@@ -56,7 +56,7 @@ def test_of_two_writers_who_saw_the_same_head_one_is_refused(machine: Machine) -
     machine.tell(story)
 
 
-def test_a_write_that_expects_the_wrong_thing_is_refused_and_takes_no_revision(machine: Machine) -> None:
+def test_d4_a_write_that_expects_the_wrong_thing_is_refused_and_takes_no_revision(machine: Machine) -> None:
     async def story(store: Store) -> None:
         first = await put(store, POD)
         with pytest.raises(Raced, match="expected nothing, found revision 2"):
@@ -156,7 +156,9 @@ def test_everything_is_there_after_a_restart(machine: Machine) -> None:
     machine.tell(after)
 
 
-def test_revisions_are_not_used_again_when_the_newest_record_was_a_deletion_and_is_compacted(machine: Machine) -> None:
+def test_d3_revisions_are_not_used_again_when_the_newest_record_was_a_deletion_and_is_compacted(
+    machine: Machine,
+) -> None:
     async def before(store: Store) -> None:
         await put(store, POD)
         await delete(store, POD)

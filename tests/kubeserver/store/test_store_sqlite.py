@@ -135,7 +135,7 @@ def spoil(file: Path, offset: int) -> None:
 
 
 @pytest.mark.parametrize("place", [4, 8, 16, 1000], ids=["size", "salt", "checksum", "page"])
-def test_a_log_that_was_damaged_in_its_middle_is_refused_again_and_again(path: Path, place: int) -> None:
+def test_d7_a_log_that_was_damaged_in_its_middle_is_refused_again_and_again(path: Path, place: int) -> None:
     """Holds: D7, for SQLite takes the damage for the end of the log."""
     spoil(leave_behind(path, 20), 32 + 3 * (24 + 4096) + place)
     for _ in range(2):

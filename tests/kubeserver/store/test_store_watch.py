@@ -23,7 +23,7 @@ def test_a_watch_sees_the_past_and_the_present_of_its_prefix_only(machine: Machi
     machine.tell(story)
 
 
-def test_a_watch_of_everything_sees_all_resources_in_order(machine: Machine) -> None:
+def test_d5_a_watch_of_everything_sees_all_resources_in_order(machine: Machine) -> None:
     async def story(store: Store) -> None:
         watcher = store.watch("/", after=1)
         await put(store, POD)

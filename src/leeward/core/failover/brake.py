@@ -7,7 +7,7 @@ raise the alarm, evictions are held already.
 
 Clusters that have vanished from the list (`core.failover.vanished`) count as lost, and half of the fleet is an alarm.
 
-Holds: S4, S5. Karmada has no such thing (BEHAVIOUR 8.5).
+Holds: S4, S5. Karmada has no such thing (fault 5 of docs/karmada-behaviour.md).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -14,7 +14,7 @@ on it. The chain of generations that ties these together is told in
 `docs/decisions/0019-two-predicates-for-health.md`.
 
 Karmada asks only that the scheduler has observed the generation, so that a stale `Healthy` ends its tasks early
-(BEHAVIOUR 8.11); that is not copied.
+(fault 11 of docs/karmada-behaviour.md); that is not copied.
 """
 
 from collections.abc import Mapping, Sequence

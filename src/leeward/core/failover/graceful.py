@@ -4,8 +4,9 @@ A task ends when every present target is seen healthy, and was looked at since s
 nothing: past its grace period a task ends only where the old copy is *known to serve no more than what replaces it*
 (`evidence.known_to_serve`), for a whole grace period, so that a Pod that restarts is not taken for a copy that serves
 nothing. What cannot be seen stays, and while the brake is engaged everything stays. `suppressDeletion` holds a task
-(true) or ends it (false), whatever else is the case. An empty result is never "all healthy" (BEHAVIOUR 8.1); but where
-replicas are shared out and none are asked for any more, nothing is missed, and the task ends at once.
+(true) or ends it (false), whatever else is the case. An empty result is never "all healthy" (fault 1 of
+docs/karmada-behaviour.md); but where replicas are shared out and none are asked for any more, nothing is missed, and
+the task ends at once.
 
 A copy that was purged Directly and is gone holds no place free: where nothing replaces it the task ends, so that its
 cluster can take the application in again when it is back. Where a replacement does not become healthy, the task lasts

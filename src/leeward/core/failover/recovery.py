@@ -8,7 +8,8 @@ never barred while replicas are missing.
 Where the replacement lies in another affinity term than the old copies, a part of each would be no placement (S2): then
 all tasks are withdrawn together, once all old copies are seen healthy, and the new ones are not.
 
-Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (BEHAVIOUR 8.4).
+Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (fault 4 of
+docs/karmada-behaviour.md).
 """
 
 from collections.abc import Mapping

@@ -1,0 +1,107 @@
+"""What holds each invariant: code that says so, a checker of histories, tests that name it. Writes docs/invariants.md.
+
+`python -m tests.invariants` renders the table at the end of that page from the code.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from tests.tidiness import ROOT, sources
+
+PAGE = ROOT / "docs/invariants.md"
+HEADING = "## What holds each"
+HELD_BY_THE_WHOLE = {"L1", "L2", "L6"}
+"""No one place of the code holds them."""
+OUT_OF_SIGHT = {
+    "D2": "a power cut: tests cut a log at every byte",
+    "D7": "damaged files: histories keep theirs in memory",
+    "L6": "every history restarts components, and is judged by all the others",
+}
+"""What no checker of histories can see, and why."""
+_ID = re.compile(r"[SDLC]\d+")
+_DEFINED = re.compile(r"\*\*([SDLC]\d+)\b")
+_HOLDS = re.compile(r"Holds: ((?:[SDLC]\d+)(?:(?:,\s+| and )[SDLC]\d+)*)")
+_FOUND = re.compile(r'"([SDLC]\d+)"')
+_TEST = re.compile(r"def (test_\w+)")
+_IN_NAME = re.compile(r"_([sdlc]\d+)(?=_|$)")
+_SIMULATOR = ("sim/histories/", "sim/small/")
+
+
+def ids() -> list[str]:
+    return _DEFINED.findall(PAGE.read_text().partition(HEADING)[0])
+
+
+@cache
+def holders() -> Mapping[str, set[str]]:
+    """By id, the modules whose docstrings say that they hold it."""
+    found = defaultdict[str, set[str]](set)
+    for path, text in sources("src"):
+        if _is_of_simulator(path):
+            continue
+        for said in _HOLDS.findall(text):
+            for invariant in _ID.findall(said):
+                found[invariant].add(_module(path))
+    return found
+
+
+@cache
+def checkers() -> Mapping[str, set[str]]:
+    """By id, the modules of the simulator that find it broken."""
+    found = defaultdict[str, set[str]](set)
+    for path, text in sources("src"):
+        if _is_of_simulator(path):
+            for invariant in _FOUND.findall(text):
+                found[invariant].add(_module(path))
+    return found
+
+
+@cache
+def tests() -> Mapping[str, set[str]]:
+    """By id, the folders of the tests whose names have it."""
+    found = defaultdict[str, set[str]](set)
+    for path, text in sources("tests"):
+        for name in _TEST.findall(text):
+            for invariant in _IN_NAME.findall(name):
+                found[invariant.upper()].add(path.parent.as_posix())
+    return found
+
+
+def page() -> str:
+    """The page, with the table that follows from the code."""
+    told = PAGE.read_text().partition(HEADING)[0].rstrip()
+    return f"{told}\n\n{HEADING}\n\n{_table()}"
+
+
+def _table() -> str:
+    rows = [
+        "Rendered from the code by `python -m tests.invariants`; `tests/unit/test_tidy.py` holds it to be so.",
+        "",
+        "| id | held by (`Holds:`) | judged by | tests that name it |",
+        "|---|---|---|---|",
+    ]
+    for invariant in ids():
+        held = _listed(holders()[invariant]) or "the whole"
+        judged = _listed(checkers()[invariant]) or f"no history: {OUT_OF_SIGHT.get(invariant, '')}"
+        rows.append(f"| {invariant} | {held} | {judged} | {_listed(tests()[invariant])} |")
+    return "\n".join(rows) + "\n"
+
+
+def _is_of_simulator(path: Path) -> bool:
+    return any(folder in path.as_posix() for folder in _SIMULATOR)
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def _module(path: Path) -> str:
+    """As it is imported, without the name of the package in front: `core.failover.brake`."""
+    parts = path.with_suffix("").parts[2:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

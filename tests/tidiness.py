@@ -1,0 +1,112 @@
+"""Measures of the source tree: long functions, names that occur twice, what nobody reads, pages that are cited.
+
+`tests/data/tidy.toml` lists what breaks a rule of `tests/unit/test_tidy.py` today; its lists may only get shorter.
+"""
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from vulture import Vulture
+
+ROOT = Path(__file__).parents[1]
+PYTHON = ("src", "tests", "bench")
+_ITSELF = ("tidiness", "test_tidy")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_PAGE = re.compile(
+    r"(?<![\w/])(?:docs|deploy|examples|scripts|src|tests|bench)/[\w./-]*\w\.(?:md|py|sh|toml|yaml|json)\b"
+)
+_LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+_DECISION = re.compile(r"\bdecisions? (\d+)(?:(?:, | and )(\d+))?\b")
+FOREIGN_PAGE = re.compile(r"\b(?:BEHAVIOUR|DESIGN|INVARIANTS|HOUSE|STYLE|STACK)\b")
+"""Pages of which this repository has none."""
+
+
+@cache
+def exceptions() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "tests/data/tidy.toml").read_text())
+
+
+def sources(*folders: str) -> Iterator[tuple[Path, str]]:
+    """Files of Python below the folders, relative to the repository, with their text."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "data" not in path.parts:
+                yield path.relative_to(ROOT), path.read_text()
+
+
+def long_functions(limit: int) -> dict[str, int]:
+    """By `stem.name`, the lines of each function of `src` that has more than `limit`."""
+    found: dict[str, int] = {}
+    for path, text in sources("src"):
+        for node in ast.walk(_tree(text)):
+            if isinstance(node, _FUNCTIONS) and node.end_lineno is not None:
+                lines = node.end_lineno - node.lineno + 1
+                if lines > limit:
+                    found[f"{path.stem}.{node.name}"] = lines
+    return found
+
+
+def long_files(limit: int) -> dict[str, int]:
+    lines = {str(path): text.count("\n") for path, text in sources("src")}
+    return {path: number for path, number in lines.items() if number > limit}
+
+
+def shared_stems() -> dict[str, int]:
+    """Stems of files that occur more than once inside a layer (a folder of an import package), and how often."""
+    by_layer = Counter((path.parts[1:3], path.stem) for path, _ in sources("src") if len(path.parts) > 3)
+    stems: dict[str, int] = {}
+    for (_, stem), count in by_layer.items():
+        if count > 1 and not stem.startswith("__"):
+            stems[stem] = max(count, stems.get(stem, 0))
+    return stems
+
+
+def shared_class_names() -> dict[str, int]:
+    """Names of public classes that occur more than once, and how often."""
+    names = Counter(
+        node.name
+        for _, text in sources("src")
+        for node in _tree(text).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    return {name: count for name, count in names.items() if count > 1}
+
+
+def unread_names() -> set[str]:
+    """Functions, classes, variables and fields of `src` that no code of `src` and `bench` reads."""
+    vulture: Any = Vulture()
+    vulture.scavenge([str(ROOT / "src"), str(ROOT / "bench")])
+    return {item.name for item in vulture.get_unused_code(min_confidence=60)}
+
+
+def missing_pages() -> set[str]:
+    """Pages and files that are cited somewhere, as `file: what it cites`, and are not in the repository."""
+    decisions = {int(page.name[:4]) for page in (ROOT / "docs/decisions").glob("0*.md")}
+    missing: set[str] = set()
+    for path, text in (*sources(*PYTHON), *_pages()):
+        if path.stem in _ITSELF:
+            continue
+        cited = {match for match in _PAGE.findall(text) if "*" not in match}
+        missing |= {f"{path}: {page}" for page in cited if not (ROOT / page).exists()}
+        numbers = {int(number) for match in _DECISION.findall(text) for number in match if number}
+        missing |= {f"{path}: decision {number}" for number in numbers - decisions}
+        missing |= {f"{path}: {page}" for page in FOREIGN_PAGE.findall(text)}
+        if path.suffix == ".md":
+            missing |= {f"{path}: {link}" for link in _LINK.findall(text) if not (ROOT / path.parent / link).exists()}
+    return missing
+
+
+def _pages() -> Iterator[tuple[Path, str]]:
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "Makefile", ROOT / ".ci/run"):
+        yield page.relative_to(ROOT), page.read_text()
+
+
+@cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)

@@ -1,0 +1,78 @@
+"""Rules of the source tree that no linter knows: what breaks one today is listed, and the lists only get shorter."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import invariants, tidiness
+
+MOST_LINES_OF_A_FUNCTION, MOST_LINES_OF_A_FILE = 40, 330
+ROOT = Path(__file__).parents[2]
+
+
+def beyond(found: dict[str, int], known: dict[str, int]) -> dict[str, int]:
+    return {name: number for name, number in found.items() if number > known.get(name, 0)}
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    found = tidiness.long_functions(MOST_LINES_OF_A_FUNCTION)
+    assert beyond(found, tidiness.exceptions()["long_functions"]) == {}
+
+
+def test_no_file_is_longer_than_can_be_read_at_once() -> None:
+    assert tidiness.long_files(MOST_LINES_OF_A_FILE) == {}
+
+
+def test_no_two_files_of_a_layer_have_the_same_name() -> None:
+    assert beyond(tidiness.shared_stems(), tidiness.exceptions()["shared_stems"]) == {}
+
+
+def test_no_two_public_classes_have_the_same_name() -> None:
+    assert beyond(tidiness.shared_class_names(), tidiness.exceptions()["shared_class_names"]) == {}
+
+
+def test_every_flag_and_every_field_has_a_reader_and_no_code_is_dead() -> None:
+    known = {name for names in tidiness.exceptions()["unread"].values() for name in names}
+    assert tidiness.unread_names() - known == set()
+
+
+def test_what_is_cited_is_in_the_repository() -> None:
+    assert tidiness.missing_pages() == set()
+
+
+@pytest.mark.parametrize("invariant", invariants.ids())
+def test_an_invariant_is_held_by_code_judged_by_a_checker_and_named_by_a_test(invariant: str) -> None:
+    assert invariants.holders()[invariant] or invariant in invariants.HELD_BY_THE_WHOLE
+    assert invariants.checkers()[invariant] or invariant in invariants.OUT_OF_SIGHT
+    assert invariants.tests()[invariant]
+
+
+def test_no_code_speaks_of_an_invariant_that_there_is_not() -> None:
+    spoken = {*invariants.holders(), *invariants.checkers(), *invariants.tests()}
+    assert spoken - set(invariants.ids()) == set()
+
+
+def test_the_page_of_invariants_says_what_holds_each() -> None:
+    """`python -m tests.invariants` writes it anew."""
+    assert invariants.page() == (ROOT / "docs/invariants.md").read_text()
+
+
+def test_each_measure_sees_what_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "src/package/layer"
+    (package / "below").mkdir(parents=True)
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "docs/decisions").mkdir(parents=True)
+    for name in ("Makefile", ".ci/run"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    long = "def long():\n" + "    pass\n" * 41
+    text = f'"""As docs/gone.md and decision 7 say, and {"HOUSE"}."""\n\n\nclass Twice: ...\n\n\n{long}'
+    for path in (package / "same.py", package / "below/same.py"):
+        path.write_text(text)
+    monkeypatch.setattr(tidiness, "ROOT", tmp_path)
+    assert tidiness.long_functions(MOST_LINES_OF_A_FUNCTION) == {"same.long": 42}
+    assert set(tidiness.long_files(40)) == {"src/package/layer/same.py", "src/package/layer/below/same.py"}
+    assert tidiness.shared_stems() == {"same": 2}
+    assert tidiness.shared_class_names() == {"Twice": 2}
+    assert tidiness.unread_names() == {"long", "Twice"}
+    assert {told.partition(": ")[2] for told in tidiness.missing_pages()} == {"docs/gone.md", "decision 7", "HOUSE"}
