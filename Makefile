@@ -10,7 +10,7 @@ AUDIT := .venv-audit
 export PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/bytecode
 
-.PHONY: help setup demo test e2e crash worlds sim systematic planted nightly mutants oracle check format bench chart lock \
+.PHONY: help setup demo test e2e crash worlds sim systematic planted nightly mutants oracle check fast fuzz format bench chart lock \
 	sbom audit clean
 
 help:  ## list the targets
@@ -31,8 +31,14 @@ e2e: setup  ## the product on real kube-apiservers (twelve minutes; the first ti
 oracle: setup  ## replay recorded answers: make oracle DIR=path (default: those of the tests)
 	@$(BIN)/python tests/oracle.py $(or $(DIR),tests/data/oracle)
 
-crash: setup  ## kill a real server N times while clients write, and account for every write (N=50)
-	@LEEWARD_CRASHES=$(or $(N),50) $(BIN)/pytest -s -p no:cacheprovider tests/crash
+crash: setup  ## kill a real server N times while clients write, and account for every write (N=50, SEED=... to begin as then)
+	@LEEWARD_CRASHES=$(or $(N),50) LEEWARD_SEED=$(SEED) $(BIN)/pytest -s -p no:cacheprovider tests/crash
+
+fuzz: FRESH := $(or $(SEED),$(shell date +%s))
+fuzz: setup  ## properties on examples that nobody has seen (N=500 of each; SEED=... to see them again)
+	@echo "again: make fuzz N=$(or $(N),500) SEED=$(FRESH)"
+	@LEEWARD_FUZZ=$(or $(N),500) $(BIN)/pytest -n auto --dist worksteal --hypothesis-seed=$(FRESH) \
+		$$(grep -rlE '^ *@given' tests/unit) || { echo "again: make fuzz N=$(or $(N),500) SEED=$(FRESH)"; exit 1; }
 
 worlds: setup  ## search small worlds, every order of events (STATES=100000)
 	@$(BIN)/python -m leeward.sim.small --states $(or $(STATES),100000)
@@ -52,17 +58,22 @@ nightly: setup  ## what is too long for every commit, on seeds that nobody has s
 	@echo "make sim N=2000 SEED=$(FRESH)"; $(MAKE) sim N=2000 SEED=$(FRESH)
 	@$(MAKE) worlds STATES=1000000
 	@$(MAKE) systematic
-	@$(MAKE) crash N=500
+	@$(MAKE) fuzz N=5000 SEED=$(FRESH)
+	@$(MAKE) crash N=500 SEED=$(FRESH)
 	@$(MAKE) mutants ALL=1
 
 mutants: setup  ## small faults, one at a time, that tests must notice: where lines changed since main (BASE=rev, ONLY=core.pace, ALL=1)
 	@$(BIN)/python -m tests.mutants $(if $(ALL),--all) $(if $(ONLY),--only $(ONLY)) $(if $(BASE),--base $(BASE))
 
-check: setup  ## format, lint, types, import contracts
+fast: setup  ## the inner loop: as check, of the files that differ from main, and the tests of what they touch
+	@scripts/fast
+
+check: setup  ## format, lint, types, import contracts, and the rules of tests/unit/test_tidy.py
 	@$(BIN)/ruff format --check $(CODE)
 	@$(BIN)/ruff check $(CODE)
 	@$(BIN)/lint-imports
 	@$(BIN)/pyright
+	@$(BIN)/pytest -p no:cacheprovider tests/unit/test_tidy.py
 
 format: setup  ## format the code and mend what lint can mend
 	@$(BIN)/ruff format $(CODE)

@@ -5,6 +5,7 @@
 
 import ast
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -76,6 +77,18 @@ def shared_class_names() -> dict[str, int]:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     return {name: count for name, count in names.items() if count > 1}
+
+
+def imported_libraries() -> set[str]:
+    """The top-level modules that `src` imports and Python does not bring."""
+    names: set[str] = set()
+    for _, text in sources("src"):
+        for node in ast.walk(_tree(text)):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.partition(".")[0])
+    return names - sys.stdlib_module_names
 
 
 def unread_names() -> set[str]:

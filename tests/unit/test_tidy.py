@@ -1,5 +1,6 @@
 """Rules of the source tree that no linter knows: what breaks one today is listed, and the lists only get shorter."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ def test_every_flag_and_every_field_has_a_reader_and_no_code_is_dead() -> None:
 
 def test_what_is_cited_is_in_the_repository() -> None:
     assert tidiness.missing_pages() == set()
+
+
+def test_each_foreign_library_has_a_contract() -> None:
+    """msgspec is the language in which all modules describe their data."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    contracts = [contract for contract in project["contracts"] if contract["type"] == "protected"]
+    protected = {module for contract in contracts for module in contract["protected_modules"]}
+    ours = {path.name for path in (ROOT / "src").iterdir()}
+    assert tidiness.imported_libraries() - ours - protected == {"msgspec"}
 
 
 @pytest.mark.parametrize("invariant", invariants.ids())
