@@ -7,8 +7,12 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+FUZZ = "LEEWARD_FUZZ"
+"""How many examples each property draws in `make fuzz`, whose seed says which."""
+
 settings.register_profile("the same each time", deadline=None, derandomize=True, database=None)
-settings.load_profile("the same each time")
+settings.register_profile("fresh", deadline=None, database=None, max_examples=int(os.environ.get(FUZZ, 1)))
+settings.load_profile("fresh" if FUZZ in os.environ else "the same each time")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -98,8 +98,9 @@ def _listed(names: set[str]) -> str:
 
 
 def _module(path: Path) -> str:
-    """As it is imported, without the name of the package in front: `core.failover.brake`."""
-    parts = path.with_suffix("").parts[2:]
+    """As it is imported, but without `leeward` in front: `core.failover.brake`."""
+    parts = path.with_suffix("").parts[1:]
+    parts = parts[1:] if parts[0] == "leeward" else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 

@@ -1,6 +1,6 @@
 """Clusters, bindings and placements for tests of scheduling, and strategies that make many of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -61,17 +61,24 @@ def placed(result: Placed | Unplaceable) -> dict[str, int]:
 
 
 names = st.sampled_from(NAMES)
-fleets = st.lists(
-    st.builds(
-        cluster,
-        names,
-        pods=st.integers(0, 20),
-        taints=st.sampled_from([(), (TAINT,)]),
-        deleted=st.booleans(),
-        region=st.sampled_from(["", "r1", "r2", "r3"]),
-    ),
-    unique_by=lambda c: c.name,
-)
+
+
+@st.composite
+def fleets_of(draw: st.DrawFn, known: Sequence[str], sizes: Sequence[int]) -> list[Cluster]:
+    """As many clusters as `sizes` say, each as often; most can take something in."""
+    return [
+        cluster(
+            name,
+            pods=draw(st.integers(0, 20)),
+            taints=draw(st.sampled_from([(), (), (), (TAINT,)])),
+            deleted=draw(st.sampled_from([False, False, False, True])),
+            region=draw(st.sampled_from(["r1", "r2", "r3", ""])),
+        )
+        for name in draw(st.permutations(known))[: draw(st.sampled_from(sizes))]
+    ]
+
+
+fleets = fleets_of(NAMES, (3, 2, 1, 4, 5, 0))
 strategies = st.sampled_from(
     [
         {"replicaSchedulingType": "Duplicated"},
