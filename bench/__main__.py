@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("walkthrough", "sim", "scheduling", "matching", "apiserver")
+BENCHMARKS = ("walkthrough", "sim", "scheduling", "matching", "apiserver", "watches")
 
 
 def main() -> None:
