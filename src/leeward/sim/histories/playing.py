@@ -232,8 +232,8 @@ class Player:
         await self._fall_silent()
         await self._handle()
         if self._scene.orphaned:
-            problems = await clear_orphans(self._world, self._scene)
-            self._found(Violation("L3", self._world.seconds, problem) for problem in problems)
+            wrong = await clear_orphans(self._world, self._scene)
+            self._found(Violation("L3", self._world.seconds, problem) for problem in wrong)
             self._rare.told(rare_restores.CLEARED)
         problems = unsettled(self._scene, members, self._forsaken)
         if problems:
@@ -325,10 +325,7 @@ def _settings(history: History) -> ManagerSettings:
 
 def _outcome(truth: Truth) -> dict[str, object]:
     """What users asked for. Where it runs, `places` tell."""
-    return {
-        **{
-            f"policy {key}": p["spec"]["placement"]
-            for key, p in truth.of("/policy.karmada.io/propagationpolicies/").items()
-        },
-        **{f"template {key}": t["spec"] for key, t in truth.of("/apps/deployments/").items()},
-    }
+    policies = truth.of("/policy.karmada.io/propagationpolicies/").items()
+    templates = truth.of("/apps/deployments/").items()
+    placements: dict[str, object] = {f"policy {key}": p["spec"]["placement"] for key, p in policies}
+    return placements | {f"template {key}": t["spec"] for key, t in templates}
