@@ -8,6 +8,7 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding
 from leeward.core.placement import Decision, Snapshot, decide
+from leeward.planning import Fleet
 
 Placement = Callable[[Snapshot], Decision]
 
@@ -30,13 +31,13 @@ def without_taints(snapshot: Snapshot) -> Decision:
     """Taints make a copy leave, and keep none away."""
     targets = {target.name for target in snapshot.binding.spec.clusters}
     clusters = {name: c if name in targets else _untainted(c) for name, c in snapshot.clusters.items()}
-    return decide(replace(snapshot, clusters=clusters))
+    return decide(replace(snapshot, clusters=Fleet(clusters.values())))
 
 
 def without_gain(snapshot: Snapshot) -> Decision:
     """The control plane's own taints count as set by hand."""
     clusters = {name: _tainted_by_hand(cluster) for name, cluster in snapshot.clusters.items()}
-    return decide(replace(snapshot, clusters=clusters))
+    return decide(replace(snapshot, clusters=Fleet(clusters.values())))
 
 
 def evicting_twice(decision: Decision, _: Binding) -> Decision:
