@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, GracefulEvictionTask
@@ -27,6 +28,8 @@ from leeward.sim.histories.truth import Truth
 
 RESTART_SECONDS = 10.0
 """Until everybody works again who was stopped by a fault, behind its end."""
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+"""Where the virtual clock begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +160,11 @@ def covers(binding: Binding, clusters: dict[str, int]) -> bool:
     if not clusters:
         return False
     return not binding.spec.is_divided or sum(clusters.values()) >= binding.spec.replicas
+
+
+def seconds_of(instant: datetime) -> float:
+    """Since the world began."""
+    return (instant - EPOCH).total_seconds()
 
 
 def scene_of(history: History, timing: Timing, truth: Truth) -> Scene:
