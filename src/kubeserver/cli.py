@@ -17,7 +17,7 @@ _MEGABYTE = 1024 * 1024
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class Duration(click.ParamType[float]):
+class LongerThanZero(click.ParamType[float]):
     """Go's form, `1h30m`, in seconds."""
 
     name = "duration"
@@ -43,7 +43,9 @@ _OPTIONS = (
     click.option("--tls-cert-file", type=_FILE, help="Certificate to show.  [default: one of its own]"),
     click.option("--tls-private-key-file", type=_FILE, help="The key of that certificate."),
     click.option("--client-ca-file", type=_FILE, help="Clients with a certificate of this authority are known by it."),
-    click.option("--event-ttl", type=Duration(), default="1h", show_default=True, help="How long events are kept."),
+    click.option(
+        "--event-ttl", type=LongerThanZero(), default="1h", show_default=True, help="How long events are kept."
+    ),
     click.option(
         "--audit-log-path", default="", metavar="FILE", help='Who asked for what, one line each; "-" is stdout.'
     ),

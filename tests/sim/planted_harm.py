@@ -41,7 +41,7 @@ from leeward.sim.histories.steered.evictions import cut_off_while_stuck, in_vain
 from leeward.sim.histories.steered.hub import away
 from leeward.sim.histories.steered.members import refusing
 from leeward.sim.histories.steered.people import failing, shared, shared_with_room, suspended
-from leeward.sim.histories.steered.restores import overtaken
+from leeward.sim.histories.steered.restored_hub import overtaken
 from tests.sim.planted import nothing_wrong
 
 PUSHED: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"), ("m3", "Push"))

@@ -262,18 +262,15 @@ class Player:
 
     def _check(self, change: Change) -> None:
         self._rare.look(change)
-        for name in rare_restores.of_change(self._scene, change):
-            self._rare.told(name)
+        self._rare.told(*rare_restores.of_change(self._scene, change))
         self._note_watch(change.seconds)
         if (member := forsakes(self._truth, change)) is not None:
             self._forsaken.add(member)
         self._found(self._judging.look(change))
 
     def _restored(self, _: str, taken_at: float) -> None:
-        """The control plane is as it was then."""
         self._found(self._judging.restored(taken_at))
-        for name in rare_restores.of_scene(self._scene):
-            self._rare.told(name)
+        self._rare.told(*rare_restores.of_scene(self._scene))
 
     def _forgotten(self, place: str, revisions: Sequence[int], compacted: int) -> None:
         self._found(self._compaction.forgets(place, revisions, compacted))

@@ -129,9 +129,9 @@ class RareSituations:
         self._truth = truth
         self._meddled: dict[tuple[str, Key], int] = {}
 
-    def told(self, what: str) -> None:
+    def told(self, *what: str) -> None:
         """Something that only its place knows of."""
-        self._reached[what] += 1
+        self._reached.update(what)
 
     def mishap(self, name: str) -> None:
         self._reached[f"weather: {name}"] += 1

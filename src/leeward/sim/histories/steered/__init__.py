@@ -47,7 +47,7 @@ from leeward.sim.histories.steered.people import (
     shared_with_room,
     suspended,
 )
-from leeward.sim.histories.steered.restores import forgotten, in_the_middle, overtaken
+from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle, overtaken
 
 __all__ = ["EVERY", "STEERED", "steer"]
 
