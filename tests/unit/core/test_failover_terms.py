@@ -3,11 +3,13 @@
 import msgspec
 
 from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.names import DRAIN_TAINT
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBinding, TargetCluster, Work
 from leeward.core import placement
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
-from tests.builders import aggregated, at, binding, cluster, dead, duplicated, fleet, works
+from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, works
 
 SETTINGS = PlacementSettings()
 
@@ -92,3 +94,30 @@ def test_l2_what_has_fled_to_the_last_term_flees_back_from_there() -> None:
 def test_later_terms_come_before_earlier_ones() -> None:
     bound = between(("a",), ("b",), ("c",), on="t1", clusters=("b",))
     assert names(decide(bound, cluster("a"), dead("b"), cluster("c"))) == ["c"]
+
+
+DRAINED = cluster("b", taints=(Taint(key=DRAIN_TAINT, effect="NoExecute", time_added=at(300)),))
+
+
+def test_s1_a_copy_in_a_dead_cluster_leaves_its_term_with_a_task_and_not_at_once() -> None:
+    """Its own eviction is not due yet; left where it is, it would be in no term, and go without a task."""
+    bound = between(("a", "b"), ("c",), on="t0", clusters=("a", "b"))
+    seen = (dead("a", since=200), DRAINED, cluster("c"))
+    decision = decide(bound, *seen)
+    assert (names(decision), left(decision), decision.followed) == (["c"], ["b", "a"], ("a",))
+    again = decide(after(bound, decision, "t1"), *seen, seconds=301)
+    assert (names(again), left(again)) == (["c"], ["b", "a"])
+    settled = decide(after(bound, decision, "t1"), *seen, copies=works({"c": 2}), seconds=2_000)
+    assert settled.finished == ("b", "a")
+
+
+def test_s3_the_replicas_of_a_dead_cluster_find_a_place_in_the_other_term_too() -> None:
+    bound = between(("a", "b"), ("c",), on="t0", clusters=("a", "b"))
+    assert bound.spec.placement is not None
+    strategy = divided({"a": 1, "b": 1, "c": 1}).replica_scheduling
+    shared = msgspec.structs.replace(bound.spec.placement, replica_scheduling=strategy)
+    counts = (TargetCluster("a", 1), TargetCluster("b", 1))
+    bound = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, placement=shared, clusters=counts))
+    decision = decide(bound, dead("a", since=200), DRAINED, cluster("c"))
+    assert [(target.name, target.replicas) for target in decision.clusters] == [("c", 2)]
+    assert left(decision) == ["b", "a"]

@@ -24,6 +24,7 @@ from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.flapping import is_held_down
 from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
+from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.cluster_arrays import ClusterView
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Request
@@ -68,8 +69,9 @@ def find_place(
 ) -> Placed | Unplaceable:
     """A place for what is missing in `left`, on clusters that are alive and no suspects.
 
-    Targets that look dead, or are suspects, keep what they have; so do those of `staying`, which count for no group
-    that a spread constraint asks for. As a `last_resort` clusters that are held down will do. `trace` is told why.
+    Targets that look dead, or are suspects, keep what they have, unless the place is in an affinity term that they are
+    not in. Those of `staying` keep it in any case, and count for no group that a spread constraint asks for. As a
+    `last_resort` clusters that are held down will do. `trace` is told why.
     """
     result = _find_place(binding, left, fleet, now, suspects, staying, trace)
     if last_resort and _would_fit_held_down(result, fleet):
@@ -141,6 +143,12 @@ def _find_place(
         result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
     if isinstance(result, Unplaceable):
         return result
+    rest = (target.name for target in frozen if target.name not in staying)
+    outside = {name for name in rest if not is_in_term(left, result.affinity_name, fleet.get(name))}
+    if outside:
+        inside = tuple(target for target in left.clusters if target.name not in outside)
+        left = msgspec.structs.replace(left, clusters=inside)
+        return _find_place(binding, left, fleet, now, {*suspects, *outside}, staying, trace)
     placed = tuple(sorted((*result.clusters, *frozen), key=lambda target: target.name))
     return replace(result, clusters=placed) if result.clusters else NOBODY_ALIVE
 

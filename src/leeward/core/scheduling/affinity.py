@@ -42,6 +42,11 @@ def common_term(binding: Binding, names: Iterable[str], clusters: Mapping[str, C
     return next((t for t in terms if not any(_reject(Request(binding.spec, t), each) for each in there)), None)
 
 
+def is_in_term(spec: ResourceBindingSpec, affinity_name: str, cluster: Cluster | None) -> bool:
+    """Whether the affinity term lets the cluster in; one that is not there is judged by nobody."""
+    return cluster is None or _reject(Request(spec, affinity_name), cluster) is None
+
+
 def tier_of(request: Request, cluster: Cluster) -> int:
     """0 for the primary group, i+1 for overflow affinity i."""
     if request.placement.cluster_affinity is not None or not request.placement.cluster_affinities:
