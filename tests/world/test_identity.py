@@ -81,8 +81,8 @@ def test_l5_an_agent_that_is_refused_asks_seldom_and_joins_when_it_may() -> None
         await world.sleep(600)
         pauses = [round(later - earlier, 6) for earlier, later in pairwise(asked)]
         assert asked[0] - began < 1
-        assert pauses == [1, 2, 4, 8, 16] + [30] * (len(pauses) - 5)
-        assert len(pauses) == 5 + (600 - 31) // 30
+        assert pauses == [1, 2, 4, 8] + [10] * (len(pauses) - 4)
+        assert len(pauses) == 4 + (600 - 15) // 10
         world.place.audit = None
         await world.until(lambda: world.is_ready("member3"), 120)
 

@@ -191,7 +191,7 @@ class Informer(Generic[T]):
             old = self._objects.get(key)
             is_known = old is not None and old is known.get(key)
             if old is not None and is_known and (restored or _is_over(old, obj, listed_at)):
-                self._replace(key, old, obj, sizes.get(key, 0))
+                self._replace(key, obj, sizes.get(key, 0))
             else:
                 self._put(obj, sizes.get(key, 0))
         for key, old in known.items():
@@ -256,9 +256,6 @@ class Informer(Generic[T]):
         old = self._objects.get(key)
         if old is not None and version_of(old) >= version_of(obj):
             return
-        self._keep(key, old, obj, size)
-
-    def _keep(self, key: Key, old: T | None, obj: T, size: int) -> None:
         self._objects[key] = obj
         if self._budget is not None:
             self._budget.take(size - self._sizes.get(key, 0), old is None)
@@ -266,13 +263,11 @@ class Informer(Generic[T]):
         self._by_namespace.setdefault(key.namespace, {})[key] = obj
         self._notify(old, obj)
 
-    def _replace(self, key: Key, old: T, obj: T, size: int) -> None:
-        """Whatever the versions say. Another object of the same name is the end of the old one."""
-        if uid_of(old) != uid_of(obj):
-            self._remove(key)
-            self._put(obj, size)
-        else:
-            self._keep(key, old, obj, size)
+    def _replace(self, key: Key, obj: T, size: int) -> None:
+        """Whatever the versions say. It is told as the end of the one and the beginning of the other, in one go: what
+        was done about the old state may be undone in this one."""
+        self._remove(key)
+        self._put(obj, size)
 
     def _delete(self, key: Key, version: int) -> None:
         """Unless the object has been made anew since, and is remembered."""

@@ -22,7 +22,15 @@ from leeward.api.names import (
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, Work
 from leeward.client import Request
 from leeward.manager.timing import Timing
-from leeward.sim.histories.checkers import CHECKERS, TIMED, Violation, scene_of
+from leeward.sim.histories.checkers import (
+    CHECKERS,
+    TIMED,
+    CopiesChecker,
+    RestoresChecker,
+    StoresChecker,
+    Violation,
+    scene_of,
+)
 from leeward.sim.histories.checkers.owners import foreign_fields
 from leeward.sim.histories.model import (
     AgentIsKilled,
@@ -55,7 +63,8 @@ class Notebook:
         history = History(seed=0, members=FLEET, steps=steps, evictions_per_second=evictions_per_second)
         scene = scene_of(history, Timing.karmada(), truth)
         self._timed = [checker(scene) for checker in TIMED]
-        self._checkers = [*self._timed, *(checker(scene) for checker in CHECKERS)]
+        outlasting = (CopiesChecker, StoresChecker, RestoresChecker)
+        self._checkers = [*self._timed, *(checker(scene) for checker in (*CHECKERS, *outlasting))]
         self._revision = 0
         truth.on_change(self._look)
         for name, _ in FLEET:
