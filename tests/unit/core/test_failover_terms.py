@@ -6,7 +6,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import DRAIN_TAINT
 from leeward.api.policy import ClusterAffinityTerm, Placement
-from leeward.api.work import ResourceBinding, TargetCluster, Work
+from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
 from leeward.core import placement
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, works
@@ -121,3 +121,18 @@ def test_s3_the_replicas_of_a_dead_cluster_find_a_place_in_the_other_term_too() 
     decision = decide(bound, dead("a", since=200), DRAINED, cluster("c"))
     assert [(target.name, target.replicas) for target in decision.clusters] == [("c", 2)]
     assert left(decision) == ["b", "a"]
+
+
+def test_who_returns_waits_for_nobody_that_took_it_in_vain() -> None:
+    """a was lost, b never took it, c never gets it healthy: a is back, and b's task goes on until it has taken over."""
+    bound = between(("a",), ("b",), ("c",), on="t2", clusters=("c",))
+    tasks = tuple(
+        GracefulEvictionTask(name, reason, "Leeward", "Gracefully", replicas=2, creation_timestamp=at(100))
+        for name, reason in (("a", "TaintUntolerated"), ("b", "ReplacementFailed"))
+    )
+    moved = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, graceful_eviction_tasks=tasks))
+    copies = works({"a": 2, "b": None, "c": None})
+    back = decide(moved, cluster("a"), cluster("b"), cluster("c"), copies=copies, seconds=400)
+    assert (back.withdrawn, names(back), left(back)) == (("a",), ["a"], ["b"])
+    lost = decide(moved, dead("a"), cluster("b"), cluster("c"), copies=copies, seconds=400)
+    assert (lost.withdrawn, names(lost)) == ((), ["c"])

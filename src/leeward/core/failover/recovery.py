@@ -87,12 +87,18 @@ def find_withdrawal(
 def _all_back(
     binding: Binding, clusters: Mapping[str, Cluster], works: Mapping[str, Work], now: datetime
 ) -> Withdrawal | None:
-    """Back into the affinity term that was left, when all that was there is well."""
+    """Back into the affinity term that was left, when all that was there is well. What never got healthy where it was
+    moved to in vain was not there, and its task goes on."""
     spec, tasks = binding.spec, binding.spec.graceful_eviction_tasks
-    old = tuple(sorted((TargetCluster(t.from_cluster, t.replicas or 0) for t in tasks), key=lambda target: target.name))
-    if not old or any(
-        not _is_alive_again(spec, t, clusters.get(t.from_cluster), works.get(t.from_cluster), now) for t in tasks
-    ):
+    alive = {
+        t.from_cluster
+        for t in tasks
+        if _is_alive_again(spec, t, clusters.get(t.from_cluster), works.get(t.from_cluster), now)
+    }
+    vain = tuple(t for t in tasks if t.reason == REPLACEMENT_FAILED and t.from_cluster not in alive)
+    were = [t for t in tasks if t not in vain]
+    old = tuple(sorted((TargetCluster(t.from_cluster, t.replicas or 0) for t in were), key=lambda target: target.name))
+    if not old or not alive.issuperset(target.name for target in old):
         return None
     if common_term(binding, (target.name for target in (*old, *spec.clusters)), clusters) is not None:
         return None
@@ -102,7 +108,7 @@ def _all_back(
         return None
     affinity_name = common_term(binding, (target.name for target in old), clusters)
     names = tuple(target.name for target in old)
-    return None if affinity_name is None else Withdrawal(names, old, (), affinity_name)
+    return None if affinity_name is None else Withdrawal(names, old, vain, affinity_name)
 
 
 def _has_failed(
