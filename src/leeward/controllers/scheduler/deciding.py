@@ -18,8 +18,8 @@ from leeward.api.work import Binding
 from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.leaving import TAINT_UNTOLERATED
 from leeward.core.failover.outage import NO_OUTAGE, clusters_of, is_lost
+from leeward.core.failover.task_reasons import TaskReason, reason_of
 from leeward.core.failover.watched_time import Attention
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
@@ -288,7 +288,7 @@ def _left_by(binding: Binding) -> Iterator[str]:
 
 def _evicted_at(binding: Binding) -> Iterator[datetime]:
     """When copies began to leave because of taints."""
-    tasks = (task for task in binding.spec.graceful_eviction_tasks if task.reason == TAINT_UNTOLERATED)
+    tasks = (task for task in binding.spec.graceful_eviction_tasks if reason_of(task) is TaskReason.TAINT_UNTOLERATED)
     return (task.creation_timestamp for task in tasks if task.creation_timestamp is not None)
 
 

@@ -32,11 +32,9 @@ from leeward.core.failover.evidence import is_fresh
 from leeward.core.failover.held_reasons import HeldReason
 from leeward.core.failover.purge_modes import PurgeMode, rules_of
 from leeward.core.failover.state import StateNotPreserved, preserved_state
+from leeward.core.failover.task_reasons import Producer, TaskReason
 from leeward.core.failover.watched_time import UNKEPT, Attention
 
-APPLICATION_FAILURE = "ApplicationFailure"
-PRODUCER = "resource-binding-application-failover-controller"
-CLUSTER_PRODUCER = "cluster-resource-binding-application-failover-controller"
 DEFAULT_TOLERATION_SECONDS = 300
 CALM_SECONDS = 300
 """The shortest time of health that ends a round, however short the toleration is."""
@@ -207,10 +205,11 @@ def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None
     mode = PurgeMode(application.purge_mode or PurgeMode.GRACEFULLY)
     rules = rules_of(mode)
     state = preserved_state(binding.spec, application.state_preservation, failed)
+    producer = Producer.APPLICATION_FAILOVER if binding.namespace else Producer.CLUSTER_APPLICATION_FAILOVER
     return GracefulEvictionTask(
         from_cluster=failed.cluster_name,
-        reason=APPLICATION_FAILURE,
-        producer=PRODUCER if binding.namespace else CLUSTER_PRODUCER,
+        reason=TaskReason.APPLICATION_FAILURE.value,
+        producer=producer.value,
         purge_mode=mode.value,
         grace_period_seconds=application.grace_period_seconds if rules.has_grace else None,
         suppress_deletion=True if rules.suppresses else None,

@@ -25,15 +25,15 @@ from leeward.core.failover.eviction import decide_stay
 from leeward.core.failover.evidence import is_current, is_seen_healthy
 from leeward.core.failover.flapping import is_held_down, parse_flapping
 from leeward.core.failover.home import Home, goal_of
-from leeward.core.failover.leaving import LEEWARD, leave
+from leeward.core.failover.leaving import leave
 from leeward.core.failover.places import is_spread
+from leeward.core.failover.purge_modes import PurgeMode
+from leeward.core.failover.task_reasons import Producer, TaskReason
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 from leeward.core.scheduling import ClusterArrays
 from leeward.core.scheduling.found import room_in
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.steps import is_feasible
-
-FAILBACK = "Failback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +125,23 @@ def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBin
     """What leaves has a task, and leaves for good when that has ended."""
     held = {target.name: target.replicas for target in spec.clusters}
     staying = {n: held[n] - count for n, count in move.leaving.items() if spec.is_divided and held[n] > count}
-    tasks = [
-        GracefulEvictionTask(name, FAILBACK, LEEWARD, "Gracefully", creation_timestamp=wire_time(now))
-        for name in sorted(move.leaving)
-    ]
+    tasks = [_task(name, now) for name in sorted(move.leaving)]
     left = leave(spec, tasks, staying)
     grown = {target.name: target for target in left.clusters}
     for name, count in move.returning.items():
         before = grown.get(name, TargetCluster(name))
         grown[name] = msgspec.structs.replace(before, replicas=before.replicas + count)
     return msgspec.structs.replace(left, clusters=tuple(grown[name] for name in sorted(grown)))
+
+
+def _task(cluster: str, now: datetime) -> GracefulEvictionTask:
+    return GracefulEvictionTask(
+        from_cluster=cluster,
+        reason=TaskReason.FAILBACK.value,
+        producer=Producer.LEEWARD.value,
+        purge_mode=PurgeMode.GRACEFULLY.value,
+        creation_timestamp=wire_time(now),
+    )
 
 
 def _trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -> datetime | None:

@@ -16,14 +16,8 @@ from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask
 from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.failover.state import preserved_state
+from leeward.core.failover.task_reasons import Producer, TaskReason
 
-TAINT_MANAGER = "TaintManager"
-TAINT_UNTOLERATED = "TaintUntolerated"
-AFFINITY_TERM_LEFT = "AffinityTermLeft"
-REPLACEMENT_FAILED = "ReplacementFailed"
-"""A cluster took the place of another, and what was moved to it never became healthy there."""
-LEEWARD = "Leeward"
-"""The producer of tasks that Karmada has no producer for."""
 NOTHING: Mapping[str, int] = {}
 
 
@@ -36,8 +30,8 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
     state = preserved_state(spec, behaviour.state_preservation if behaviour else None, left)
     return GracefulEvictionTask(
         from_cluster=cluster,
-        reason=TAINT_UNTOLERATED,
-        producer=TAINT_MANAGER,
+        reason=TaskReason.TAINT_UNTOLERATED.value,
+        producer=Producer.TAINT_MANAGER.value,
         purge_mode=mode.value,
         creation_timestamp=wire_time(now),
         preserved_label_state=state,
@@ -49,8 +43,8 @@ def stalled_task(cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvicti
     """How a copy leaves a cluster in which it never became healthy."""
     return GracefulEvictionTask(
         from_cluster=cluster,
-        reason=REPLACEMENT_FAILED,
-        producer=LEEWARD,
+        reason=TaskReason.REPLACEMENT_FAILED.value,
+        producer=Producer.LEEWARD.value,
         purge_mode=mode.value,
         creation_timestamp=wire_time(now),
     )
@@ -65,7 +59,9 @@ def leave_term(
     """
     kept = {target.name for target in placed}
     behind = tuple(target.name for target in left.clusters if target.name not in kept)
-    tasks = [msgspec.structs.replace(like, from_cluster=name, reason=AFFINITY_TERM_LEFT) for name in behind]
+    tasks = [
+        msgspec.structs.replace(like, from_cluster=name, reason=TaskReason.AFFINITY_TERM_LEFT.value) for name in behind
+    ]
     return leave_further(left, tasks), behind
 
 

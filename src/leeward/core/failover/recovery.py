@@ -21,21 +21,16 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
-from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.eviction import decide_stay, replicas_in
 from leeward.core.failover.evidence import is_current, is_seen_healthy, known_to_serve, seen_ready, was_there_before
-from leeward.core.failover.failback import FAILBACK
-from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
 from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.failover.purge_modes import rules_of_task
+from leeward.core.failover.task_reasons import reason_rules_of_task
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 from leeward.core.scheduling.affinity import common_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
 from leeward.core.scheduling.steps import is_feasible
-
-WITHDRAWN = (TAINT_UNTOLERATED, AFFINITY_TERM_LEFT, APPLICATION_FAILURE, REPLACEMENT_FAILED, FAILBACK)
-"""The reasons of tasks that may be withdrawn; what someone else evicts is evicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,8 @@ def find_withdrawal(
     if not is_current(binding) or placement_changed(binding):
         return None
     for task in spec.graceful_eviction_tasks:
-        if task.reason == FAILBACK and not _has_failed(spec, task, clusters, now, grace_seconds, time):
+        is_way_home = reason_rules_of_task(task).is_way_home
+        if is_way_home and not _has_failed(spec, task, clusters, now, grace_seconds, time):
             continue
         late = _is_late(task, now, grace_seconds, time)
         if not _is_alive_again(spec, task, clusters.get(task.from_cluster), works.get(task.from_cluster), now, late):
@@ -79,8 +75,7 @@ def find_withdrawal(
             tasks = tuple(t for t in spec.graceful_eviction_tasks if t is not task)
         affinity_name = None if result is None else common_term(binding, (target.name for target in result), clusters)
         if result is not None and affinity_name is not None:
-            given_up = task.reason == FAILBACK and late
-            return Withdrawal((task.from_cluster,), result, tasks, affinity_name, given_up)
+            return Withdrawal((task.from_cluster,), result, tasks, affinity_name, is_way_home and late)
     return _all_back(binding, clusters, works, now)
 
 
@@ -95,7 +90,7 @@ def _all_back(
         for t in tasks
         if _is_alive_again(spec, t, clusters.get(t.from_cluster), works.get(t.from_cluster), now)
     }
-    vain = tuple(t for t in tasks if t.reason == REPLACEMENT_FAILED and t.from_cluster not in alive)
+    vain = tuple(t for t in tasks if reason_rules_of_task(t).had_nothing and t.from_cluster not in alive)
     were = [t for t in tasks if t not in vain]
     old = tuple(sorted((TargetCluster(t.from_cluster, t.replicas or 0) for t in were), key=lambda target: target.name))
     if not old or not alive.issuperset(target.name for target in old):
@@ -155,7 +150,7 @@ def _is_alive_again(
     late: bool = False,
 ) -> bool:
     """A cluster that is held down keeps its copy when the replacement is `late`; at once would be to and fro (C1)."""
-    if cluster is None or cluster.is_being_deleted or task.reason not in WITHDRAWN:
+    if cluster is None or cluster.is_being_deleted or not reason_rules_of_task(task).withdraws:
         return False
     if not rules_of_task(task).withdraws or work is None or work.metadata.deletion_timestamp is not None:
         return False
@@ -182,7 +177,7 @@ def _with_old_copy(
     back, stayed = task.replicas or 0, replicas_in(spec, task.from_cluster)
     if spec.is_divided:
         ready = {t.name: min(t.replicas, seen_ready(works.get(t.name), clusters.get(t.name))) for t in others}
-        if task.reason == FAILBACK:
+        if reason_rules_of_task(task).is_way_home:
             back = min(back, sum(target.replicas - ready[target.name] for target in others))
         kept = _less(others, ready, back)
     else:

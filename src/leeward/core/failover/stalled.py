@@ -19,15 +19,12 @@ from datetime import datetime, timedelta
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
-from leeward.core.failover.application import APPLICATION_FAILURE
 from leeward.core.failover.evidence import is_seen_healthy, known_to_serve, reported_ready, was_there_before
 from leeward.core.failover.graceful import grace_of
-from leeward.core.failover.leaving import AFFINITY_TERM_LEFT, REPLACEMENT_FAILED, TAINT_UNTOLERATED
 from leeward.core.failover.purge_modes import rules_of_task
+from leeward.core.failover.task_reasons import reason_rules_of_task
 from leeward.core.failover.watched_time import UNKEPT, Attention
 
-MOVING = (TAINT_UNTOLERATED, APPLICATION_FAILURE, AFFINITY_TERM_LEFT, REPLACEMENT_FAILED)
-"""The reasons of tasks whose copies this control plane replaces."""
 DISPATCHING = "Dispatching"
 
 
@@ -91,7 +88,8 @@ def find_stalled(
 
 
 def _is_moving(task: GracefulEvictionTask) -> bool:
-    return task.reason in MOVING and task.suppress_deletion is None and rules_of_task(task).moves_on
+    is_failover = reason_rules_of_task(task).fails_over
+    return is_failover and task.suppress_deletion is None and rules_of_task(task).moves_on
 
 
 def _judge(

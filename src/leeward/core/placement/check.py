@@ -16,9 +16,9 @@ from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.holding import held_refused
-from leeward.core.failover.leaving import TAINT_UNTOLERATED
 from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.failover.purge_modes import rules_of_task
+from leeward.core.failover.task_reasons import TaskReason, reason_of
 from leeward.core.placement.authority import authority_over
 from leeward.core.placement.decision import Decision
 from leeward.core.placement.snapshot import Snapshot
@@ -76,7 +76,7 @@ class _Move:
     def opened_automatically(self) -> list[GracefulEvictionTask]:
         """Those for taints that the control plane has set."""
         why = {eviction.cluster: eviction.taints for eviction in self.decision.evicted}
-        by_taint = [task for task in self.opened if task.reason == TAINT_UNTOLERATED]
+        by_taint = [task for task in self.opened if reason_of(task) is TaskReason.TAINT_UNTOLERATED]
         return [t for t in by_taint if all(taint.key in AUTOMATIC for taint in why.get(t.from_cluster, ()))]
 
 

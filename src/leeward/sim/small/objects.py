@@ -37,8 +37,8 @@ from leeward.api.work import (
 )
 from leeward.core.failover.brake import Brake
 from leeward.core.failover.evidence import FULLY_APPLIED
-from leeward.core.failover.leaving import TAINT_MANAGER, TAINT_UNTOLERATED
 from leeward.core.failover.taints import NO_EXECUTE, TaintDecision
+from leeward.core.failover.task_reasons import Producer, TaskReason
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed
 from leeward.sim.small.model import (
@@ -178,8 +178,8 @@ def brake_state(brake: Brake) -> BrakeState:
 def _task_of(task: Task) -> GracefulEvictionTask:
     return GracefulEvictionTask(
         from_cluster=NAMES[task.cluster],
-        reason=TAINT_UNTOLERATED,
-        producer=TAINT_MANAGER,
+        reason=TaskReason.TAINT_UNTOLERATED.value,
+        producer=Producer.TAINT_MANAGER.value,
         purge_mode=task.mode,
         replicas=task.replicas,
         creation_timestamp=instant(task.age),

@@ -1,0 +1,73 @@
+"""Reasons of eviction tasks: why a copy leaves, and who says so. One row for each; nothing else compares them.
+
+Karmada: `TaintUntolerated` and `ApplicationFailure`, with their producers; the others are ours. A task with another
+reason is somebody else's: it is carried out, ends as ours do, and is never taken back.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from leeward.api.work import GracefulEvictionTask
+
+
+class TaskReason(StrEnum):
+    TAINT_UNTOLERATED = "TaintUntolerated"
+    APPLICATION_FAILURE = "ApplicationFailure"
+    AFFINITY_TERM_LEFT = "AffinityTermLeft"
+    REPLACEMENT_FAILED = "ReplacementFailed"
+    """A cluster took the place of another, and what was moved to it never became healthy there."""
+    FAILBACK = "Failback"
+
+
+class Producer(StrEnum):
+    """Who opens eviction tasks. Application failover of a ResourceBinding and of a ClusterResourceBinding differ."""
+
+    TAINT_MANAGER = "TaintManager"
+    APPLICATION_FAILOVER = "resource-binding-application-failover-controller"
+    CLUSTER_APPLICATION_FAILOVER = "cluster-resource-binding-application-failover-controller"
+    LEEWARD = "Leeward"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRules:
+    """What a reason means.
+
+    withdraws        the eviction is taken back when its cluster is well again
+    fails_over       it is a failover: a replacement that takes nothing is left for the next cluster
+    is_way_home      it is taken back only when it has failed, with all that was moved
+    had_nothing      where its copy is not well, there was never one that was
+    """
+
+    withdraws: bool = True
+    fails_over: bool = True
+    is_way_home: bool = False
+    had_nothing: bool = False
+
+
+_FAILOVER = ReasonRules()
+_IN_VAIN = ReasonRules(had_nothing=True)
+_WAY_HOME = ReasonRules(fails_over=False, is_way_home=True)
+_OF_OTHERS = ReasonRules(withdraws=False, fails_over=False)
+
+
+def rules_of_reason(reason: TaskReason) -> ReasonRules:
+    match reason:
+        case TaskReason.TAINT_UNTOLERATED | TaskReason.APPLICATION_FAILURE | TaskReason.AFFINITY_TERM_LEFT:
+            return _FAILOVER
+        case TaskReason.REPLACEMENT_FAILED:
+            return _IN_VAIN
+        case TaskReason.FAILBACK:
+            return _WAY_HOME
+        case _:
+            assert_never(reason)
+
+
+def reason_of(task: GracefulEvictionTask) -> TaskReason | None:
+    """None for a task of somebody else."""
+    return TaskReason(task.reason) if task.reason in frozenset(TaskReason) else None
+
+
+def reason_rules_of_task(task: GracefulEvictionTask) -> ReasonRules:
+    reason = reason_of(task)
+    return _OF_OTHERS if reason is None else rules_of_reason(reason)
