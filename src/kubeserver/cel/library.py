@@ -12,12 +12,22 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 
+from kubeserver.cel.authorizer import AUTHORIZER_FUNCTIONS
 from kubeserver.cel.budget import MAX_STEPS
+from kubeserver.cel.formats import FORMAT_FUNCTIONS
 from kubeserver.cel.function import Function
-from kubeserver.cel.functions import FUNCTIONS
 from kubeserver.cel.macros import MACRO_FUNCTIONS, without_map_macros
+from kubeserver.cel.network import NETWORK_FUNCTIONS
+from kubeserver.cel.objects import OBJECT_FUNCTIONS
 from kubeserver.cel.patterns import pattern_functions
 from kubeserver.cel.program import Program, Unwritable
+from kubeserver.cel.values import VALUE_FUNCTIONS
+
+FUNCTIONS = (*VALUE_FUNCTIONS, *NETWORK_FUNCTIONS, *FORMAT_FUNCTIONS, *AUTHORIZER_FUNCTIONS, *OBJECT_FUNCTIONS)
+"""Kubernetes' own functions, but for those that need the library themselves (`patterns.py`).
+
+Kubernetes: apiserver/pkg/cel/library; the same functions.
+"""
 
 _TYPES: Mapping[str, Any] = {
     "bool": cel.Type.BOOL,

@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -18,7 +18,7 @@ RECORDS = [Record(f"//pods/default/{number}", number, b"{}", False) for number i
 class Watched(sqlite3.Connection):
     """Notes the statements, and fails at those that begin with `fails`."""
 
-    statements: list[str] = []  # noqa: RUF012
+    statements: ClassVar[list[str]] = []
     fails = ""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
@@ -31,7 +31,7 @@ class Watched(sqlite3.Connection):
 @pytest.fixture(name="watched")
 def _watched() -> type[Watched]:
     class Mine(Watched):
-        statements: list[str] = []  # noqa: RUF012
+        statements: ClassVar[list[str]] = []
 
     return Mine
 

@@ -74,9 +74,9 @@ def test_only_clusters_that_have_changed_in_what_filters_see_are_asked_about_aga
     counted = Counted()
     fleet = Fleet([cluster("m1"), cluster("m2")], counted.profile)
     fleet.refresh()
-    survey = fleet.feasibility(REQUEST)
+    kept = fleet.feasibility(REQUEST)
     assert counted.asked == ["m1", "m2"]
-    assert fleet.feasibility(REQUEST) is survey
+    assert fleet.feasibility(REQUEST) is kept
     fleet.put(cluster("m1", pods=3))
     assert fleet.feasibility(REQUEST).feasible.tolist() == [True, True]
     assert counted.asked == ["m1", "m2"]
@@ -125,8 +125,8 @@ def test_bindings_with_the_same_placement_share_a_survey_and_others_do_not() -> 
         Request(binding_spec(DYNAMIC, 4, **batch), ""),
         Request(binding_spec(DYNAMIC, 0), ""),
     )
-    surveys = [fleet.feasibility(request) for request in different]
-    assert len({id(survey) for survey in (shared, *surveys)}) == 6
+    others = [fleet.feasibility(request) for request in different]
+    assert len({id(kept) for kept in (shared, *others)}) == 6
 
 
 def test_room_is_found_anew_where_something_was_reported_or_reserved() -> None:
@@ -199,12 +199,12 @@ def test_answers_and_arrays_are_bounded_d9(monkeypatch: pytest.MonkeyPatch) -> N
     for number in range(4):
         fleet.answer(number, True, lambda: Placed(()))
     assert list(fleet._answers) == [3]  # pyright: ignore[reportPrivateUsage]
-    surveys = [fleet.feasibility(Request(SPEC, f"term-{number}")) for number in range(11)]
+    others = [fleet.feasibility(Request(SPEC, f"term-{number}")) for number in range(11)]
     for number in range(11):
         room(fleet, asked(f"{number + 1}m"))
-    assert fleet.feasibility(Request(SPEC, "term-10")) is surveys[10]
-    assert fleet.feasibility(Request(SPEC, "term-1")) is surveys[1], "ten of a kind are kept, the newest"
-    assert fleet.feasibility(Request(SPEC, "term-0")) is not surveys[0]
+    assert fleet.feasibility(Request(SPEC, "term-10")) is others[10]
+    assert fleet.feasibility(Request(SPEC, "term-1")) is others[1], "ten of a kind are kept, the newest"
+    assert fleet.feasibility(Request(SPEC, "term-0")) is not others[0]
     kept = fleet._rooms  # pyright: ignore[reportPrivateUsage]
     assert len(kept) == 10
     few = Fleet([cluster(f"m{number}") for number in range(60)])

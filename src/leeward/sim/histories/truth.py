@@ -179,7 +179,7 @@ class Truth:
     def brake(self) -> Manifest | None:
         return self.of("//configmaps/").get(Key(SYSTEM_NAMESPACE, BRAKE_NAME))
 
-    def copies(self, member: str, binding: ResourceBinding) -> Copies:
+    def copies(self, member: str, binding: Binding) -> Copies:
         """What the member runs of the binding's template."""
         resource = binding.spec.resource
         kind = KINDS[resource.kind]

@@ -89,7 +89,7 @@ class RestoresChecker:
             return True
         targets = {name: replicas for name, replicas in replicas_of(binding).items() if name != member}
         since = scene.evidence_since(member)
-        ready = {name: scene.truth.copies(name, binding).best_since(since) for name in targets}  # type: ignore[arg-type]
+        ready = {name: scene.truth.copies(name, binding).best_since(since) for name in targets}
         return covers(binding, targets) and all(ready[name] >= replicas for name, replicas in targets.items())
 
 
