@@ -17,6 +17,7 @@ KUBE_SYSTEM_NAMESPACE = "kube-system"
 EXECUTION_SPACE_PREFIX = "karmada-es-"
 RESERVED_NAMESPACES = (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)
 """The control plane's own, beside the execution spaces."""
+ADMIN_GROUP = "system:masters"
 AGENT_GROUP = "system:karmada:agents"
 AGENT_USER_PREFIX = "system:karmada:agent:"
 """Before the name of its cluster: as whom an agent speaks to the control plane."""

@@ -2,7 +2,7 @@
 
 Which policy claims a template (`propagation`), where replicas go (`scheduling`), what a Work must contain and what a
 member's object must keep (`execution`), what a kind means (`interpreter`), what is evicted and when (`failover`).
-The same functions run in the controllers, in the what-if simulator, in `explain`, and in the fault-history checker.
+The same functions run in the controllers, in the search of small worlds, and in the checkers of histories.
 
 This package never does I/O, never waits, reads no clock, draws no random number, logs nothing. Outcomes are frozen
 values; another package carries them out.

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.names import ADMIN_GROUP
 
 GROUP, RESOURCES = "cluster.karmada.io", ("clusters/proxy", "*/proxy")
 MOST_NAMES = 5_000
 """Of one kind, in the rules of one member: some 300 KiB of names."""
 EVERY_CLUSTER = "*"
 """The name of all clusters together: who may go there reaches each."""
-_NEVER = frozenset(("system:masters", "system:authenticated", "system:unauthenticated"))
+_NEVER = frozenset((ADMIN_GROUP, "system:authenticated", "system:unauthenticated"))
 """Groups that may do everything in a member, and those that a member gives by itself."""
 _SERVICE_ACCOUNTS = "system:serviceaccounts"
 

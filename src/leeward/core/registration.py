@@ -13,12 +13,14 @@ from enum import Enum
 from typing import Any, NamedTuple, cast
 
 from leeward.api.names import (
+    ADMIN_GROUP,
     AGENT_GROUP,
     AGENT_USER_PREFIX,
     BOOTSTRAP_CLUSTER_ANNOTATION,
     BOOTSTRAP_CLUSTER_GROUP_PREFIX,
     BOOTSTRAP_REQUEST_ANNOTATION,
     BOOTSTRAP_SINGLE_USE_GROUP,
+    CLUSTER_NAMESPACE,
     RBAC_GENERATOR,
     execution_space,
 )
@@ -198,6 +200,30 @@ def clusters_of_token(groups: Iterable[str]) -> tuple[str, ...]:
     """The clusters that a bootstrap token in these groups is bound to; none for one that is not."""
     prefix = BOOTSTRAP_CLUSTER_GROUP_PREFIX
     return tuple(group.removeprefix(prefix) for group in groups if group.startswith(prefix))
+
+
+def is_agent(groups: Iterable[str]) -> bool:
+    """Whether a user of these groups is bound as an agent; who may do anything is not."""
+    return AGENT_GROUP in groups and ADMIN_GROUP not in groups
+
+
+def cluster_of_agent(user: str) -> str:
+    """The cluster that the user is the agent of; empty when it is none."""
+    return user.removeprefix(AGENT_USER_PREFIX) if user.startswith(AGENT_USER_PREFIX) else ""
+
+
+def problem_of_agents_object(cluster: str, resource: str, namespace: str, name: str) -> str:
+    """Why the agent of `cluster` may not write the object; empty where it is its own. `resource` is in the plural."""
+    match resource:
+        case "clusters":
+            is_own = name == cluster
+        case "leases":
+            is_own = (namespace, name) == (CLUSTER_NAMESPACE, cluster)
+        case "certificatesigningrequests":
+            is_own = True
+        case _:
+            is_own = namespace == execution_space(cluster)
+    return "" if is_own and cluster else f'the agent of cluster "{cluster}" may only touch what belongs to that cluster'
 
 
 def problem_of_agents_cluster(spec: Mapping[str, Any], before: Mapping[str, Any], cluster: str) -> str:

@@ -16,9 +16,8 @@ from typing import Any
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.controllers.certificate_signer import Approval, Find, Note
-from kubeserver.handler import ADMIN_GROUP, User
 from kubeserver.values import section
-from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
+from leeward.api.names import AGENT_GROUP
 from leeward.api.resource import CLUSTERS
 from leeward.client.certificate_requests import undecided_request
 from leeward.core.registration import (
@@ -27,7 +26,10 @@ from leeward.core.registration import (
     TOKEN_PREFIX,
     Verdict,
     annotations_of_use,
+    cluster_of_agent,
+    is_agent,
     problem_of_agents_cluster,
+    problem_of_agents_object,
     rule_on_request,
     use_of,
 )
@@ -76,32 +78,15 @@ class AgentRestriction:
     """An `Admission`: nothing of a cluster is touched by another cluster's agent."""
 
     def admit(self, review: AdmissionReview) -> Manifest:
-        if AGENT_GROUP in review.user.groups and ADMIN_GROUP not in review.user.groups:
-            self._check(review, cluster_of(review.user))
+        if is_agent(review.user.groups):
+            self._check(review, cluster_of_agent(review.user.name))
         return review.object
 
     def _check(self, review: AdmissionReview, cluster: str) -> None:
-        name = section(review.object, "metadata").get("name", "")
-        match review.resource.plural:
-            case "clusters":
-                own = name == cluster
-                _check_cluster(review, cluster)
-            case "leases":
-                own = (review.namespace, name) == (CLUSTER_NAMESPACE, cluster)
-            case "certificatesigningrequests":
-                own = True
-            case _:
-                own = review.namespace == execution_space(cluster)
-        if not (own and cluster):
-            raise Rejected(f'the agent of cluster "{cluster}" may only touch what belongs to that cluster')
-
-
-def _check_cluster(review: AdmissionReview, cluster: str) -> None:
-    spec, before = (section(each or {}, "spec") for each in (review.object, review.old_object))
-    if review.operation != "DELETE" and (problem := problem_of_agents_cluster(spec, before, cluster)):
-        raise Rejected(problem)
-
-
-def cluster_of(user: User) -> str:
-    """The cluster that the user is the agent of; empty when it is none."""
-    return user.name.removeprefix(AGENT_USER_PREFIX) if user.name.startswith(AGENT_USER_PREFIX) else ""
+        resource, name = review.resource.plural, section(review.object, "metadata").get("name", "")
+        problem = problem_of_agents_object(cluster, resource, review.namespace, name)
+        if not problem and resource == CLUSTERS.plural and review.operation != "DELETE":
+            spec, before = (section(each or {}, "spec") for each in (review.object, review.old_object))
+            problem = problem_of_agents_cluster(spec, before, cluster)
+        if problem:
+            raise Rejected(problem)

@@ -12,13 +12,17 @@ from kubeapi.diff import json_patch
 from kubeapi.field import Node
 from kubeapi.meta import Manifest
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate, validate_deletion, validate_types
 from leeward.core.admission_warnings import warnings_for
 from leeward.core.propagation.reach import Reach, reference_problems
-from leeward.core.registration import problem_of_agents_cluster
+from leeward.core.registration import (
+    cluster_of_agent,
+    is_agent,
+    problem_of_agents_cluster,
+    problem_of_agents_object,
+)
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -78,16 +82,16 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: Add
 
 def _reaches_too_far(request: Mapping[str, Any]) -> str:
     """What is said to an agent that touches another's Cluster or Lease; the rest RBAC keeps from it."""
-    who, what = object_in(request, "userInfo"), object_in(request, "resource").get("resource", "")
-    if AGENT_GROUP not in (who.get("groups") or []) or what not in ("clusters", "leases"):
+    who, what = object_in(request, "userInfo"), str(object_in(request, "resource").get("resource", ""))
+    if what not in ("clusters", "leases") or not is_agent(who.get("groups") or ()):
         return ""
-    cluster = str(who.get("username", "")).removeprefix(AGENT_USER_PREFIX)
+    cluster = cluster_of_agent(str(who.get("username", "")))
     name = request.get("name") or object_in(object_in(request, "object"), "metadata").get("name")
-    if cluster and name == cluster:
-        given, before = (object_in(object_in(request, field), "spec") for field in ("object", "oldObject"))
-        is_written = what == "clusters" and request.get("operation") != "DELETE"
-        return problem_of_agents_cluster(given, before, cluster) if is_written else ""
-    return f'the agent of cluster "{cluster}" may only touch what belongs to that cluster'
+    problem = problem_of_agents_object(cluster, what, str(request.get("namespace") or ""), str(name or ""))
+    if problem or what != "clusters" or request.get("operation") == "DELETE":
+        return problem
+    given, before = (object_in(object_in(request, field), "spec") for field in ("object", "oldObject"))
+    return problem_of_agents_cluster(given, before, cluster)
 
 
 def refusal(code: int, message: str) -> Manifest:

@@ -36,4 +36,4 @@ def test_what_a_reason_means(reason: TaskReason, fails_over: bool, is_way_home: 
 @pytest.mark.parametrize("reason", ["", "Maintenance", "taintuntolerated"])
 def test_what_somebody_else_evicts_is_evicted(reason: str) -> None:
     assert reason_of(task(reason)) is None
-    assert reason_rules_of_task(task(reason)) == ReasonRules(withdraws=False, fails_over=False)
+    assert reason_rules_of_task(task(reason)) == ReasonRules(False, False, False, False)

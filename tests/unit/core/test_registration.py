@@ -2,7 +2,15 @@
 
 import pytest
 
-from leeward.core.registration import CertificateRequest, TokenUse, Verdict, rule_on_request
+from leeward.core.registration import (
+    CertificateRequest,
+    TokenUse,
+    Verdict,
+    cluster_of_agent,
+    is_agent,
+    problem_of_agents_object,
+    rule_on_request,
+)
 
 AGENT, AGENTS, BOOTSTRAP = "system:karmada:agent:member1", "system:karmada:agents", "system:bootstrappers"
 TOKEN = "system:bootstrap:abcdef"
@@ -70,3 +78,28 @@ def test_a_token_of_another_cluster_is_denied_whether_its_use_is_known_or_not() 
 def test_an_agent_renews_its_certificate_without_any_token() -> None:
     renewal = request(AGENT, (AGENTS, "system:authenticated"))
     assert rule_on_request(renewal, ("member1",), None).verdict is Verdict.APPROVED
+
+
+@pytest.mark.parametrize(
+    ("resource", "namespace", "name", "own"),
+    [
+        ("clusters", "", "member1", True),
+        ("clusters", "", "member2", False),
+        ("leases", "karmada-cluster", "member1", True),
+        ("leases", "karmada-cluster", "member2", False),
+        ("leases", "kube-system", "member1", False),
+        ("works", "karmada-es-member1", "a", True),
+        ("works", "karmada-es-member2", "a", False),
+        ("certificatesigningrequests", "", "whatever", True),
+    ],
+)
+def test_an_agent_touches_what_belongs_to_its_cluster(resource: str, namespace: str, name: str, own: bool) -> None:
+    assert (problem_of_agents_object("member1", resource, namespace, name) == "") is own
+    assert problem_of_agents_object("", resource, namespace, name) != ""
+
+
+def test_only_a_name_with_the_prefix_of_agents_is_an_agents() -> None:
+    assert cluster_of_agent("system:karmada:agent:member1") == "member1"
+    assert cluster_of_agent("member1") == ""
+    assert is_agent(["system:karmada:agents"])
+    assert not is_agent(["system:karmada:agents", "system:masters"])

@@ -103,8 +103,11 @@ def test_what_is_no_review_is_refused_with_the_reason(sent: bytes, says: str) ->
 def test_an_agent_creates_its_own_cluster_and_lease_and_no_others(plural: str, name: str, *, allowed: bool) -> None:
     agent = {"username": "system:karmada:agent:member1", "groups": ["system:karmada:agents"]}
     written = {"metadata": {"name": name}, "spec": {"syncMode": "Pull"}}
-    asked = request("CREATE", object=written, resource={"resource": plural}, userInfo=agent)
+    namespace = "karmada-cluster" if plural == "leases" else ""
+    asked = request("CREATE", object=written, resource={"resource": plural}, userInfo=agent, namespace=namespace)
     assert judge(asked)["allowed"] == allowed
+    assert judge({**asked, "userInfo": {**agent, "username": name}})["allowed"] is False, "no name of an agent"
+    assert judge({**asked, "namespace": "default"})["allowed"] == (allowed and plural == "clusters")
 
 
 @pytest.mark.parametrize(

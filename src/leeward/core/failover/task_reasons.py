@@ -1,4 +1,4 @@
-"""Reasons of eviction tasks: why a copy leaves, and who says so. One row for each; nothing else compares them.
+"""Reasons of eviction tasks: why a copy leaves, and who says so. One row for each; no text is compared elsewhere.
 
 Karmada: `TaintUntolerated` and `ApplicationFailure`, with their producers; the others are ours. A task with another
 reason is somebody else's: it is carried out, ends as ours do, and is never taken back.
@@ -39,16 +39,17 @@ class ReasonRules:
     had_nothing      where its copy is not well, there was never one that was
     """
 
-    withdraws: bool = True
-    fails_over: bool = True
-    is_way_home: bool = False
-    had_nothing: bool = False
+    withdraws: bool
+    fails_over: bool
+    is_way_home: bool
+    had_nothing: bool
 
 
-_FAILOVER = ReasonRules()
-_IN_VAIN = ReasonRules(had_nothing=True)
-_WAY_HOME = ReasonRules(fails_over=False, is_way_home=True)
-_OF_OTHERS = ReasonRules(withdraws=False, fails_over=False)
+_FAILOVER = ReasonRules(withdraws=True, fails_over=True, is_way_home=False, had_nothing=False)
+_IN_VAIN = ReasonRules(withdraws=True, fails_over=True, is_way_home=False, had_nothing=True)
+_WAY_HOME = ReasonRules(withdraws=True, fails_over=False, is_way_home=True, had_nothing=False)
+_OF_OTHERS = ReasonRules(withdraws=False, fails_over=False, is_way_home=False, had_nothing=False)
+_OURS = frozenset(TaskReason)
 
 
 def rules_of_reason(reason: TaskReason) -> ReasonRules:
@@ -65,7 +66,7 @@ def rules_of_reason(reason: TaskReason) -> ReasonRules:
 
 def reason_of(task: GracefulEvictionTask) -> TaskReason | None:
     """None for a task of somebody else."""
-    return TaskReason(task.reason) if task.reason in frozenset(TaskReason) else None
+    return TaskReason(task.reason) if task.reason in _OURS else None
 
 
 def reason_rules_of_task(task: GracefulEvictionTask) -> ReasonRules:

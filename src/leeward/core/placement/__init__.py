@@ -7,9 +7,8 @@
     actions     how a binding moves
     decision    the result
     check       what must hold of it before it is written
-    recording   a snapshot as JSON, to be decided again elsewhere
 
-Start reading at `phases`.
+`leeward.planning.recording` writes a snapshot as JSON, to be decided again elsewhere. Start reading at `phases`.
 """
 
 from leeward.core.placement.decision import Decision

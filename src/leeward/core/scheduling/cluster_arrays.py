@@ -1,7 +1,7 @@
 """The clusters that a placement is decided on, read-only: by name, and as arrays for all of them at once.
 
 `leeward.planning.Fleet` implements it: what follows from a placement is kept there from one decision to the next, and
-less of a cluster is available when others were promised something there. A decision only reads. Rows are clusters in
+less of a cluster is available when something is reserved there for others. A decision only reads. Rows are clusters in
 the order of their names.
 """
 
@@ -60,7 +60,7 @@ class ClusterArrays(Mapping[str, Cluster], ABC):
 
     @abstractmethod
     def displaced(self, request: Request, rows: Ints) -> Ints:
-        """How many of these, at most, cannot be where others were promised something, see `Estimator`."""
+        """How many of these, at most, cannot be where something is reserved for others, see `Estimator`."""
 
     @abstractmethod
     def stays_until(self, key: Hashable, leaves_at: Callable[[Cluster], datetime | None]) -> Floats:

@@ -1,7 +1,7 @@
 """The clusters that passed the filters, as arrays: their room, their replicas, their scores.
 
-Room is by the lowest estimate. The general estimator's is in the arrays's arrays, with what was promised to other
-bindings taken off; from the answers of other estimators the same is taken off here, since they cannot know of it.
+Room is by the lowest estimate. What clusters report of themselves is in `ClusterArrays.available`, less what is
+reserved for other bindings; from the answers of other estimators that is taken off here, since they cannot know of it.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The pipeline on the arrays of a arrays: the same answers as one cluster at a time, thousands of clusters at once.
+"""The pipeline for one affinity term, on arrays: thousands of clusters at once.
 
 What is common is computed on whole arrays: filters, estimates, selection without constraints or by cluster, and all
 ways of dividing. What is rare (groups, overflow tiers, sets of components, foreign plug-ins) goes on cluster by cluster
@@ -60,7 +60,7 @@ def _question(request: Request, view: ClusterView) -> tuple[object, ...]:
 
 
 def _is_common(request: Request, arrays: ClusterArrays) -> bool:
-    """Whether the answer follows from the arrays's arrays alone."""
+    """Whether the answer follows from the arrays alone."""
     profile = arrays.profile
     return (
         profile.scores == (CLUSTER_LOCALITY,)
