@@ -19,7 +19,7 @@ from leeward.controllers import work_writing
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.scheduler import deciding
 from leeward.core.execution.works import build_works, evicted_from
-from leeward.core.failover import graceful
+from leeward.core.failover import graceful, recovery
 from leeward.core.failover.stalled import StalledTargets
 from leeward.core.failover.watched_time import UNKEPT, WatchedTime
 from leeward.core.placement import PlacementSettings, actions, situation
@@ -32,8 +32,11 @@ from leeward.sim.histories.model import (
     HubIsSuspended,
     MemberStops,
     Mode,
+    NodesAreCordoned,
+    Plan,
     Replan,
     RestartPod,
+    Scale,
 )
 from leeward.sim.histories.steered import EVERY, STEERED, steer
 from leeward.sim.histories.steered.casting import Casting, evenly, web
@@ -223,6 +226,28 @@ def _remove_what_is_unknown() -> Any:
     return mock.patch.object(ExecutionController, "_apply_all", apply_and_remember)
 
 
+def _return_at_the_old_size() -> Any:
+    """What comes back is small, and takes the place of what a user has scaled up meanwhile."""
+    return _both(
+        mock.patch.object(recovery, "_serves_no_less", return_value=True),
+        mock.patch.object(deciding, "check", nothing_wrong),
+    )
+
+
+_SCALED_MEANWHILE = History(
+    seed=9,
+    members=PUSHED[:2],
+    steps=(
+        web(Plan(division="Duplicated", clusters=("m1", "m2"), groups=(1, 1)), 2),
+        MemberStops(at=80, lasts=120, member="m1"),
+        Scale(at=130, app="web", replicas=4),
+        NodesAreCordoned(at=145, lasts=130, member="m2"),
+        Scale(at=146, app="web", replicas=6),
+    ),
+)
+"""m2 has taken over, and serves more than m1 did, though not all that is asked for."""
+
+
 HARM: Mapping[str, Harm] = {
     "end evictions by time": Harm(_end_evictions_by_time, "S1", steered(stuck)),
     "end evictions under the brake": Harm(_end_evictions_under_the_brake, "S4", steered(cut_off_while_stuck)),
@@ -237,5 +262,6 @@ HARM: Mapping[str, Harm] = {
     "delete any version": Harm(_delete_any_version, "S5", steered(failing)),
     "carry out old removals": Harm(_carry_out_old_removals, "S1", steered(overtaken)),
     "remove what is unknown": Harm(_remove_what_is_unknown, "S5", _FORGOTTEN),
+    "return at the old size": Harm(_return_at_the_old_size, "S1", _SCALED_MEANWHILE),
     "wait for what is refused": Harm(_wait_for_what_is_refused, "L2", steered(refusing)),
 }

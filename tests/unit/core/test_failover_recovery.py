@@ -301,6 +301,35 @@ def test_a_way_home_ends_where_its_goal_is_lost_or_takes_too_long(
     assert (found is not None and found.given_up) is given_up
 
 
+ONE_OF_TWO = duplicated("a", "b", groups=1)
+SCALED_UP = moved(ONE_OF_TWO, task("a", 2), replicas=5, b=5)
+"""A user has scaled up from 2 to 5 while a was away."""
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "clusters", "expected"),
+    [
+        (works({"b": 4}), ALIVE, None),
+        (works({"b": 3}), ALIVE, None),
+        (works({"b": 2}), ALIVE, {"a": 5}),
+        (works({"b": None}), ALIVE, {"a": 5}),
+        ({}, ALIVE, {"a": 5}),
+        (works({"b": 4}, carried=0), ALIVE, None),
+        (works({"b": 4}, applied=0), ALIVE, None),
+        (works({"b": 0}, applied=0, carried=0), ALIVE, {"a": 5}),
+        (works({"b": 4}), (A, dead("b")), {"a": 5}),
+    ],
+    ids=[
+        "serves more", "serves one more", "serves as much", "is unhealthy", "was never written",
+        "was not looked at yet", "takes no changes", "was never applied", "is lost",
+    ],
+)  # fmt: skip
+def test_s1_a_copy_of_the_old_size_returns_where_what_replaces_it(
+    elsewhere: Mapping[str, Work], clusters: tuple[Cluster, ...], expected: dict[str, int] | None
+) -> None:
+    assert result(withdraw(SCALED_UP, {**works({"a": 2}), **elsewhere}, *clusters)) == expected
+
+
 def between(*terms: str, placement: Placement) -> Placement:
     named = tuple(
         ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=tuple(names)) for n, names in enumerate(terms)

@@ -1,6 +1,7 @@
 """Failover between the terms of `clusterAffinities`: nothing that is well is torn down, and there is a way back."""
 
 import msgspec
+import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
@@ -9,7 +10,7 @@ from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
 from leeward.core import placement
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
-from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, works
+from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
 SETTINGS = PlacementSettings()
 
@@ -136,3 +137,48 @@ def test_who_returns_waits_for_nobody_that_took_it_in_vain() -> None:
     assert (back.withdrawn, names(back), left(back)) == (("a",), ["a"], ["b"])
     lost = decide(moved, dead("a"), cluster("b"), cluster("c"), copies=copies, seconds=400)
     assert (lost.withdrawn, names(lost)) == ((), ["c"])
+
+
+OVERLAPPING = between(("a", "b", "c"), ("b", "c", "d"), on="t0", clusters=("a", "b", "c"), groups=3)
+
+
+@pytest.mark.parametrize("ready", [0, 1, None], ids=["none", "half", "unhealthy"])
+def test_s12_what_both_terms_have_stays_when_the_first_is_taken_up_again(ready: int | None) -> None:
+    rest = (cluster("b"), cluster("c"), cluster("d"))
+    decision = decide(OVERLAPPING, dead("a"), *rest, copies=works({"a": 2, "b": 2, "c": 2}))
+    assert (names(decision), left(decision)) == (["b", "c", "d"], ["a"])
+    moved = after(OVERLAPPING, decision, "t1")
+    copies = works({"a": 2, "b": 2, "c": 2, "d": ready})
+    back = decide(moved, cluster("a"), *rest, copies=copies, seconds=400)
+    assert (back.withdrawn, names(back), left(back)) == (("a",), ["a", "b", "c"], [])
+    assert getattr(back.result, "affinity_name", "") == "t0"
+
+
+def test_s12_a_replacement_that_is_well_stays_though_a_copy_of_both_terms_is_not() -> None:
+    moved = after(OVERLAPPING, decide(OVERLAPPING, dead("a"), *map(cluster, "bcd")), "t1")
+    copies = works({"a": 2, "b": 2, "c": 1, "d": 2})
+    assert names(decide(moved, *map(cluster, "abcd"), copies=copies, seconds=400)) == ["b", "c", "d"]
+
+
+def test_s2_who_returns_leaves_no_more_clusters_than_the_policy_allows() -> None:
+    """With a and b the copy in c would be one too many; it is ready and stays, and one of them returns."""
+    away = tuple(
+        GracefulEvictionTask(name, "TaintUntolerated", "Leeward", "Gracefully", replicas=2, creation_timestamp=at(100))
+        for name in ("a", "b")
+    )
+    bound = between(("a", "b", "c"), ("b", "c", "d"), on="t1", clusters=("c", "d"), groups=2)
+    bound = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, graceful_eviction_tasks=away))
+    copies = works({"a": 2, "b": 2, "c": 2, "d": 0})
+    back = decide(bound, *map(cluster, "abcd"), copies=copies, seconds=400)
+    assert (back.withdrawn, names(back), left(back)) == (("a",), ["a", "c"], ["b"])
+
+
+def test_s1_all_that_returns_at_its_old_size_takes_nothing_from_what_serves_more() -> None:
+    moved = after(PRIMARY_AND_BACKUP, decide(PRIMARY_AND_BACKUP, dead("a"), dead("b"), *BACKUP), "t1")
+    scaled = msgspec.structs.replace(moved.spec, replicas=5, clusters=targets(c=5, d=5))
+    bound = msgspec.structs.replace(moved, spec=scaled)
+    alive = (cluster("a"), cluster("b"), *BACKUP)
+    serving = decide(bound, *alive, copies=works({"a": 2, "b": 2, "c": 5, "d": 4}), seconds=400)
+    assert (serving.withdrawn, names(serving)) == ((), ["c", "d"])
+    failing = decide(bound, *alive, copies=works({"a": 2, "b": 2, "c": 1, "d": 2}), seconds=400)
+    assert [(target.name, target.replicas) for target in failing.clusters] == [("a", 5), ("b", 5)]

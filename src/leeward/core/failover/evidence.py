@@ -77,6 +77,21 @@ def reported_ready(work: Work | None) -> int:
     return max(map(_served, statuses), default=0)
 
 
+def may_serve(work: Work | None, cluster: Cluster | None, replicas: int) -> int:
+    """The most that a copy of `replicas` may serve now: what is not known of it counts as the whole. Holds: S1.
+
+    A copy that was never applied, and of which nothing was ever reported, serves nothing; so does one in a cluster that
+    is not Ready: it is not removed before the cluster can be seen
+    (docs/decisions/0035-a-removal-that-waits.md).
+    """
+    if work is None or cluster is None or not cluster.is_ready:
+        return 0
+    whole, serving = max(1, replicas), known_to_serve(work, cluster)
+    if serving is not None:
+        return min(whole, serving.ready)
+    return 0 if not _is_applied(work) and reported_ready(work) == 0 else whole
+
+
 def was_there_before(work: Work | None, began: datetime | None) -> bool:
     """Whether the copy is older than the eviction that began then, and so none of those that replace what left."""
     made = work.metadata.creation_timestamp if work is not None else None

@@ -2,17 +2,19 @@
 
 It is withdrawn when the old copy is seen healthy and the replacement is not yet: the copy that works is kept, and what
 is not there yet is given up, as far as that is needed. What is ready already stays where it is, and so does a copy that
-was there before and serves. And what has found no place elsewhere is taken back at once: a cluster that is well is
-never barred while replicas are missing.
+was there before and serves. A copy that may serve more than the old one is not given up for it: after a user has scaled
+up, the old copy still has its old size. And what has found no place elsewhere is taken back at once: a cluster that is
+well is never barred while replicas are missing.
 
 Where the replacement lies in another affinity term than the old copies, a part of each would be no placement (S2): then
-all tasks are withdrawn together, once all old copies are seen healthy, and the new ones are not.
+all tasks are withdrawn together, once all old copies are seen healthy, and the new ones are not. Targets that both
+terms have stay as they are.
 
 Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (fault 4 of
 docs/karmada-behaviour.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -22,12 +24,19 @@ from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.failover.eviction import decide_stay, replicas_in
-from leeward.core.failover.evidence import is_current, is_seen_healthy, known_to_serve, seen_ready, was_there_before
-from leeward.core.failover.places import tolerating_hold_down
+from leeward.core.failover.evidence import (
+    is_current,
+    is_seen_healthy,
+    known_to_serve,
+    may_serve,
+    seen_ready,
+    was_there_before,
+)
+from leeward.core.failover.places import is_spread, tolerating_hold_down
 from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.failover.task_reasons import reason_rules_of_task
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime
-from leeward.core.scheduling.affinity import common_term
+from leeward.core.scheduling.affinity import common_term, is_in_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
 from leeward.core.scheduling.steps import is_feasible
@@ -91,19 +100,39 @@ def _all_back(
         if _is_alive_again(spec, t, clusters.get(t.from_cluster), works.get(t.from_cluster), now)
     }
     vain = tuple(t for t in tasks if reason_rules_of_task(t).had_nothing and t.from_cluster not in alive)
-    were = [t for t in tasks if t not in vain]
-    old = tuple(sorted((TargetCluster(t.from_cluster, t.replicas or 0) for t in were), key=lambda target: target.name))
-    if not old or not alive.issuperset(target.name for target in old):
+    old = {t.from_cluster: t.replicas or 0 for t in tasks if t not in vain}
+    if not old or not alive.issuperset(old):
         return None
-    if common_term(binding, (target.name for target in (*old, *spec.clusters)), clusters) is not None:
+    if common_term(binding, (*old, *(target.name for target in spec.clusters)), clusters) is not None:
         return None
-    if all(is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in spec.clusters):
+    term = common_term(binding, old, clusters)
+    if term is None:
         return None
-    if spec.is_divided and sum(target.replicas for target in old) != spec.replicas:
+    stay = {t.name: t.replicas for t in spec.clusters if is_in_term(spec, term, clusters.get(t.name))}
+    gone = [target for target in spec.clusters if target.name not in stay]
+    if all(is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in gone):
         return None
-    affinity_name = common_term(binding, (target.name for target in old), clusters)
-    names = tuple(target.name for target in old)
-    return None if affinity_name is None else Withdrawal(names, old, vain, affinity_name)
+    if spec.is_divided and sum(old.values()) + sum(stay.values()) != spec.replicas:
+        return None
+    back = {name: stay.get(name, 0) + count if spec.is_divided else spec.replicas for name, count in old.items()}
+    result = tuple(TargetCluster(name, replicas) for name, replicas in sorted({**stay, **back}.items()))
+    if stay and not is_spread(msgspec.structs.replace(spec, clusters=result), clusters):
+        return None
+    if not _serves_no_less(old, gone, clusters, works):
+        return None
+    return Withdrawal(tuple(sorted(old)), result, vain, term)
+
+
+def _serves_no_less(
+    old: Iterable[str],
+    gone: Iterable[TargetCluster],
+    clusters: Mapping[str, Cluster],
+    works: Mapping[str, Work],
+) -> bool:
+    """Whether the `old` copies are known to serve as much as what is given up for them may serve. Holds: S1."""
+    returning = (known_to_serve(works.get(name), clusters.get(name)) for name in old)
+    lost = (may_serve(works.get(t.name), clusters.get(t.name), t.replicas) for t in gone)
+    return sum(lost) <= sum(serving.ready for serving in returning if serving is not None)
 
 
 def _has_failed(
@@ -184,10 +213,13 @@ def _with_old_copy(
         healthy = {t.name for t in others if is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas)}
         served = {t.name for t in others if _served_before(task, clusters.get(t.name), works.get(t.name))}
         kept = _fewer(spec, healthy, served)
-    old = TargetCluster(task.from_cluster, back + stayed)
-    if kept is None or (spec.is_divided and back + stayed == 0):
+        gone = () if kept is None else (t for t in others if t not in kept)
+        if not _serves_no_less((task.from_cluster,), gone, clusters, works):
+            return None
+    back = back + stayed if spec.is_divided else spec.replicas
+    if kept is None or (spec.is_divided and back == 0):
         return None
-    return tuple(sorted((*kept, old), key=lambda target: target.name))
+    return tuple(sorted((*kept, TargetCluster(task.from_cluster, back)), key=lambda target: target.name))
 
 
 def _less(

@@ -1,4 +1,4 @@
-"""Check of a decision before it is written: S2, S3, S11 and S12, told from the snapshot alone.
+"""Check of a decision before it is written: S1, S2, S3, S11 and S12, told from the snapshot alone.
 
 It shares no code with the phases, but for the filters, which say what a placement means. What it finds is a bug of
 Leeward: such a decision is refused, and the binding stays as it is. What a person asked for (`Directly`, a taint by
@@ -15,6 +15,7 @@ import msgspec
 from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.failover.brake import looks_dead
+from leeward.core.failover.evidence import is_seen_healthy, known_to_serve
 from leeward.core.failover.holding import held_refused
 from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.failover.purge_modes import rules_of_task
@@ -23,6 +24,7 @@ from leeward.core.placement.authority import authority_over
 from leeward.core.placement.decision import Decision
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.scheduling import Placed, Unplaceable
+from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.model import Rejection, Request
 from leeward.core.scheduling.steps import DEFAULT_PROFILE, first_rejection
 
@@ -48,7 +50,7 @@ def check(snapshot: Snapshot, decision: Decision) -> tuple[Violation, ...]:
     if decision.clusters == spec.clusters and decision.eviction_tasks == spec.graceful_eviction_tasks:
         return ()
     move = _Move(snapshot, decision)
-    rules = (_is_legal, _is_conserved, _is_left_once, _has_a_place, _gains)
+    rules = (_is_legal, _is_conserved, _is_left_once, _has_a_place, _gains, _serves_on)
     return tuple(violation for rule in rules for violation in rule(move))
 
 
@@ -64,6 +66,17 @@ class _Move:
     @property
     def after(self) -> Mapping[str, int]:
         return {target.name: target.replicas for target in self.decision.clusters}
+
+    @property
+    def term(self) -> str:
+        """The affinity term that the result satisfies, or else the observed one."""
+        result, status = self.decision.result, self.snapshot.binding.status
+        return result.affinity_name if isinstance(result, Placed) else status.scheduler_observing_affinity_name
+
+    def serving(self, name: str, replicas: int) -> int:
+        """How many of so many replicas are known to be ready in the cluster; what is not known counts as none."""
+        known = known_to_serve(self.snapshot.works.get(name), self.snapshot.clusters.get(name))
+        return 0 if known is None else min(max(1, replicas), known.ready)
 
     @property
     def opened(self) -> list[GracefulEvictionTask]:
@@ -103,11 +116,8 @@ def _is_return(move: _Move, name: str) -> bool:
 
 def _rejection(move: _Move, name: str) -> Rejection | None:
     """Why the filters refuse the cluster; that it is held down for flapping is waived for a last resort (C1)."""
-    decision, binding = move.decision, move.snapshot.binding
-    observed = binding.status.scheduler_observing_affinity_name
-    term = decision.result.affinity_name if isinstance(decision.result, Placed) else observed
-    spec = msgspec.structs.replace(binding.spec, graceful_eviction_tasks=())
-    request = Request(tolerating_hold_down(spec), term)
+    spec = msgspec.structs.replace(move.snapshot.binding.spec, graceful_eviction_tasks=())
+    request = Request(tolerating_hold_down(spec), move.term)
     return first_rejection(request, move.snapshot.clusters[name], DEFAULT_PROFILE.filters)
 
 
@@ -157,6 +167,21 @@ def _gains(move: _Move) -> Iterator[Violation]:
     lost = move.opened_automatically
     if lost and not move.after.keys() - move.before.keys():
         yield Violation("S12", f"{', '.join(task.from_cluster for task in lost)} is left, and no cluster is new")
+
+
+def _serves_on(move: _Move) -> Iterator[Violation]:
+    """Holds: S1. What comes back serves no less than what is given up for it, and nothing that is well makes way."""
+    if not move.decision.withdrawn:
+        return
+    before, after, left = move.before, move.after, {task.from_cluster for task in move.decision.eviction_tasks}
+    serves, will = (sum(move.serving(name, count) for name, count in each.items()) for each in (before, after))
+    if will < serves:
+        yield Violation("S1", f"{serves} replicas are known to serve, and {will} would")
+    for name in sorted(before.keys() - after.keys() - left):
+        cluster, work = move.snapshot.clusters.get(name), move.snapshot.works.get(name)
+        in_term = is_in_term(move.snapshot.binding.spec, move.term, cluster)
+        if in_term and is_seen_healthy(work, cluster, before[name]):
+            yield Violation("S1", f"{name} is well, and is dropped for what comes back")
 
 
 def refused(snapshot: Snapshot, violations: Sequence[Violation]) -> Decision:

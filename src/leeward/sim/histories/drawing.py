@@ -69,7 +69,7 @@ DRAMA_SHARE = 0.65
 HASTE_SHARE = 0.25
 RATE_SHARE = 0.1
 TAINT_POLICY_SHARE = 0.08
-TERMS_SHARE, FAILBACK_SHARE, APPLICATION_SHARE = 0.12, 0.1, 0.08
+TERMS_SHARE, OVERLAP_SHARE, FAILBACK_SHARE, APPLICATION_SHARE = 0.12, 0.5, 0.1, 0.08
 LARGE_CPU = 7
 LARGE_REPLICAS_OF_A_MEMBER = 2
 
@@ -209,7 +209,7 @@ class Drawing:
         divisions: Sequence[Division] = ("Duplicated", "Static", "Static", "Dynamic", "Aggregated")
         division = self._draw.choice(divisions[-2:] if heeds_room else divisions)
         least = self._draw.randint(1, size)
-        return Plan(
+        plan = Plan(
             division=division,
             clusters=clusters,
             weights=tuple(self._draw.randint(1, 3) for _ in clusters) if division == "Static" else (),
@@ -220,6 +220,8 @@ class Drawing:
             failback=self._draw.random() < FAILBACK_SHARE,
             application_seconds=20 if self._draw.random() < APPLICATION_SHARE else 0,
         )
+        overlap = plan.terms > 1 and size > 2 and self._draw.random() < OVERLAP_SHARE
+        return msgspec.structs.replace(plan, overlap=overlap)
 
     def _fault(self) -> AnyFault:
         pick = self._draw.random()

@@ -1,5 +1,6 @@
 """What users write: templates and policies, from the few words of a history."""
 
+from itertools import pairwise
 from typing import Any
 
 from kubeapi.meta import Manifest
@@ -153,12 +154,19 @@ def _definition(app: str) -> Manifest:
     }
 
 
+def terms(plan: Plan) -> list[tuple[str, ...]]:
+    """The clusters of each affinity term, in the order in which they are tried."""
+    own = [plan.clusters[number :: plan.terms] for number in range(plan.terms)]
+    if not plan.overlap:
+        return own
+    return [own[0], *((*names, before[0]) for before, names in pairwise(own))]
+
+
 def placement(plan: Plan) -> Manifest:
     found: Manifest = {"replicaScheduling": _division(plan)}
     if plan.terms > 1:
         found["clusterAffinities"] = [
-            {"affinityName": f"term{number}", "clusterNames": list(plan.clusters[number :: plan.terms])}
-            for number in range(plan.terms)
+            {"affinityName": f"term{number}", "clusterNames": list(names)} for number, names in enumerate(terms(plan))
         ]
     else:
         found["clusterAffinity"] = {"clusterNames": list(plan.clusters)}

@@ -11,6 +11,7 @@ from leeward.sim.histories.model import ControllersAreKilled, HubIsSuspended, St
 from leeward.sim.histories.truth import HOME, Change, Truth
 
 MOVES = (
+    "an affinity term is taken up again beside a copy of both",
     "an application fails over",
     "an application goes home",
     "a copy that is well leaves with its affinity term",
@@ -72,12 +73,26 @@ def _of_binding(truth: Truth, change: Change, old: ResourceBinding, new: Resourc
     if _is_suspended(new) and not _is_suspended(old) and before:
         yield "an eviction is suspended in its middle"
     ended = [name for name in set(before) - set(after) if name not in replicas_of(new) and name in truth.clusters]
+    if _takes_up_again(old, new):
+        yield "an affinity term is taken up again beside a copy of both"
     if ended and new.spec.replicas and any(_is_missing(truth, new, *target) for target in replicas_of(new).items()):
         yield "an eviction ends by time"
     for name in replicas_of(new) if after else ():
         work = truth.works_of(change.key).get(name)
         if work is not None and work.applied is not None and work.applied.status == "False":
             yield "a cluster refuses what is moved to it"
+
+
+def _takes_up_again(old: ResourceBinding, new: ResourceBinding) -> bool:
+    """Evictions are withdrawn together with the term that took over, and a copy that is in both stays."""
+    before, after, terms = (
+        replicas_of(old),
+        replicas_of(new),
+        old.spec.placement and old.spec.placement.cluster_affinities,
+    )
+    returned = [name for name in set(tasks_of(old)) - set(tasks_of(new)) if name in after]
+    is_back = bool(returned) and bool(set(before) - set(after)) and not set(after) - set(before) - set(returned)
+    return is_back and bool(set(before) & set(after)) and bool(terms)
 
 
 def _is_missing(truth: Truth, binding: ResourceBinding, name: str, replicas: int) -> bool:

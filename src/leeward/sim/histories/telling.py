@@ -146,7 +146,7 @@ def _plan(plan: Plan) -> str:
     groups = f", on {plan.groups[0]} to {plan.groups[1]} clusters" if plan.groups[1] else ""
     patience = f", tolerating for {plan.toleration_seconds} s" if plan.toleration_seconds else ""
     directly = ", Directly" if plan.directly else ""
-    terms = f", as {plan.terms} affinity terms" if plan.terms > 1 else ""
+    terms = f", as {plan.terms} {'overlapping ' * plan.overlap}affinity terms" if plan.terms > 1 else ""
     back = ", with failback" if plan.failback else ""
     failing = f", leaving where it fails for {plan.application_seconds} s" if plan.application_seconds else ""
     return f"{plan.division} over {where}{groups}{directly}{patience}{terms}{back}{failing}"

@@ -15,8 +15,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `groups` are the least and the most clusters of a spread constraint, (0, 0) for none. `toleration_seconds` 0 leaves
     the defaults of admission. With `terms` above 1 the clusters, in their order, are that many affinity terms, tried
-    one after the other. `failback`: what an outage has moved returns. `application_seconds`: a copy that is unhealthy
-    for so long leaves its cluster, 0 for never.
+    one after the other; with `overlap` each has the first cluster of the one before, too. `failback`: what an outage
+    has moved returns. `application_seconds`: a copy that is unhealthy for so long leaves its cluster, 0 for never.
     """
 
     division: Division
@@ -26,6 +26,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     directly: bool = False
     toleration_seconds: int = 0
     terms: int = 1
+    overlap: bool = False
     failback: bool = False
     application_seconds: int = 0
 

@@ -15,7 +15,7 @@ from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused
 from leeward.core.scheduling import Placed, Unplaceable
-from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
+from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 from tests.outages import Outage, outages
 
 SHARED = binding(divided({"a": 1, "b": 1}), 4, targets(a=2, b=2))
@@ -33,6 +33,11 @@ def moved(*tasks: GracefulEvictionTask, taint: Taint = TAINT, **placed: int) -> 
     clusters = tuple(TargetCluster(name, replicas) for name, replicas in placed.items())
     evicted = tuple(Eviction(each.from_cluster, (taint,)) for each in tasks)
     return Decision(clusters, tasks, Placed(clusters), evicted=evicted)
+
+
+def back(*withdrawn: str, **placed: int) -> Decision:
+    """A decision that takes back what was evicted."""
+    return replace(moved(**placed), withdrawn=withdrawn)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +76,28 @@ def test_what_leaves_without_a_place_is_found_unless_karmadas_rules_are_asked_fo
     assert {each.invariant for each in check(snapshot, decision)} == {"S11"}
     karmada = replace(snapshot, settings=PlacementSettings(keep_without_place=False))
     assert check(karmada, decision) == ()
+
+
+ONE = binding(duplicated("a", "b", groups=1), 5, targets(b=5), (task("a"),))
+
+
+@pytest.mark.parametrize(
+    ("bound", "ready", "decision", "found"),
+    [
+        (ONE, {"a": 2, "b": 4}, back("a", a=5), ["S1: 4 replicas are known to serve, and 2 would"]),
+        (ONE, {"a": 2, "b": 2}, back("a", a=5), []),
+        (ONE, {"a": 2, "b": 4}, back("a", a=5, b=5), []),
+        (ONE, {"a": 2}, back("a", a=5), []),
+        (ONE, {"a": 5, "b": 5}, back("a", a=5), ["S1: b is well, and is dropped for what comes back"]),
+        (COPIED, {"a": 2, "b": 2}, moved(a=2), []),
+    ],
+    ids=["less", "as much", "beside it", "nothing is known", "well", "nothing comes back"],
+)
+def test_s1_what_comes_back_takes_nothing_from_what_serves(
+    bound: ResourceBinding, ready: dict[str, int | None], decision: Decision, found: list[str]
+) -> None:
+    snapshot = Snapshot(aggregated(bound), fleet(cluster("a"), cluster("b")), works(ready), now=at(60))
+    assert [str(each) for each in check(snapshot, decision)] == found
 
 
 def test_what_is_refused_stays_and_says_why() -> None:

@@ -46,6 +46,7 @@ from leeward.sim.histories.steered.people import (
     shared,
     shared_with_room,
     suspended,
+    taken_up_again,
 )
 from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle, overtaken
 
@@ -86,6 +87,7 @@ STEERED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     forgotten,
     in_the_middle,
     overtaken,
+    taken_up_again,
 )
 
 

@@ -88,6 +88,14 @@ def other_term(cast: Casting) -> Sequence[AnyStep]:
     return large, web(in_turn("m1", "m2"), 2, "shop"), cast.death(cast.begins(), cast.evicted + 40)
 
 
+def taken_up_again(cast: Casting) -> Sequence[AnyStep]:
+    """A term is left and taken up again, and the next one has a copy of it, too."""
+    cast.members = ("m1", "m2", "m3", "m4")
+    plan = Plan(division="Duplicated", clusters=cast.members, terms=2, overlap=True, groups=(2, 3))
+    full = [NodesAreCordoned(at=BEGINS - 3, lasts=200, member=name) for name in ("m2", "m4")]
+    return web(plan, 2), *full, cast.death(cast.begins(), cast.evicted + 8, "m3")
+
+
 def nowhere(cast: Casting) -> Sequence[AnyStep]:
     """There is no place to go to; and somebody is there already, or meddles."""
     both = Plan(division="Duplicated", clusters=("m1", "m2"), groups=(2, 2))
