@@ -4,8 +4,14 @@ import asyncio
 from collections.abc import Sequence
 
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.meta import find_condition
-from leeward.api.resource import PRIORITY_CLASSES, RESOURCE_BINDINGS
+from leeward.api.resource import (
+    CLUSTER_PROPAGATION_POLICIES,
+    CLUSTER_RESOURCE_BINDINGS,
+    PRIORITY_CLASSES,
+    RESOURCE_BINDINGS,
+)
 from leeward.core.scheduling.estimates import Answers, Question
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
@@ -13,6 +19,7 @@ from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy, ready_replicas
 
 THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
+CLUSTER_ROLES = Resource.of_manifests("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", False)
 ONE_CLUSTER: Manifest = {
     "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
     "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
@@ -236,3 +243,19 @@ def test_without_the_gate_priority_classes_mean_nothing() -> None:
         assert found.spec.schedule_priority is None
 
     play(story, THREE, manager=ManagerSettings(gates=FeatureGates({"PriorityBasedScheduling": False})))
+
+
+def test_a_cluster_scoped_binding_has_no_priority() -> None:
+    async def story(world: World) -> None:
+        made = urgent("roles")
+        selector = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "reader"}
+        made = {**made, "kind": "ClusterPropagationPolicy", "metadata": {"name": "roles"}}
+        made["spec"]["resourceSelectors"] = [selector]
+        await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "reader"}, "rules": []})
+        await world.client.create(CLUSTER_PROPAGATION_POLICIES, made)
+        await world.sleep(20)
+        (binding,) = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
+        assert [target.name for target in binding.spec.clusters], "it waits for no class"
+        assert binding.spec.schedule_priority is None
+
+    play(story, THREE)

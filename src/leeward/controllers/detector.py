@@ -161,7 +161,9 @@ class Detector:
         self, resource: Resource[Manifest], template: Manifest, policy: AnyPropagationPolicy
     ) -> None:
         """Creates the binding, or brings the fields that are ours up to date."""
-        desired = build_binding(template, policy, await self._priority_of(policy), self._settings.workload_affinity)
+        desired = build_binding(
+            template, policy, await self._priority_of(template, policy), self._settings.workload_affinity
+        )
         digest = desired["metadata"]["annotations"][TEMPLATE_DIGEST_ANNOTATION] = template_digest(template)
         key = key_of(desired)
         kind, bindings = self._bindings[bool(key.namespace)]
@@ -183,10 +185,13 @@ class Detector:
                 await self._plane.client.patch(kind, key.name, patch, key.namespace, resource_version=version)
             )
 
-    async def _priority_of(self, policy: AnyPropagationPolicy) -> int | None:
-        """Of the class that the policy names. Raises: NotFound while there is no such class, as in Karmada."""
+    async def _priority_of(self, template: Manifest, policy: AnyPropagationPolicy) -> int | None:
+        """Of the class that the policy names; a cluster-scoped template has none, as in Karmada.
+
+        Raises: NotFound while there is no such class, as in Karmada.
+        """
         asked = policy.spec.schedule_priority
-        if asked is None or not self._settings.priorities:
+        if asked is None or not self._settings.priorities or not key_of(template).namespace:
             return None
         priority_class = await self._plane.client.get(PRIORITY_CLASSES, asked.priority_class_name)
         return int(priority_class.get("value", 0))

@@ -109,6 +109,18 @@ def test_an_outage_is_tainted_at_once_and_drives_out_when_its_time_is_over(
     assert decide(there, seconds) == expected
 
 
+def test_a_cluster_without_a_condition_keeps_its_taints_and_gains_one() -> None:
+    there = (no_schedule(UNREACHABLE, 100), no_execute(UNREACHABLE, 400))
+    assert decide(lost(*there, ready=None), 500).taints == (*there, no_schedule(NOT_READY, 500))
+
+
+def test_a_taint_with_a_value_of_its_own_stays_beside_another() -> None:
+    gpu = msgspec.structs.replace(no_schedule(NOT_READY, 50), value="gpu")
+    plain = no_schedule(NOT_READY, 60)
+    assert decide(lost(gpu, plain, began=BEGAN), 110).taints == (gpu, plain)
+    assert decide(lost(gpu, plain, ready="True"), 110).taints == ()
+
+
 def test_silence_counts_from_the_last_sign_of_life() -> None:
     unknown = lost(ready="Unknown", mode="Pull")
     assert decide(unknown, 110, last_seen=60).annotations == since("2026-01-01T00:01:00Z")

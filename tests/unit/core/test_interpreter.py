@@ -43,6 +43,11 @@ def ended(kind: str, at: str = "") -> dict[str, Any]:
     return {"conditions": [{"type": kind, "status": "True", **({"lastTransitionTime": at} if at else {})}]}
 
 
+def succeeded() -> dict[str, Any]:
+    """The status of a Job that is complete, as clusters since Kubernetes 1.31 tell it."""
+    return {"conditions": [{"type": kind, "status": "True"} for kind in ("SuccessCriteriaMet", "Complete")]}
+
+
 def finished(kind: str, reason: str, message: str, since: str = "") -> dict[str, Any]:
     """The condition of a Job that has ended in its clusters."""
     dated = {"lastProbeTime": since, "lastTransitionTime": since} if since else {}
@@ -169,8 +174,44 @@ def test_health(observed: Manifest, health: Health) -> None:
         pytest.param(
             manifest(JOB, status={"active": 1, "conditions": [{"type": "Suspended", "status": "True"}]}),
             [{"active": 2}],
-            {"active": 2, "conditions": [{"type": "Suspended", "status": "True"}]},
-            id="a Job that goes on keeps its conditions",
+            {"active": 2},
+            id="a Job that goes on loses the conditions that it had",
+        ),
+        pytest.param(
+            manifest(JOB),
+            [{"startTime": "2026-11-22T10:00:00Z", "completionTime": "2026-11-22T11:00:00Z", "active": 1}, None],
+            {"active": 1},
+            id="a Job has not begun before all have said since when",
+        ),
+        pytest.param(
+            manifest(JOB),
+            [succeeded(), succeeded()],
+            {
+                "conditions": [
+                    finished("Complete", "Completed", "Job completed"),
+                    finished(
+                        "SuccessCriteriaMet", "CompletionsReached", "All member clusters have met success criteria"
+                    ),
+                ]
+            },
+            id="a Job that is complete says why where all say it",
+        ),
+        pytest.param(
+            manifest(JOB),
+            [succeeded(), ended("Complete")],
+            {"conditions": [finished("Complete", "Completed", "Job completed")]},
+            id="a Job that is complete says not why where one does not",
+        ),
+        pytest.param(
+            manifest(JOB),
+            [{"conditions": [{"type": "FailureTarget", "status": "True"}, {"type": "Failed", "status": "True"}]}, {}],
+            {
+                "conditions": [
+                    finished(kind, "JobFailed", "Job executed failed in member clusters member1")
+                    for kind in ("FailureTarget", "Failed")
+                ]
+            },
+            id="a Job that fails says why first",
         ),
         pytest.param(
             manifest(CRON_JOB),

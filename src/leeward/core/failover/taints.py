@@ -2,12 +2,13 @@
 
     Ready=False    not-ready:NoSchedule at once; not-ready:NoExecute `eviction_seconds` after that was seen here
     Ready=Unknown  unreachable:NoSchedule at once; unreachable:NoExecute `eviction_seconds` after the last sign of life
-    no condition   not-ready:NoSchedule
+    no condition   not-ready:NoSchedule, beside what is there
     Ready=True     none of the four
 
 The two keys replace each other; an outage that changes its face goes on, with the clock that it has. That clock lies
 in the Cluster itself (an annotation), so that a restart neither forgets nor restarts it; what is dated ahead, by a
-clock that has been set right, counts from now. Taints of others are never touched; nor are those of the four that a
+clock that has been set right, counts from now. A taint that is there with a value of its own stays, and so does a
+second one of the same key and effect. Taints of others are never touched; nor are those of the four that a
 ClusterTaintPolicy has added (`core.failover.taint_policy`).
 
 Karmada: pkg/controllers/cluster (taintClusterByCondition, processTaintBaseEviction of 1.4); same, except that a
@@ -78,7 +79,9 @@ def decide_taints(
     key = UNREACHABLE_TAINT if ready is not None and ready.status == "Unknown" else NOT_READY_TAINT
     stamp = wire_time(now)
     no_schedule = _find(cluster, (key, NO_SCHEDULE)) or Taint(key=key, effect=NO_SCHEDULE, time_added=stamp)
-    if ready is None or (could_not_look and is_uncollected(ready)):
+    if ready is None:
+        return TaintDecision(_in_place(cluster, cluster.spec.taints, (no_schedule,)), _outage_ends(cluster))
+    if could_not_look and is_uncollected(ready):
         return TaintDecision(_in_place(cluster, others, (no_schedule,)), _outage_ends(cluster))
     begun = outage_since(cluster)
     since = begun if begun is not None and begun <= now else _outage_start(cluster, key, last_seen, now)
@@ -149,8 +152,9 @@ def _carried_over(cluster: Cluster, key: str, stamp: datetime) -> Taint | None:
 def _in_place(cluster: Cluster, others: tuple[Taint, ...], ours: tuple[Taint, ...]) -> tuple[Taint, ...]:
     """Taints that are there already keep their place, new ones come last."""
     new = {key_of(taint): taint for taint in ours}
+    wanted = frozenset(new)
     kept = tuple(
-        new.pop(key_of(taint), taint) for taint in cluster.spec.taints if key_of(taint) in new or taint in others
+        new.pop(key_of(taint), taint) for taint in cluster.spec.taints if key_of(taint) in wanted or taint in others
     )
     return (*kept, *new.values())
 

@@ -49,30 +49,41 @@ def _reflect(manifest: ReadOnlyManifest) -> Status:
 
 
 def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status | None:
-    """The sums; finished when one cluster failed or all succeeded. A finished Job stays as it is."""
+    """The sums; finished when one cluster failed or all succeeded. A finished Job stays as it is.
+
+    It has begun, and is complete, when each cluster has said since when. What conditions say of anything else than its
+    end is not about the Job as a whole, and goes.
+    """
     old = mapping_at(template, "status")
     if _outcome(old):
         return None
     reported = statuses(items)
     starts, completions = _texts(reported, "startTime"), _texts(reported, "completionTime")
-    start = text_at(old, "startTime") or (min(starts, default="") if len(starts) == len(reported) else "")
-    completion = max(completions, default="") if len(completions) == len(reported) else ""
-    conditions = list(_finished(items) or list_at(old, "conditions"))
+    start = text_at(old, "startTime") or (min(starts, default="") if len(starts) == len(items) else "")
+    completion = max(completions, default="") if len(completions) == len(items) else ""
     return pick(
-        {**total(items, _COUNTS), "startTime": start, "completionTime": completion, "conditions": conditions},
+        {**total(items, _COUNTS), "startTime": start, "completionTime": completion, "conditions": _finished(items)},
         (*_COUNTS, "startTime", "completionTime", "conditions"),
     )
 
 
-def _finished(items: Sequence[AggregatedStatusItem]) -> Sequence[Mapping[str, str]]:
-    outcomes = {item.cluster_name: _outcome(mapping_at({"status": item.status}, "status")) for item in items}
+def _finished(items: Sequence[AggregatedStatusItem]) -> list[Mapping[str, str]]:
+    """A kube-apiserver since 1.31 accepts the end of a Job only beside the condition that led to it: `FailureTarget`,
+    or `SuccessCriteriaMet`. They are told where the members tell them."""
+    reported = {item.cluster_name: mapping_at({"status": item.status}, "status") for item in items}
+    outcomes = {name: _outcome(status) for name, status in reported.items()}
     failed = [name for name, outcome in outcomes.items() if outcome.get("type") == "Failed"]
     if failed:
         message = f"Job executed failed in member clusters {','.join(failed)}"
-        return [_condition("Failed", "JobFailed", message, outcomes.values())]
-    if items and all(outcome.get("type") == "Complete" for outcome in outcomes.values()):
-        return [_condition("Complete", "Completed", "Job completed", outcomes.values())]
-    return []
+        causes = ["FailureTarget"] if any(_is_true(status, "FailureTarget") for status in reported.values()) else []
+        return [_condition(kind, "JobFailed", message, outcomes.values()) for kind in (*causes, "Failed")]
+    if not items or any(outcome.get("type") != "Complete" for outcome in outcomes.values()):
+        return []
+    complete = [_condition("Complete", "Completed", "Job completed", outcomes.values())]
+    if all(_is_true(status, "SuccessCriteriaMet") for status in reported.values()):
+        message = "All member clusters have met success criteria"
+        complete.append(_condition("SuccessCriteriaMet", "CompletionsReached", message, outcomes.values()))
+    return complete
 
 
 def _condition(kind: str, reason: str, message: str, outcomes: Iterable[Mapping[str, Any]]) -> Mapping[str, str]:
@@ -88,6 +99,12 @@ def _outcome(status: Mapping[str, Any]) -> Mapping[str, Any]:
         if text_at(condition, "type") in ("Complete", "Failed") and text_at(condition, "status") == "True":
             return condition
     return {}
+
+
+def _is_true(status: Mapping[str, Any], kind: str) -> bool:
+    """Whether the condition is there, and true."""
+    conditions = ((text_at(c, "type"), text_at(c, "status")) for c in list_at(status, "conditions"))
+    return (kind, "True") in conditions
 
 
 def _texts(sources: Iterable[Mapping[str, Any]], name: str) -> list[str]:

@@ -140,7 +140,7 @@ DEPLOYMENT = Rules(
 REPLICA_SET = Rules(
     replicas=_replicas,
     revise=_revise,
-    reflect=lambda manifest: _reflect(manifest, (*_REPLICA_SET, "fullyLabeledReplicas", "observedGeneration")),
+    reflect=lambda manifest: _reflect(manifest, (*_REPLICA_SET, "observedGeneration")),
     is_healthy=_is_replica_set_healthy,
     aggregate=lambda template, items: _aggregate(template, items, _REPLICA_SET, ("replicas",), _is_current),
 )
