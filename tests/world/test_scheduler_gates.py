@@ -249,7 +249,7 @@ def test_a_cluster_scoped_binding_has_no_priority() -> None:
     async def story(world: World) -> None:
         made = urgent("roles")
         selector = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "reader"}
-        made = {**made, "kind": "ClusterPropagationPolicy", "metadata": {"name": "roles"}}
+        made["kind"], made["metadata"] = "ClusterPropagationPolicy", {"name": "roles"}
         made["spec"]["resourceSelectors"] = [selector]
         await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "reader"}, "rules": []})
         await world.client.create(CLUSTER_PROPAGATION_POLICIES, made)

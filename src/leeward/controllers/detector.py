@@ -161,9 +161,8 @@ class Detector:
         self, resource: Resource[Manifest], template: Manifest, policy: AnyPropagationPolicy
     ) -> None:
         """Creates the binding, or brings the fields that are ours up to date."""
-        desired = build_binding(
-            template, policy, await self._priority_of(template, policy), self._settings.workload_affinity
-        )
+        priority = await self._priority_of(template, policy)
+        desired = build_binding(template, policy, priority, self._settings.workload_affinity)
         digest = desired["metadata"]["annotations"][TEMPLATE_DIGEST_ANNOTATION] = template_digest(template)
         key = key_of(desired)
         kind, bindings = self._bindings[bool(key.namespace)]

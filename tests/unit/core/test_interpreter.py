@@ -54,6 +54,9 @@ def finished(kind: str, reason: str, message: str, since: str = "") -> dict[str,
     return {"type": kind, "status": "True", "reason": reason, "message": message, **dated}
 
 
+CRITERIA_MET = finished("SuccessCriteriaMet", "CompletionsReached", "All member clusters have met success criteria")
+
+
 def addresses(*entries: dict[str, str]) -> dict[str, Any]:
     return {"loadBalancer": {"ingress": list(entries)}}
 
@@ -186,14 +189,7 @@ def test_health(observed: Manifest, health: Health) -> None:
         pytest.param(
             manifest(JOB),
             [succeeded(), succeeded()],
-            {
-                "conditions": [
-                    finished("Complete", "Completed", "Job completed"),
-                    finished(
-                        "SuccessCriteriaMet", "CompletionsReached", "All member clusters have met success criteria"
-                    ),
-                ]
-            },
+            {"conditions": [finished("Complete", "Completed", "Job completed"), CRITERIA_MET]},
             id="a Job that is complete says why where all say it",
         ),
         pytest.param(
