@@ -6,6 +6,7 @@ import pytest
 
 from kubeapi.meta import Manifest, parse_time
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
+from leeward.api.names import POLICY_ID_LABEL
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.api.validation import validate, validate_deletion
 
@@ -78,6 +79,19 @@ def test_the_scheduler_of_a_policy_stays() -> None:
         'spec.schedulerName: Invalid value: "other": '
         "must not change; delete the policy and create it anew with another scheduler"
     )
+
+
+def test_all_that_is_wrong_with_a_policy_is_named_at_once() -> None:
+    old = apply_defaults(policy({"schedulerName": "default-scheduler"}), SETTINGS)
+    constraints = [{"spreadByField": "moon"}, {"spreadByField": "cluster"}]
+    spec = old["spec"] | {"schedulerName": "other", "placement": {"spreadConstraints": constraints}}
+    labels = {**old["metadata"].get("labels", {}), POLICY_ID_LABEL: "another"}
+    found = problems_of(old | {"spec": spec, "metadata": old["metadata"] | {"labels": labels}}, old)
+    assert [problem.partition(": ")[0] for problem in found] == [
+        "spec.schedulerName",
+        "spec.placement.spreadConstraints[0].spreadByField",
+        f"metadata.labels[{POLICY_ID_LABEL}]",
+    ]
 
 
 def test_a_label_is_set_by_one_rule_of_state_preservation() -> None:

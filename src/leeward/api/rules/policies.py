@@ -14,13 +14,10 @@ from leeward.api.rules.texts import qualified_name_fault
 
 
 def propagation_policy_problems(policy: Node, old: Node | None, id_label: str) -> Problems:
-    """In three steps, as in Karmada: later ones are only reached when the earlier ones found nothing."""
-    spec_problems = (*_spec_problems(policy), *_option_problems(policy["metadata"]["annotations"]))
-    for step in (_scheduler_problems(policy, old), spec_problems, _id_problems(policy, old, id_label)):
-        problems = list(step)
-        yield from problems
-        if problems:
-            return
+    yield from _scheduler_problems(policy, old)
+    yield from _spec_problems(policy)
+    yield from _option_problems(policy["metadata"]["annotations"])
+    yield from _id_problems(policy, old, id_label)
 
 
 def _scheduler_problems(policy: Node, old: Node | None) -> Problems:
