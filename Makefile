@@ -62,7 +62,7 @@ nightly: setup  ## what is too long for every commit, on seeds that nobody has s
 	@$(MAKE) crash N=500 SEED=$(FRESH)
 	@$(MAKE) mutants ALL=1
 
-mutants: setup  ## small faults, one at a time, that tests must notice: where lines changed since main (BASE=rev, ONLY=core.pace, ALL=1)
+mutants: setup  ## small faults, one at a time, that tests must notice: where lines changed since main (BASE=rev, ONLY=core.execution, ALL=1)
 	@$(BIN)/python -m tests.mutants $(if $(ALL),--all) $(if $(ONLY),--only $(ONLY)) $(if $(BASE),--base $(BASE))
 
 fast: setup  ## the inner loop: as check, of the files that differ from main, and the tests of what they touch

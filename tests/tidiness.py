@@ -22,6 +22,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PAGE = re.compile(
     r"(?<![\w/])(?:docs|deploy|examples|scripts|src|tests|bench)/[\w./-]*\w\.(?:md|py|sh|toml|yaml|json)\b"
 )
+_MODULE = re.compile(r"`((?:[\w.-]+/)*\w+\.py)`")
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 _DECISION = re.compile(r"\bdecisions? (\d+)(?:(?:, | and )(\d+))?\b")
 FOREIGN_PAGE = re.compile(r"\b(?:BEHAVIOUR|DESIGN|INVARIANTS|HOUSE|STYLE|STACK)\b")
@@ -101,6 +102,7 @@ def unread_names() -> set[str]:
 def missing_pages() -> set[str]:
     """Pages and files that are cited somewhere, as `file: what it cites`, and are not in the repository."""
     decisions = {int(page.name[:4]) for page in (ROOT / "docs/decisions").glob("0*.md")}
+    modules = _ends_of_paths()
     missing: set[str] = set()
     for path, text in (*sources(*PYTHON), *_pages()):
         if path.stem in _ITSELF:
@@ -111,13 +113,40 @@ def missing_pages() -> set[str]:
         missing |= {f"{path}: decision {number}" for number in numbers - decisions}
         missing |= {f"{path}: {page}" for page in FOREIGN_PAGE.findall(text)}
         if path.suffix == ".md":
+            missing |= {f"{path}: {module}" for module in set(_MODULE.findall(text)) - modules}
             missing |= {f"{path}: {link}" for link in _LINK.findall(text) if not (ROOT / path.parent / link).exists()}
     return missing
 
 
+def layers(package: str) -> list[set[str]]:
+    """The layers of an import package from top to bottom, as the contract in `pyproject.toml` has them."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    [found] = [contract for contract in contracts if contract.get("containers") == [package]]
+    return [set(layer.split(" | ")) for layer in found["layers"]]
+
+
+def rows(page: str, heading: str) -> list[set[str]]:
+    """What the first column of the table below a heading names, row by row."""
+    section = (ROOT / page).read_text().partition(f"\n{heading}\n")[2].partition("\n## ")[0]
+    first = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    return [set(re.findall(r"`([\w.]+)`", cell)) for cell in first]
+
+
 def _pages() -> Iterator[tuple[Path, str]]:
-    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "Makefile", ROOT / ".ci/run"):
+    for page in (
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "src").rglob("*.md"),
+        ROOT / "Makefile",
+        ROOT / ".ci/run",
+    ):
         yield page.relative_to(ROOT), page.read_text()
+
+
+def _ends_of_paths() -> set[str]:
+    """Files of Python as pages speak of them: by all of the path, by its end, or by its name."""
+    paths = [path.relative_to(ROOT).parts for folder in PYTHON for path in (ROOT / folder).rglob("*.py")]
+    return {"/".join(parts[start:]) for parts in paths for start in range(len(parts))}
 
 
 @cache

@@ -37,6 +37,18 @@ def test_what_is_cited_is_in_the_repository() -> None:
     assert tidiness.missing_pages() == set()
 
 
+def test_the_code_map_has_the_packages_in_the_order_of_their_contract() -> None:
+    layers = tidiness.layers("leeward")
+    packages = [name for row in tidiness.rows("ARCHITECTURE.md", "## Code map") for name in row]
+    assert set(packages) == set().union(*layers, {"kubeserver", "kubeapi"})
+    ranks = [rank for name in packages for rank, layer in enumerate(layers) if name in layer]
+    assert ranks == sorted(ranks)
+
+
+def test_the_table_of_the_layers_of_kubeserver_is_that_of_its_contract() -> None:
+    assert [{"__main__"}, *tidiness.rows("src/kubeserver/README.md", "## Layers")] == tidiness.layers("kubeserver")
+
+
 def test_each_foreign_library_has_a_contract() -> None:
     """msgspec is the language in which all modules describe their data."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
@@ -75,10 +87,12 @@ def test_each_measure_sees_what_it_is_for(tmp_path: Path, monkeypatch: pytest.Mo
     text = f'"""As docs/gone.md and decision 7 say, and {"HOUSE"}."""\n\n\nclass Twice: ...\n\n\n{long}'
     for path in (package / "same.py", package / "below/same.py"):
         path.write_text(text)
+    (tmp_path / "README.md").write_text("See `layer/same.py`, `same.py` and `below/other.py`.")
     monkeypatch.setattr(tidiness, "ROOT", tmp_path)
     assert tidiness.long_functions(MOST_LINES_OF_A_FUNCTION) == {"same.long": 42}
     assert set(tidiness.long_files(40)) == {"src/package/layer/same.py", "src/package/layer/below/same.py"}
     assert tidiness.shared_stems() == {"same": 2}
     assert tidiness.shared_class_names() == {"Twice": 2}
     assert tidiness.unread_names() == {"long", "Twice"}
-    assert {told.partition(": ")[2] for told in tidiness.missing_pages()} == {"docs/gone.md", "decision 7", "HOUSE"}
+    missing = {told.partition(": ")[2] for told in tidiness.missing_pages()}
+    assert missing == {"docs/gone.md", "decision 7", "HOUSE", "below/other.py"}

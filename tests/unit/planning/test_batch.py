@@ -1,4 +1,4 @@
-"""Many bindings in one stroke: none gets what another was promised, and alone each gets what it gets alone."""
+"""Bindings decided in one batch: none gets what is reserved for another, and alone each gets what it gets alone."""
 
 import random
 from collections import Counter
@@ -97,7 +97,7 @@ def test_the_bindings_of_a_dead_cluster_do_not_pile_onto_one_survivor() -> None:
     assert taken == {"m1": 40, "m2": 40, "m3": 40, "m4": 40}
 
 
-def test_a_promise_is_kept_until_the_cluster_reports_anew() -> None:
+def test_a_reservation_is_kept_until_the_cluster_reports_anew() -> None:
     fleet, spec = Fleet([cluster("m1", pods=10)]), binding_spec(DYNAMIC, 6)
     fleet.reserve("default/a", spec, (TargetCluster("m1", 6),))
     assert not isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
@@ -107,7 +107,7 @@ def test_a_promise_is_kept_until_the_cluster_reports_anew() -> None:
     assert isinstance(schedule(spec, ResourceBindingStatus(), fleet.view()), Placed)
 
 
-def test_a_promise_is_withdrawn_when_the_binding_did_not_go_there() -> None:
+def test_a_reservation_is_released_when_the_binding_did_not_go_there() -> None:
     fleet, spec = Fleet([cluster("m1", pods=10)]), binding_spec(DYNAMIC, 6)
     there = (TargetCluster("m1", 6),)
     fleet.reserve("default/a", spec, there)

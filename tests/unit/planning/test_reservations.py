@@ -1,4 +1,4 @@
-"""What clusters have left beside what was promised, node by node where they say what nodes they have."""
+"""What clusters have left beside what is reserved, node by node where they say what nodes they have."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -98,7 +98,7 @@ def test_a_second_promise_to_the_same_binding_comes_on_top() -> None:
     ("held", "gets", "changed", "left"),
     [({"m1": 2}, 3, ["m1"], 9), ({"m1": 3}, 3, [], 10), ({"m1": 4}, 3, [], 10), ({"m2": 4}, 3, ["m1"], 7)],
 )
-def test_only_what_a_binding_gets_beyond_what_it_has_is_promised(
+def test_only_what_a_binding_gets_beyond_what_it_has_is_reserved(
     held: Mapping[str, int], gets: int, changed: list[str], left: int
 ) -> None:
     reservations = reservations_of(member("m1", cpu="10"))
@@ -107,7 +107,7 @@ def test_only_what_a_binding_gets_beyond_what_it_has_is_promised(
 
 
 @pytest.mark.parametrize(("held", "changed", "left"), [({}, ["m1"], 3), ({"m1": 1}, [], 10), ({"m2": 1}, ["m1"], 3)])
-def test_a_set_is_promised_with_what_each_component_asks_for(
+def test_a_set_is_reserved_with_what_each_component_asks_for(
     held: Mapping[str, int], changed: list[str], left: int
 ) -> None:
     """Two of one CPU, one of five; what is asked for by none takes a pod alone."""
@@ -119,7 +119,7 @@ def test_a_set_is_promised_with_what_each_component_asks_for(
     assert reservations.available("m1", None) == (93 if changed else 100)
 
 
-def test_a_report_fulfils_what_was_promised_and_the_same_report_does_not() -> None:
+def test_a_report_fulfils_what_was_reserved_and_the_same_report_does_not() -> None:
     reservations = reservations_of(member("m1", cpu="10"))
     reservations.reserve("ns/a", replicas_of("1"), targets(m1=3))
     assert not reservations.report(member("m1", cpu="10"))
@@ -146,7 +146,7 @@ def test_new_models_alone_are_a_new_report() -> None:
     assert rooms(reservations, "m1") == [8]
 
 
-def test_what_is_reserved_is_told_and_can_be_promised_again() -> None:
+def test_what_is_reserved_is_told_and_can_be_reserved_again() -> None:
     reservations = reservations_of(member("m1", cpu="10"), member("m2", cpu="10"), member("m3", cpu="nonsense"))
     reservations.reserve("ns/a", replicas_of("2"), targets(m1=3, m3=1))
     reservations.reserve("ns/b", replicas_of("1"), targets(m1=1))
@@ -161,7 +161,7 @@ def test_what_is_reserved_is_told_and_can_be_promised_again() -> None:
     assert rooms(restored, "m1") == [3]
 
 
-def test_what_cannot_be_read_has_no_room_is_promised_nothing_and_takes_nothing_s10() -> None:
+def test_what_cannot_be_read_has_no_room_is_reserved_nothing_and_takes_nothing_s10() -> None:
     cpu = "nonsense"
     reservations = reservations_of(member("m1", cpu=cpu), member("m2", cpu="10"))
     assert reservations.reserve("ns/a", replicas_of("1"), targets(m1=3)) == []
@@ -173,7 +173,7 @@ def test_what_cannot_be_read_has_no_room_is_promised_nothing_and_takes_nothing_s
     assert reservations.displaced("m2", Request(replicas_of("1"))) == 3
 
 
-def test_sets_fit_as_often_as_the_scarcest_part_does_beside_what_was_promised() -> None:
+def test_sets_fit_as_often_as_the_scarcest_part_does_beside_what_is_reserved() -> None:
     reservations = reservations_of(member("m1", cpu="10"))
     asked = parts_of(component("a", 2, cpu="1"), component("b", 1, cpu="500m"))
     assert (reservations.sets("m1", asked), reservations.sets("gone", asked)) == (4, 0)
@@ -182,7 +182,7 @@ def test_sets_fit_as_often_as_the_scarcest_part_does_beside_what_was_promised() 
 
 
 @pytest.mark.parametrize(
-    ("asked", "promised", "expected"),
+    ("asked", "reserved", "expected"),
     [
         (replicas_of("1"), replicas_of("3"), 9),
         (replicas_of("2"), replicas_of("3"), 6),
@@ -206,12 +206,12 @@ def test_sets_fit_as_often_as_the_scarcest_part_does_beside_what_was_promised() 
         (replicas_of("1n"), replicas_of("3n"), 9),
     ],
 )
-def test_a_promised_replica_takes_the_place_of_as_many_as_would_fill_it(
-    asked: ResourceBindingSpec, promised: ResourceBindingSpec, expected: int
+def test_a_reserved_replica_takes_the_place_of_as_many_as_would_fill_it(
+    asked: ResourceBindingSpec, reserved: ResourceBindingSpec, expected: int
 ) -> None:
-    """Three replicas are promised; several components need room for all that each of them asks for."""
+    """Three replicas are reserved; several components need room for all that each of them asks for."""
     reservations = reservations_of(member("m1", cpu="100"), member("m2", cpu="100"))
-    reservations.reserve("ns/a", promised, targets(m1=3))
+    reservations.reserve("ns/a", reserved, targets(m1=3))
     request = Request(asked, multiple_pod_templates=True)
     assert [reservations.displaced(name, request) for name in ("m1", "m2", "gone")] == [expected, 0, 0]
 
