@@ -44,6 +44,8 @@ def evaluate(text: str, value: Any = None) -> Any:
         ("isSemver('v1.2', true) && semver('v1.02', true) == semver('1.2.0') && !isSemver('x', true)", None),
         ("semver(self).major() == 1 && semver(self).minor() == 20 && semver(self).patch() == 3", "1.20.3-a+b"),
         ("semver('1.2.3').isLessThan(semver('1.10.0')) && semver('2.0.0').isGreaterThan(semver('2.0.0-rc.1'))", None),
+        ("isSemver('9223372036854775807.0.0') && !isSemver('9223372036854775808.0.0') && !isSemver('١.0.0')", None),
+        (f"!isSemver('1.0.0-{'a' * 251}') && isSemver('1.0.0-{'a' * 250}')", None),
         ("semver('1.0.0-alpha.9').compareTo(semver('1.0.0-alpha.10')) == -1", None),
         ("semver('1.0.0-1').compareTo(semver('1.0.0-a')) == -1 && semver('1.0.0+a') == semver('1.0.0+b')", None),
         ("sets.contains([1, 'a', {'x': 1}], [1.0, {'x': 1}]) && !sets.contains([1], [true])", None),

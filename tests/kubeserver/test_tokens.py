@@ -147,7 +147,9 @@ def test_a_changed_or_foreign_token_is_nobodys() -> None:
     assert parse_token(token, other) is None
     head, body, signature = token.split(".")
     forged = base64.urlsafe_b64encode(base64.urlsafe_b64decode(body + "==").replace(b"robot", b"admin")).decode()
+    assert base64.urlsafe_b64decode(head + "==") == f'{{"alg":"ES256","kid":"{key.key_id}"}}'.encode()
     none = base64.urlsafe_b64encode(b'{"alg":"none"}').decode().rstrip("=")
+    deep = base64.urlsafe_b64encode(b"[" * 11_000).decode().rstrip("=")
     for broken in (
         f"{head}.{forged.rstrip('=')}.{signature}",
         f"{none}.{body}.",
@@ -156,6 +158,8 @@ def test_a_changed_or_foreign_token_is_nobodys() -> None:
         f"{head}.{body}.{signature[:-4]}",
         "ey..",
         "ey.ü.x",
+        f"{deep}.{body}.{signature}",
+        f"{token}{'A' * 20_000}",
     ):
         assert parse_token(broken, key) is None
 

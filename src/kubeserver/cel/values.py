@@ -7,7 +7,7 @@ from typing import Any
 from kubeapi.codec import canonical
 from kubeapi.quantity import parse_quantity
 from kubeserver.cel.function import Function, Typed, of, of_both
-from kubeserver.cel.semantic_versions import order_of, read_version
+from kubeserver.cel.semantic_versions import parse_version
 from kubeserver.values import holds
 
 _LONGEST_INTEGER = 19
@@ -88,7 +88,7 @@ def _sign(amount: Decimal) -> int:
 def _ordered(one: Typed, other: Typed) -> int:
     """Below 0, 0 or above: of two quantities, or of two versions."""
     if "semver" in one and "semver" in other:
-        return _order(order_of(one["semver"]), order_of(other["semver"]))
+        return parse_version(one["semver"]).compare(parse_version(other["semver"]))
     return _order(_amount(one), _amount(other))
 
 
@@ -113,20 +113,20 @@ def _minus(value: Typed, number: int) -> Typed:
 
 
 def _version(text: str, normalized: bool = False) -> Typed:
-    return {"semver": read_version(text, normalized)}
+    return {"semver": str(parse_version(text, normalized))}
 
 
 def _is_version(text: str, normalized: bool) -> bool:
-    return holds(lambda each: read_version(each, normalized))(text)
+    return holds(lambda each: parse_version(each, normalized))(text)
 
 
-def _part_of_version(index: int) -> Callable[[Typed], int]:
-    def part(value: Typed) -> int:
+def _part_of_version(part: str) -> Callable[[Typed], int]:
+    def read(value: Typed) -> int:
         if "semver" not in value:
             raise ValueError("is no semantic version")
-        return order_of(value["semver"])[0][index]
+        return getattr(parse_version(value["semver"]), part)
 
-    return part
+    return read
 
 
 _LISTS = (
@@ -158,12 +158,12 @@ _QUANTITIES = (
     Function("compareTo", "int map map", _ordered),
 )
 _VERSIONS = (
-    Function("isSemver", "bool string", holds(read_version), member=False),
+    Function("isSemver", "bool string", holds(parse_version), member=False),
     Function("isSemver", "bool string bool", _is_version, member=False),
     Function("semver", "map string", _version, member=False),
     Function("semver", "map string bool", _version, member=False),
-    Function("major", "int map", _part_of_version(0)),
-    Function("minor", "int map", _part_of_version(1)),
-    Function("patch", "int map", _part_of_version(2)),
+    Function("major", "int map", _part_of_version("major")),
+    Function("minor", "int map", _part_of_version("minor")),
+    Function("patch", "int map", _part_of_version("patch")),
 )
 VALUE_FUNCTIONS = (*_LISTS, *_SETS, *_QUANTITIES, *_VERSIONS)
