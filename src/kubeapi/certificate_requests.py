@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from kubeapi.certificates import key_pem, new_key, subject_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,9 @@ class KeyedRequest:
 
 def make_request(subject: Subject) -> KeyedRequest:
     """A request with a new key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in subject.groups]
-    name = x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, subject.user)])
+    key, name = new_key(), subject_name(subject.user, subject.groups)
     request = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
-    encoded = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    return KeyedRequest(encoded, request.public_bytes(serialization.Encoding.PEM))
+    return KeyedRequest(key_pem(key), request.public_bytes(serialization.Encoding.PEM))
 
 
 def subject_of_request(encoded: str) -> Subject | None:

@@ -15,6 +15,7 @@ from kubeapi.loop.clock import Clock, SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
+from kubeapi.tls import server_context
 from kubeserver.auth.authentication import load_token_file
 from kubeserver.auth.tokens import load_signing_key
 from kubeserver.certificates import Authority, Pair
@@ -125,12 +126,7 @@ def _audit_sink(wanted: AuditLog | None) -> Sink | None:
 
 def _server_context(config: ApiServerConfig, clock: Clock) -> ssl.SSLContext:
     pair = _pair(config, clock)
-    authority = str(config.client_ca_file) if config.client_ca_file else None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=authority)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.verify_mode = ssl.CERT_OPTIONAL if authority else ssl.CERT_NONE
-    context.load_cert_chain(pair.certificate, pair.key)
-    return context
+    return server_context(config.client_ca_file, (pair.certificate, pair.key))
 
 
 def _pair(config: ApiServerConfig, clock: Clock) -> Pair:

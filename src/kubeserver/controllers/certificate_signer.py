@@ -13,11 +13,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from kubeapi import codec
+from kubeapi.certificates import Issuer, Usage, certificate_pem
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, format_time
 from kubeserver.admission.signing_requests import GROUP, PLURAL, SIGNER
 from kubeserver.controllers.changes import changes
@@ -32,7 +30,7 @@ from kubeserver.values import entries, section
 log = logging.getLogger(__name__)
 
 PREFIX = f"/{GROUP}/{PLURAL}/"
-LONGEST, CLOCK_SKEW = timedelta(days=365), timedelta(minutes=5)
+LONGEST = timedelta(days=365)
 _CONTROLLER = User("system:certificate-controller", (ADMIN_GROUP,))
 
 
@@ -72,14 +70,10 @@ class CertificateSigner:
         self, writer: Writer, kind: Kind, secrets: Kind, certificate: bytes, key: bytes, rule: ApprovalRule
     ) -> None:
         """`kind` is that of the requests. Raises: ValueError when they cannot be read."""
-        loaded = serialization.load_pem_private_key(key, password=None)
-        if not isinstance(loaded, ec.EllipticCurvePrivateKey):
-            raise ValueError("the key of the client CA is no elliptic-curve key")
         self._writer = writer
         self._kind = kind
         self._secrets = secrets
-        self._certificate = x509.load_pem_x509_certificate(certificate)
-        self._key = loaded
+        self._issuer = Issuer.of_pem(certificate, key)
         self._rule = rule
 
     async def run(self) -> None:
@@ -131,20 +125,9 @@ class CertificateSigner:
     def _sign(self, spec: ReadOnlyManifest, now: datetime) -> bytes:
         request = x509.load_pem_x509_csr(base64.b64decode(spec["request"]))
         asked = timedelta(seconds=max(spec.get("expirationSeconds") or LONGEST.total_seconds(), SHORTEST_SECONDS))
-        ends = min(now + min(asked, LONGEST), self._certificate.not_valid_after_utc)
-        builder = (
-            x509.CertificateBuilder(
-                self._certificate.subject,
-                request.subject,
-                request.public_key(),
-                x509.random_serial_number(),
-                now - CLOCK_SKEW,
-                ends,
-            )
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        return certificate_pem(
+            self._issuer.issue(request.subject, request.public_key(), Usage.CLIENT, now, min(asked, LONGEST))
         )
-        return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 def _condition(approval: Approval, now: datetime) -> dict[str, str]:

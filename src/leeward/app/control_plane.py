@@ -5,6 +5,7 @@ import asyncio
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeapi.tls import server_context
 from kubeserver.auth.authentication import load_token_file
 from kubeserver.auth.tokens import load_signing_key
 from kubeserver.handlers.audit import AuditFile
@@ -21,7 +22,6 @@ from leeward.api.rules.member_addresses import rules_of_control_plane
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connecting, reaching
-from leeward.app.tls import server_context
 from leeward.client import Client
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, approve_agents
@@ -37,7 +37,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
     """Serves until cancelled. Raises: OSError when the port is taken."""
     clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
     config.data_dir.mkdir(parents=True, exist_ok=True)
-    tls = server_context(config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
+    tls = server_context(config.client_ca_file, (config.tls_cert_file, config.tls_private_key_file))
     tokens = load_token_file(config.token_file)
     signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
     webhooks = HttpsWebhooks()

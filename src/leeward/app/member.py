@@ -6,6 +6,7 @@ import logging
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeapi.tls import server_context
 from kubeserver.auth.authentication import load_token_file
 from kubeserver.auth.tokens import load_signing_key
 from kubeserver.handler import Handler, StreamResponse, User
@@ -22,7 +23,6 @@ from leeward.app.access import grant_member_access
 from leeward.app.config import SIGNING_KEY_FILE, MemberConfig
 from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
-from leeward.app.tls import server_context
 from leeward.client import Client, Request, Response
 from leeward.members import Workloads, WorkloadSettings
 from leeward.runtime.metrics import Metrics
@@ -37,7 +37,7 @@ async def run_member(config: MemberConfig) -> None:
     """Serves until cancelled. Raises: OSError when the port is taken."""
     clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
     config.data_dir.mkdir(parents=True, exist_ok=True)
-    tls = server_context(config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
+    tls = server_context(config.client_ca_file, (config.tls_cert_file, config.tls_private_key_file))
     tokens = load_token_file(config.token_file) | load_token_file(config.impersonator_token_file)
     signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
     webhooks = HttpsWebhooks()

@@ -1,14 +1,13 @@
 """What is needed to talk to one API server, as plain data; and the transport that it makes."""
 
 import base64
-import os
 import ssl
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kubeapi.loop.clock import Clock, SystemClock
+from kubeapi.tls import load_pair
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.bounds import CONTROL_PLANE_BOUNDS, Bounds
 from leeward.client.credentials import ExecPlugin, ExecToken, FixedToken, TokenFile, TokenSource
@@ -79,16 +78,10 @@ def _authority_of(connection: Connection) -> str:
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """The ssl module reads them from a file only: one that is ours alone and gone at once."""
-    descriptor, name = tempfile.mkstemp(suffix=".pem")
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(certificate + b"\n" + key)
-        context.load_cert_chain(name)
+        load_pair(context, certificate, key)
     except ssl.SSLError as error:
         raise ValueError(f"client certificate and key do not fit or are not PEM: {error.reason or error}") from error
-    finally:
-        os.unlink(name)
 
 
 def _token_source_of(connection: Connection, clock: Clock) -> TokenSource | None:

@@ -6,17 +6,15 @@ Both lie in one Secret of type `kubernetes.io/tls` that all replicas share. Pure
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from ipaddress import ip_address
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from kubeapi.certificates import Issuer, Usage, certificate_pem, key_pem, lasts, new_key, subject_name
 
 CA, CA_KEY, CERTIFICATE, KEY = "ca.crt", "ca.key", "tls.crt", "tls.key"
 AUTHORITY_LIFETIME, LIFETIME = timedelta(days=3650), timedelta(days=90)
 RENEW_AUTHORITY_BEFORE, RENEW_BEFORE = timedelta(days=365), timedelta(days=30)
-CLOCK_SKEW = timedelta(minutes=5)
+NAME = "leeward-webhook"
 
 
 def renewed(data: Mapping[str, bytes], hosts: Sequence[str], now: datetime) -> dict[str, bytes] | None:
@@ -25,12 +23,13 @@ def renewed(data: Mapping[str, bytes], hosts: Sequence[str], now: datetime) -> d
     A new authority stands before the old one in `ca.crt`, so that what was signed by either is trusted.
     """
     if not _lasts(data.get(CA, b""), now, RENEW_AUTHORITY_BEFORE) or not data.get(CA_KEY):
-        key = ec.generate_private_key(ec.SECP256R1())
-        data = {CA: _authority(key, now) + _first(data.get(CA, b"")), CA_KEY: _pem(key)}
+        issuer = Issuer.self_signed(f"{NAME}-ca", now, AUTHORITY_LIFETIME)
+        data = {CA: certificate_pem(issuer.certificate) + _first(data.get(CA, b"")), CA_KEY: key_pem(issuer.key)}
     elif _lasts(data.get(CERTIFICATE, b""), now, RENEW_BEFORE) and _hosts(data[CERTIFICATE]) == set(hosts):
         return None
-    certificate, key = _issue(data[CA], data[CA_KEY], hosts, now)
-    return {CA: data[CA], CA_KEY: data[CA_KEY], CERTIFICATE: certificate, KEY: key}
+    issuer, key = Issuer.of_pem(data[CA], data[CA_KEY]), new_key()
+    certificate = issuer.issue(subject_name(NAME), key.public_key(), Usage.SERVER, now, LIFETIME, hosts)
+    return {CA: data[CA], CA_KEY: data[CA_KEY], CERTIFICATE: certificate_pem(certificate), KEY: key_pem(key)}
 
 
 def renew_at(data: Mapping[str, bytes]) -> datetime:
@@ -46,7 +45,7 @@ def _lasts(pem: bytes, now: datetime, before: timedelta) -> bool:
         certificate = x509.load_pem_x509_certificate(pem)
     except ValueError:
         return False
-    return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc - before
+    return lasts(certificate, now, before)
 
 
 def _hosts(pem: bytes) -> set[str]:
@@ -57,58 +56,6 @@ def _hosts(pem: bytes) -> set[str]:
 def _first(pem: bytes) -> bytes:
     """The first certificate of a bundle, or nothing."""
     try:
-        return x509.load_pem_x509_certificate(pem).public_bytes(serialization.Encoding.PEM)
+        return certificate_pem(x509.load_pem_x509_certificate(pem))
     except ValueError:
         return b""
-
-
-def _authority(key: ec.EllipticCurvePrivateKey, now: datetime) -> bytes:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "leeward-webhook-ca")])
-    builder = (
-        _builder(name, name, key, now, AUTHORITY_LIFETIME)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-    )
-    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-
-
-def _issue(ca: bytes, ca_key: bytes, hosts: Sequence[str], now: datetime) -> tuple[bytes, bytes]:
-    authority = x509.load_pem_x509_certificate(ca)
-    signer = serialization.load_pem_private_key(ca_key, password=None)
-    assert isinstance(signer, ec.EllipticCurvePrivateKey)
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "leeward-webhook")])
-    builder = (
-        _builder(subject, authority.subject, key, now, LIFETIME)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts]), critical=False)
-    )
-    return builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), _pem(key)
-
-
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: datetime, lifetime: timedelta
-) -> x509.CertificateBuilder:
-    return x509.CertificateBuilder(
-        issuer_name=issuer,
-        subject_name=subject,
-        public_key=key.public_key(),
-        serial_number=x509.random_serial_number(),
-        not_valid_before=now - CLOCK_SKEW,
-        not_valid_after=now + lifetime,
-    )
-
-
-def _general_name(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )

@@ -9,9 +9,6 @@ Several replicas share the Secret: who comes second takes what the first has mad
 import asyncio
 import base64
 import logging
-import os
-import ssl
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -19,6 +16,7 @@ from datetime import timedelta
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
+from kubeapi.tls import load_pair, server_context
 from leeward.api.defaulting import DefaultingSettings
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import SECRETS
@@ -58,8 +56,7 @@ class Webhook:
         self._clock = clock
         self._randomness = randomness
         self._settings = settings
-        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self._context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._context = server_context()
         self._loaded: Mapping[str, bytes] = {}
 
     async def run(self) -> None:
@@ -167,14 +164,3 @@ def _differs(present: list[Manifest], wanted: list[Manifest]) -> bool:
         for is_there, hook in zip(present, wanted, strict=True)
         for key, value in hook.items()
     )
-
-
-def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """New connections show it; the ssl module reads it from a file only: one that is ours alone and gone at once."""
-    descriptor, name = tempfile.mkstemp(suffix=".pem")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(certificate + b"\n" + key)
-        context.load_cert_chain(name)
-    finally:
-        os.unlink(name)

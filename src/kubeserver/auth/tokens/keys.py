@@ -7,6 +7,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
+from kubeapi.certificates import key_pem, read_key
 from kubeapi.files import write_file
 from kubeapi.loop.randomness import Randomness
 
@@ -31,9 +32,7 @@ class SigningKey:
         return dict(ECAlgorithm.to_jwk(self.public, as_dict=True))
 
     def pem(self) -> bytes:
-        return self.private.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        return key_pem(self.private)
 
 
 def load_signing_key(path: Path, randomness: Randomness) -> SigningKey:
@@ -43,10 +42,10 @@ def load_signing_key(path: Path, randomness: Randomness) -> SigningKey:
         write_file(path, key.pem())
         return key
     try:
-        loaded = serialization.load_pem_private_key(path.read_bytes(), password=None)
-    except (ValueError, TypeError) as error:
+        loaded = read_key(path.read_bytes())
+    except ValueError as error:
         raise ValueError(f"{path} is no private key ({error}): {_WAY_OUT}") from error
-    if not (isinstance(loaded, ec.EllipticCurvePrivateKey) and isinstance(loaded.curve, ec.SECP256R1)):
+    if not isinstance(loaded.curve, ec.SECP256R1):
         raise ValueError(f"{path} is no key on the curve P-256: {_WAY_OUT}")
     return SigningKey(loaded)
 
