@@ -101,3 +101,8 @@ class Cluster(TypedObject, frozen=True, kw_only=True):
     @property
     def is_being_deleted(self) -> bool:
         return self.metadata.deletion_timestamp is not None
+
+    @property
+    def has_no_execute(self) -> bool:
+        """Holds for a cluster with a taint that evicts."""
+        return any(taint.effect == "NoExecute" for taint in self.spec.taints)

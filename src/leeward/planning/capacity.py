@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from kubeapi.quantity import Quantity, is_binary, parse_quantity
 from leeward.api.cluster import Cluster, ResourceSummary
-from leeward.api.work import Component
+from leeward.api.work import Component, ComponentReplicaRequirements
 from leeward.core.scheduling.model import MAX_REPLICAS
 from leeward.planning.nodes import Nodes
 
@@ -89,7 +89,9 @@ class Capacity:
         most = min([pods // per_set, *self._sets_by_resource(components)])
         if self.nodes is None or most <= 0:
             return max(0, most)
-        return self.nodes.fit_sets([(Demand.of(_request(c)).sizes, c.replicas) for c in components], most)
+        return self.nodes.fit_sets(
+            [(Demand.of(request_of(c.replica_requirements)).sizes, c.replicas) for c in components], most
+        )
 
     def take(self, request: Mapping[str, Quantity], replicas: int) -> None:
         """Counts `replicas` with this request as placed here."""
@@ -109,7 +111,7 @@ class Capacity:
         """Karmada compares binary quantities by units and decimal ones by thousandths, each side in its own way."""
         asked: dict[str, int] = {}
         for component in components:
-            for name, quantity in _request(component).items():
+            for name, quantity in request_of(component.replica_requirements).items():
                 asked[name] = asked.get(name, 0) + _by_format(quantity) * component.replicas
         return [max(0, self._amount_by_format(name)) // amount for name, amount in asked.items() if amount > 0]
 
@@ -126,8 +128,8 @@ class Capacity:
         return _round_up(amount, _NANO if binary else _MICRO) - taken
 
 
-def _request(component: Component) -> Mapping[str, Quantity]:
-    requirements = component.replica_requirements
+def request_of(requirements: ComponentReplicaRequirements | None) -> Mapping[str, Quantity]:
+    """What one replica asks for; nothing where nothing is said."""
     return {} if requirements is None else requirements.resource_request
 
 

@@ -6,6 +6,7 @@ one cell. Rows are clusters in the order of their names.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -23,6 +24,16 @@ from leeward.planning.capacity import Demand
 from leeward.planning.reservations import Reservations
 
 
+class KeptArrays(Protocol):
+    """`revision` is the fleet's at which they were true; `clusters` and `names` are the fleet's own, as they change."""
+
+    revision: int
+
+    def renew(self, rows: Iterable[int]) -> None:
+        """Asks about the clusters of these rows again."""
+        ...
+
+
 class KeptFeasibility:
     """`found` is what one placement means for every cluster now."""
 
@@ -30,6 +41,7 @@ class KeptFeasibility:
         bare = msgspec.structs.replace(request.spec, clusters=(), graceful_eviction_tasks=())
         self._request = Request(bare, request.affinity_name)
         self._filters = filters
+        self._clusters = clusters
         count = len(clusters)
         self._feasible: Bools = np.zeros(count, dtype=np.bool_)
         self._tiers: Ints = np.zeros(count, dtype=np.int64)
@@ -38,12 +50,11 @@ class KeptFeasibility:
         self._groupings = groupings(request.placement.spread_constraints)
         self._groups: list[tuple[str, ...]] = [()] * count
         self.revision = 0
-        self.renew(range(count), clusters)
+        self.renew(range(count))
 
-    def renew(self, rows: Iterable[int], clusters: Sequence[Cluster]) -> None:
-        """Asks about the clusters of these rows again."""
+    def renew(self, rows: Iterable[int]) -> None:
         for row in rows:
-            cluster = clusters[row]
+            cluster = self._clusters[row]
             rejection = first_rejection(self._request, cluster, self._filters)
             self._rejections[row] = rejection
             self._feasible[row] = rejection is None and not cluster.is_being_deleted
@@ -75,13 +86,15 @@ class KeptRoom:
             self._fits_nowhere = False
         except (ValueError, ArithmeticError):
             self._demand, self._fits_nowhere = None, True
+        self._names = names
+        self._reservations = reservations
         self.room: Ints = np.zeros(len(names), dtype=np.int64)
         self.revision = 0
-        self.renew(range(len(names)), names, reservations)
+        self.renew(range(len(names)))
 
-    def renew(self, rows: Iterable[int], names: Sequence[str], reservations: Reservations) -> None:
+    def renew(self, rows: Iterable[int]) -> None:
         for row in () if self._fits_nowhere else rows:
-            self.room[row] = reservations.available(names[row], self._demand)
+            self.room[row] = self._reservations.available(self._names[row], self._demand)
 
 
 class KeptStays:
@@ -89,11 +102,12 @@ class KeptStays:
 
     def __init__(self, leaves_at: Callable[[Cluster], datetime | None], clusters: Sequence[Cluster]) -> None:
         self._leaves_at = leaves_at
+        self._clusters = clusters
         self.until: Floats = np.zeros(len(clusters))
         self.revision = 0
-        self.renew(range(len(clusters)), clusters)
+        self.renew(range(len(clusters)))
 
-    def renew(self, rows: Iterable[int], clusters: Sequence[Cluster]) -> None:
+    def renew(self, rows: Iterable[int]) -> None:
         for row in rows:
-            instant = self._leaves_at(clusters[row])
+            instant = self._leaves_at(self._clusters[row])
             self.until[row] = np.inf if instant is None else instant.timestamp()

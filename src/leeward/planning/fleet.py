@@ -9,6 +9,8 @@ All caches are bounded, and dropped as a whole when a cluster joins or leaves.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,9 +25,12 @@ from leeward.core.scheduling.model import Placed, PlacementKey, Profile, Request
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.scheduling.workload_affinity import workload_affinity_filters
 from leeward.planning.estimates import Estimates
-from leeward.planning.feasibility import KeptFeasibility, KeptRoom, KeptStays
+from leeward.planning.feasibility import KeptArrays, KeptFeasibility, KeptRoom, KeptStays
 from leeward.planning.reservations import Reservations
 from leeward.planning.workload_groups import WorkloadGroups
+
+K = TypeVar("K", bound=Hashable)
+A = TypeVar("A", bound=KeptArrays)
 
 MAX_CELLS = 4_000_000
 """The arrays of all kinds together hold no more cells than this."""
@@ -45,8 +50,6 @@ class Fleet(ClusterArrays):
         self.profile = profile
         self.estimates = estimates if estimates is not None else Estimates()
         self.groups = groups
-        self.shared_filters = tuple(plugin for plugin in profile.filters if plugin.shared)
-        self.own_filters = tuple(plugin for plugin in profile.filters if not plugin.shared)
         self.reservations = Reservations()
         self._by_name: dict[str, Cluster] = {}
         self._stale = True
@@ -92,25 +95,14 @@ class Fleet(ClusterArrays):
         self._room_changed(self.reservations.release(key, unless_at))
 
     def stays_until(self, key: Hashable, leaves_at: Callable[[Cluster], datetime | None]) -> Floats:
-        stays = self._stays.get(key)
-        if stays is None:
-            stays = self._stays[key] = KeptStays(leaves_at, self.clusters)
-            self._bound()
-        elif stays.revision != self.facts_revision:
-            stays.renew(self._changed(self._facts_changed, stays.revision), self.clusters)
-        stays.revision = self.facts_revision
-        return stays.until
+        make = partial(KeptStays, leaves_at, self.clusters)
+        return self._kept(self._stays, key, make, self._facts_changed, self.facts_revision).until
 
     def feasibility(self, request: Request) -> Feasibility:
-        kept = self._feasibility.get(request.placement_key)
-        if kept is None:
-            kept = KeptFeasibility(request, self.shared_filters, self.clusters)
-            self._feasibility[request.placement_key] = kept
-            self._bound()
-        elif kept.revision != self.facts_revision:
-            kept.renew(self._changed(self._facts_changed, kept.revision), self.clusters)
-        kept.revision = self.facts_revision
-        return kept.found
+        make = partial(KeptFeasibility, request, self.profile.shared_filters, self.clusters)
+        return self._kept(
+            self._feasibility, request.placement_key, make, self._facts_changed, self.facts_revision
+        ).found
 
     def available(self, request: Request, rows: Ints) -> Ints:
         if not request.is_set:
@@ -121,16 +113,21 @@ class Fleet(ClusterArrays):
 
     def _room(self, request: Request) -> Ints:
         requirements = request.spec.replica_requirements
-        key = None if requirements is None else encode(requirements.resource_request)
-        kept = self._rooms.get(key)
+        asked = None if requirements is None else requirements.resource_request
+        key = None if asked is None else encode(asked)
+        make = partial(KeptRoom, asked, self.names, self.reservations)
+        return self._kept(self._rooms, key, make, self._rooms_changed, self.room_revision).room
+
+    def _kept(self, arrays: dict[K, A], key: K, make: Callable[[], A], changed: Ints, revision: int) -> A:
+        """The arrays of `key`, renewed where something changed since; `changed` has the revision of each row."""
+        kept = arrays.get(key)
         if kept is None:
-            asked = None if requirements is None else requirements.resource_request
-            kept = self._rooms[key] = KeptRoom(asked, self.names, self.reservations)
+            kept = arrays[key] = make()
             self._bound()
-        elif kept.revision != self.room_revision:
-            kept.renew(self._changed(self._rooms_changed, kept.revision), self.names, self.reservations)
-        kept.revision = self.room_revision
-        return kept.room
+        elif kept.revision != revision:
+            kept.renew(np.flatnonzero(changed > kept.revision).tolist())
+        kept.revision = revision
+        return kept
 
     def displaced(self, request: Request, rows: Ints) -> Ints:
         found = [self.reservations.displaced(self.names[row], request) for row in listed(rows)]
@@ -171,10 +168,6 @@ class Fleet(ClusterArrays):
         for name in names:
             self._rooms_changed[self.rows[name]] = self.room_revision
 
-    @staticmethod
-    def _changed(changes: Ints, since: int) -> list[int]:
-        return np.flatnonzero(changes > since).tolist()
-
     def _bound(self) -> None:
         """Drops the oldest arrays when there are too many."""
         most = max(8, MAX_CELLS // max(1, len(self.names)) // 3)
@@ -208,7 +201,7 @@ def placement_fleet(
     def is_left(name: str) -> bool:
         """Whether what is in the cluster has to leave it."""
         cluster = fleet.get(name)
-        return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or has_no_execute(cluster)
+        return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or cluster.has_no_execute
 
     estimates = estimates if estimates is not None else Estimates()
     filters = () if groups is None else workload_affinity_filters(groups.others, is_left)
@@ -220,7 +213,3 @@ def placement_fleet(
     )
     fleet = Fleet(clusters, profile, estimates, groups)
     return fleet
-
-
-def has_no_execute(cluster: Cluster) -> bool:
-    return any(taint.effect == "NoExecute" for taint in cluster.spec.taints)

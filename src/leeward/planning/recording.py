@@ -58,9 +58,11 @@ class _Kind(Object, frozen=True):
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
-    """As indented JSON. To be called before anything else is decided on the same fleet."""
+    """As indented JSON. To be called before anything else is decided on the same fleet, which is a `Fleet`."""
     binding, fleet = snapshot.binding, snapshot.clusters
+    assert isinstance(fleet, Fleet)
     kind = "ClusterResourceBinding" if isinstance(binding, ClusterResourceBinding) else "ResourceBinding"
+    asked = fleet.estimates.about(binding.spec)
     recorded = RecordedSnapshot(
         api_version=API_VERSION,
         kind=KIND,
@@ -72,16 +74,6 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
         budget=snapshot.budget,
         attention=snapshot.attention,
         settings=snapshot.settings,
-    )
-    if isinstance(fleet, Fleet):
-        recorded = _with_fleet(recorded, fleet, binding)
-    return msgspec.json.format(encode(recorded), indent=1)
-
-
-def _with_fleet(recorded: RecordedSnapshot, fleet: Fleet, binding: Binding) -> RecordedSnapshot:
-    asked = fleet.estimates.about(binding.spec)
-    return msgspec.structs.replace(
-        recorded,
         reserved=fleet.reservations.all(),
         estimates=tuple(
             RecordedEstimate(requirements=question.requirements, components=question.components, answers=answers)
@@ -91,6 +83,7 @@ def _with_fleet(recorded: RecordedSnapshot, fleet: Fleet, binding: Binding) -> R
         workload_affinity=fleet.groups is not None,
         multiple_pod_templates=fleet.profile.multiple_pod_templates,
     )
+    return msgspec.json.format(encode(recorded), indent=1)
 
 
 def decode_snapshot(data: bytes) -> Snapshot:

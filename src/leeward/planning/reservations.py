@@ -12,7 +12,7 @@ from kubeapi.quantity import Quantity
 from leeward.api.cluster import Cluster
 from leeward.api.work import Component, ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.model import Request
-from leeward.planning.capacity import Capacity, Demand
+from leeward.planning.capacity import Capacity, Demand, request_of
 
 
 class Reserved(Object, frozen=True):
@@ -112,7 +112,7 @@ class Reservations:
             return 0
         spec = request.spec
         asked = [c.replica_requirements for c in spec.components] if request.is_set else [spec.replica_requirements]
-        smallest, total = _smallest([_demand(_request(each)) for each in asked]), sum if len(asked) > 1 else max
+        smallest, total = _smallest([_demand(request_of(each)) for each in asked]), sum if len(asked) > 1 else max
         parts = (part for parts in account.reserved.values() for part in parts)
         return sum(count * max(1, total(_displaced(_demand(each), smallest))) for each, count in parts)
 
@@ -148,8 +148,8 @@ def _parts(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetC
     if target.components:
         asked = {c.name: c.replica_requirements for c in spec.components}
         new = target.name not in before
-        return tuple((_request(asked.get(c.name)), c.replicas) for c in target.components if new)
-    return ((_request(spec.replica_requirements), target.replicas - before.get(target.name, 0)),)
+        return tuple((request_of(asked.get(c.name)), c.replicas) for c in target.components if new)
+    return ((request_of(spec.replica_requirements), target.replicas - before.get(target.name, 0)),)
 
 
 def _demand(request: Mapping[str, Quantity]) -> Mapping[str, int]:
@@ -169,10 +169,6 @@ def _smallest(demands: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
 def _displaced(reserved: Mapping[str, int], asked: Mapping[str, int]) -> list[int]:
     """By resource, how many replicas must go from a node so that one of the reserved size finds room there."""
     return [0, *(-(-reserved[name] // amount) for name, amount in asked.items() if name in reserved)]
-
-
-def _request(requirements: object) -> Mapping[str, Quantity]:
-    return getattr(requirements, "resource_request", {})
 
 
 def _capacity_of(cluster: Cluster) -> Capacity | None:

@@ -9,7 +9,7 @@ from leeward.api.work import ReplicaRequirements, ResourceBinding, ResourceBindi
 from leeward.core.scheduling import schedule
 from leeward.core.scheduling.estimates import Question
 from leeward.planning.estimates import Estimates
-from leeward.planning.fleet import has_no_execute, placement_fleet
+from leeward.planning.fleet import placement_fleet
 from leeward.planning.workload_groups import WorkloadGroups
 from tests.builders import at, binding, cluster, divided, targets
 from tests.placements import placed
@@ -83,6 +83,6 @@ def test_the_gate_for_many_pod_templates_is_passed_on(gate: bool) -> None:
 
 
 def test_only_the_effect_no_execute_drives_out() -> None:
-    assert has_no_execute(cluster("a", taints=(NO_SCHEDULE, NO_EXECUTE))) is True
-    assert has_no_execute(cluster("a", taints=(NO_SCHEDULE,))) is False
-    assert has_no_execute(cluster("a")) is False
+    assert cluster("a", taints=(NO_SCHEDULE, NO_EXECUTE)).has_no_execute is True
+    assert cluster("a", taints=(NO_SCHEDULE,)).has_no_execute is False
+    assert cluster("a").has_no_execute is False

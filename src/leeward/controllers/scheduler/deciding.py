@@ -30,7 +30,7 @@ from leeward.core.scheduling.model import Request
 from leeward.planning.batch import owner_of, plan, priority_of
 from leeward.planning.estimates import Estimates
 from leeward.planning.eviction_limiter import EvictionLimiter
-from leeward.planning.fleet import has_no_execute, placement_fleet
+from leeward.planning.fleet import placement_fleet
 from leeward.planning.recording import encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from leeward.runtime.brake import BrakeView
@@ -170,7 +170,7 @@ class Deciding:
         binding = self._bindings.get(key)
         for target in () if binding is None else binding.spec.clusters:
             cluster, seconds = self._fleet.get(target.name), self._plane.clock.monotonic()
-            if cluster is None or not has_no_execute(cluster):
+            if cluster is None or not cluster.has_no_execute:
                 continue
             if self._reread_at.get(cluster.name, seconds) < self._heartbeat.awake_since:
                 self._plane.informers.of(CLUSTERS).remember(await self._plane.client.get(CLUSTERS, cluster.name))

@@ -16,7 +16,7 @@ import numpy as np
 from leeward.api.cluster import Cluster
 from leeward.core.scheduling.bulk import Bools, Floats, Ints
 from leeward.core.scheduling.groups import Grouping
-from leeward.core.scheduling.model import Filter, Placed, Profile, Rejection, Request, Unplaceable
+from leeward.core.scheduling.model import Placed, Profile, Rejection, Request, Unplaceable
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,6 @@ class ClusterArrays(Mapping[str, Cluster], ABC):
     """`profile` are the plug-ins; `names`, `rows` and `clusters` are in the same order."""
 
     profile: Profile
-    shared_filters: tuple[Filter, ...]
-    own_filters: tuple[Filter, ...]
     names: list[str]
     rows: Mapping[str, int]
     clusters: list[Cluster]

@@ -195,7 +195,7 @@ class Estimator:
     estimate: Callable[[Request], Callable[[Cluster], int] | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
     """The plug-ins that one scheduler runs. The first filter in order gives the reason.
 
@@ -206,6 +206,14 @@ class Profile:
     scores: tuple[Score, ...]
     estimators: tuple[Estimator, ...]
     multiple_pod_templates: bool = False
+
+    @Lazy
+    def shared_filters(self) -> tuple[Filter, ...]:
+        return tuple(plugin for plugin in self.filters if plugin.shared)
+
+    @Lazy
+    def own_filters(self) -> tuple[Filter, ...]:
+        return tuple(plugin for plugin in self.filters if not plugin.shared)
 
 
 def is_reschedule_requested(spec: ResourceBindingSpec, last_scheduled_time: datetime | None) -> bool:

@@ -64,7 +64,7 @@ def _is_common(request: Request, arrays: ClusterArrays) -> bool:
     profile = arrays.profile
     return (
         profile.scores == (CLUSTER_LOCALITY,)
-        and not any(plugin.concerns(request) for plugin in arrays.own_filters)
+        and not any(plugin.concerns(request) for plugin in profile.own_filters)
         and all(each.estimate(request) is None for each in profile.estimators)
     )
 
@@ -100,8 +100,8 @@ def _feasible(request: Request, view: ClusterView, feasibility: Feasibility) -> 
     for row in _touched(request, arrays):
         cluster = arrays.clusters[row]
         if not cluster.is_being_deleted and (view.allowed is None or view.allowed[row]):
-            feasible[row] = first_rejection(request, cluster, arrays.shared_filters) is None
-    own = [plugin for plugin in arrays.own_filters if plugin.concerns(request)]
+            feasible[row] = first_rejection(request, cluster, arrays.profile.shared_filters) is None
+    own = [plugin for plugin in arrays.profile.own_filters if plugin.concerns(request)]
     for row in np.flatnonzero(feasible) if own else ():
         feasible[row] = first_rejection(request, arrays.clusters[row], own) is None
     return feasible
@@ -128,9 +128,11 @@ def _rejections(request: Request, view: ClusterView, feasibility: Feasibility) -
         if cluster.is_being_deleted or not (view.allowed is None or view.allowed[row]):
             continue
         known = (
-            first_rejection(request, cluster, arrays.shared_filters) if row in touched else feasibility.rejections[row]
+            first_rejection(request, cluster, arrays.profile.shared_filters)
+            if row in touched
+            else feasibility.rejections[row]
         )
-        rejection = known or first_rejection(request, cluster, arrays.own_filters)
+        rejection = known or first_rejection(request, cluster, arrays.profile.own_filters)
         if rejection is not None:
             rejections[cluster.name] = rejection
     return rejections
