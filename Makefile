@@ -50,7 +50,8 @@ systematic: setup  ## one outage with one more fault at every await, line and re
 	@for mode in $(or $(MODE),stale drop kill); do $(BIN)/python -m leeward.sim --systematic $$mode || exit 1; done
 
 planted: setup  ## plant bugs, find each in a history, cut it down to a short story; try every checker (five minutes)
-	@$(BIN)/pytest -n auto --dist worksteal tests/sim/test_planted.py tests/sim/test_checkers.py tests/sim/test_systematic.py
+	@$(BIN)/pytest -n auto --dist worksteal tests/sim/test_planted.py tests/sim/test_checkers.py tests/sim/test_systematic.py \
+		tests/sim/test_decision_replay.py
 
 nightly: FRESH := $(shell date +%s)
 nightly: setup  ## what is too long for every commit, on seeds that nobody has seen (some hours)

@@ -26,6 +26,7 @@ from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.check import Violation
 from leeward.manager import member_side
 from leeward.runtime.informer import Informer
+from leeward.sim.histories import decision_replay
 
 ATTEMPTS = 4
 
@@ -33,6 +34,16 @@ ATTEMPTS = 4
 def nothing_wrong(_: Snapshot, __: Decision) -> tuple[Violation, ...]:
     """In the place of the check of decisions, which would refuse what is planted before a checker sees it."""
     return ()
+
+
+@contextmanager
+def _decided_by(decide: Callable[[Snapshot], Decision]) -> Generator[None]:
+    """Another decision, also of whoever takes it again on what was recorded; and nobody checks it."""
+    with (
+        mock.patch.multiple(deciding, decide=decide, check=nothing_wrong),
+        mock.patch.object(decision_replay, "decide", decide),
+    ):
+        yield
 
 
 def _evict_twice() -> Any:
@@ -44,7 +55,7 @@ def _evict_twice() -> Any:
         again = tuple(task for task in decision.eviction_tasks if task.from_cluster not in known)
         return replace(decision, eviction_tasks=(*decision.eviction_tasks, *again))
 
-    return mock.patch.multiple(deciding, decide=decide_twice, check=nothing_wrong)
+    return _decided_by(decide_twice)
 
 
 def _forget_to_evict() -> Any:
@@ -59,7 +70,7 @@ def _forget_to_evict() -> Any:
             decision, clusters=spec.clusters, eviction_tasks=spec.graceful_eviction_tasks, evicted=(), held=None
         )
 
-    return mock.patch.multiple(deciding, decide=decide_to_stay, check=nothing_wrong)
+    return _decided_by(decide_to_stay)
 
 
 def _drop_a_finalizer() -> Any:

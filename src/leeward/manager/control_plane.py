@@ -172,4 +172,5 @@ def _scheduler_settings(settings: ManagerSettings, placement: PlacementSettings)
         enabled("MultiplePodTemplatesScheduling"),
         settings.estimators,
         settings.timing.scheduler_estimator_timeout,
+        settings.on_decision,
     )

@@ -1,11 +1,12 @@
 """Everything that can be set about the controllers of a control plane, with Leeward's defaults."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from leeward.core.failover.brake import BrakeSettings
 from leeward.core.failover.flapping import HoldDownSettings
 from leeward.core.failover.purge_modes import PurgeMode
-from leeward.core.placement import PlacementSettings
+from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from leeward.core.propagation.reach import Reach
 from leeward.core.propagation.skipping import SkippedApis
 from leeward.manager.choice import Choice
@@ -85,6 +86,8 @@ class ManagerSettings:
     """Asked for room besides what clusters report of themselves."""
     skipped: Skipped = field(default_factory=Skipped)
     scheduler_name: str = "default-scheduler"
+    on_decision: Callable[[Snapshot, Decision], None] | None = None
+    """Told of each decision of the scheduler before it is written, while the fleet is as it was for it."""
 
     def karmada_exact(self) -> "ManagerSettings":
         """With every safety switch at what Karmada does; rates and time-outs stay."""

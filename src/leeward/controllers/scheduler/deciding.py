@@ -43,6 +43,7 @@ from leeward.runtime.strokes import Strokes
 
 _REACH = Reach(skipped_namespaces=())
 """Of namespaces that are skipped by a flag only the binding controller knows, which carries nothing of them out."""
+DecisionListener = Callable[[Snapshot, Decision], None]
 log = logging.getLogger(__name__)
 
 
@@ -51,7 +52,7 @@ class SchedulerSettings:
     """Gates: `workload_affinity` is WorkloadAffinity, `multiple_pod_templates` MultiplePodTemplatesScheduling.
 
     `estimators` are asked besides what clusters report of themselves; each has `estimator_timeout_seconds`
-    (--scheduler-estimator-timeout).
+    (--scheduler-estimator-timeout). `on_decision` is told of each decision while the fleet is as it was for it.
     """
 
     placement: PlacementSettings = field(default_factory=PlacementSettings)
@@ -62,6 +63,7 @@ class SchedulerSettings:
     multiple_pod_templates: bool = False
     estimators: tuple[Estimator, ...] = ()
     estimator_timeout_seconds: float = 3
+    on_decision: DecisionListener | None = None
 
 
 class Deciding:
@@ -88,6 +90,7 @@ class Deciding:
             estimates=self._estimates, groups=self._groups, multiple_pod_templates=settings.multiple_pod_templates
         )
         self._limiter = EvictionLimiter[BindingKey](settings.evictions_per_second)
+        self._on_decision = settings.on_decision
         self._decided: Callable[[], None] = lambda: None
         self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
 
@@ -196,7 +199,10 @@ class Deciding:
             budget = self._limiter.budget(key, self._fleet, now)
             works = self._bindings.works_by_cluster(key)
             snapshot = Snapshot(binding, self._fleet, works, brake, budget, attention, self._settings, now=now)
-            decision = self._checked(snapshot, decide(snapshot))
+            decision = decide(snapshot)
+            if self._on_decision is not None:
+                self._on_decision(snapshot, decision)
+            decision = self._checked(snapshot, decision)
             self._limiter.settle(key, decision, now)
             if self._groups is not None and key.key.namespace:
                 self._groups.put(binding, decision.clusters)

@@ -28,12 +28,13 @@ WARM_UP = History(seed=0, members=(("m1", "Push"),), steps=())
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a process tells of one seed; `cpu_seconds` is its share of a core."""
+    """What a process tells of one seed; `cpu_seconds` is its share of a core, `decisions` were taken again."""
 
     seed: int
     problems: tuple[str, ...]
     reached: Counter[str] = field(default_factory=Counter[str])
     cpu_seconds: float = 0.0
+    decisions: int = 0
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class Campaign:
 
     played: int = 0
     cpu_seconds: float = 0.0
+    decisions: int = 0
     failed: list[Report] = field(default_factory=list[Report])
     reached: Counter[str] = field(default_factory=Counter[str])
 
@@ -58,6 +60,7 @@ class Campaign:
     def add(self, report: Report) -> None:
         self.played += 1
         self.cpu_seconds += report.cpu_seconds
+        self.decisions += report.decisions
         self.reached.update(report.reached)
         if report.problems:
             self.failed.append(report)
@@ -69,7 +72,7 @@ def examine(seed: int) -> Report:
     began = time.process_time()
     run = play(draw_history(seed))
     problems = [*map(str, run.violations), *_doubts(run, seed)]
-    return Report(seed, tuple(problems), run.reached, time.process_time() - began)
+    return Report(seed, tuple(problems), run.reached, time.process_time() - began, run.decisions)
 
 
 def run_campaign(
@@ -86,6 +89,8 @@ def run_campaign(
 
 
 def _doubts(run: Run, seed: int) -> Iterable[str]:
+    if not run.violations and not run.decisions:
+        yield "no decision was taken again"
     if seed % TWICE == 0 and play(run.history).trace_hash != run.trace_hash:
         yield "the same seed gave another trace"
     if seed % TWIN == 0 and not run.violations:

@@ -96,7 +96,8 @@ def _summary(campaign: Campaign, seconds: float) -> str:
     reached = len(RARE) - len(campaign.missed)
     lines = [
         f"{campaign.played} histories in {seconds:.0f} s ({rate:.2f} per second and core), "
-        f"{len(campaign.failed)} failed; {reached} of {len(RARE)} rare situations reached"
+        f"{len(campaign.failed)} failed; {reached} of {len(RARE)} rare situations reached",
+        f"{campaign.decisions} decisions, each taken again on what was recorded",
     ]
     lines += [f"never reached: {name}" for name in campaign.missed]
     if campaign.missed and campaign.played >= FLOOR_HISTORIES:

@@ -1,4 +1,4 @@
-"""Where bindings run in the end of a history, and when two such ends agree."""
+"""What users asked for and where bindings run in the end of a history, and when two such ends agree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +25,14 @@ class Place:
             return here == there
         same = sum(here.values()) == sum(there.values())
         return same and all(abs(here.get(name, 0) - there.get(name, 0)) <= 1 for name in {*here, *there})
+
+
+def wanted(truth: Truth) -> dict[str, object]:
+    """What users asked for. Where it runs, `places` tell."""
+    policies = truth.of("/policy.karmada.io/propagationpolicies/").items()
+    templates = truth.of("/apps/deployments/").items()
+    placements: dict[str, object] = {f"policy {key}": p["spec"]["placement"] for key, p in policies}
+    return placements | {f"template {key}": t["spec"] for key, t in templates}
 
 
 def places(truth: Truth) -> dict[str, Place]:

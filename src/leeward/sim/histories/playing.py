@@ -10,7 +10,7 @@ import asyncio
 import gc
 import random
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
 from kubeserver.handler import User
 from leeward.client import Request
+from leeward.core.placement import Decision, Snapshot
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.sim.histories import rare_restores
 from leeward.sim.histories.checkers import (
@@ -29,6 +30,7 @@ from leeward.sim.histories.checkers import (
     scene_of,
 )
 from leeward.sim.histories.convergence import forsakes, unsettled
+from leeward.sim.histories.decision_replay import DecisionReplay
 from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.handling import unhandled
 from leeward.sim.histories.hearing import hearing
@@ -44,7 +46,7 @@ from leeward.sim.histories.model import (
     UserStep,
 )
 from leeward.sim.histories.orphans import clear_orphans
-from leeward.sim.histories.places import Place, places
+from leeward.sim.histories.places import Place, places, wanted
 from leeward.sim.histories.rare import RareSituations
 from leeward.sim.histories.timings import TIMINGS, bound_seconds
 from leeward.sim.histories.truth import Change, Truth
@@ -73,13 +75,14 @@ EVENTS = "//events/"
 
 @dataclass(slots=True)
 class Run:
-    """What came of a history. `seconds` are virtual."""
+    """What came of a history. `seconds` are virtual; `decisions` are those that were taken again (`DecisionReplay`)."""
 
     history: History
     violations: list[Violation] = field(default_factory=list[Violation])
     reached: Counter[str] = field(default_factory=Counter[str])
     trace_hash: str = ""
     writes: int = 0
+    decisions: int = 0
     seconds: float = 0.0
     outcome: dict[str, object] = field(default_factory=dict[str, object])
     """What users ended up with, to be compared with a run without faults."""
@@ -111,7 +114,9 @@ class Player:
     def __init__(self, history: History) -> None:
         self._history = history
         self._run = Run(history)
-        self._world = World(dict(history.members), TIMINGS[history.pace], history.seed, manager=_settings(history))
+        self._replay = DecisionReplay(self.complain)
+        settings = _settings(history, self._replay.look)
+        self._world = World(dict(history.members), TIMINGS[history.pace], history.seed, manager=settings)
         self._world.medium.sync_seconds = max(history.sync_seconds, SYNC_SECONDS)
         for member in self._world.members.values():
             member.medium.sync_seconds = SYNC_SECONDS
@@ -143,6 +148,7 @@ class Player:
             except TimeoutError as error:
                 self._found([Violation("L1", journal.now(), f"the world does not begin: {error}")])
         self._run.trace_hash, self._run.writes = journal.trace_hash, journal.count
+        self._run.decisions = self._replay.count
         return self._run
 
     def broken_off(self, error: Exception) -> Run:
@@ -175,7 +181,7 @@ class Player:
                 await self._unless_stopped(users.let_all_go())
             await self._unless_stopped(self._converge())
             self._run.seconds = world.seconds
-            self._run.outcome, self._run.places = _outcome(self._truth), places(self._truth)
+            self._run.outcome, self._run.places = wanted(self._truth), places(self._truth)
 
     async def _users(self, users: Users, supervisor: Supervisor) -> None:
         """One thing after the other; what takes its time goes on beside the rest."""
@@ -316,13 +322,6 @@ class Player:
         self._found([Violation("BUG", self._world.seconds, f"the history itself failed: {error!r}")])
 
 
-def _settings(history: History) -> ManagerSettings:
-    return ManagerSettings(eviction=EvictionSettings(per_second=history.evictions_per_second or None))
-
-
-def _outcome(truth: Truth) -> dict[str, object]:
-    """What users asked for. Where it runs, `places` tell."""
-    policies = truth.of("/policy.karmada.io/propagationpolicies/").items()
-    templates = truth.of("/apps/deployments/").items()
-    placements: dict[str, object] = {f"policy {key}": p["spec"]["placement"] for key, p in policies}
-    return placements | {f"template {key}": t["spec"] for key, t in templates}
+def _settings(history: History, on_decision: Callable[[Snapshot, Decision], None]) -> ManagerSettings:
+    rate = EvictionSettings(per_second=history.evictions_per_second or None)
+    return ManagerSettings(eviction=rate, on_decision=on_decision)
