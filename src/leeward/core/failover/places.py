@@ -29,6 +29,7 @@ from leeward.core.scheduling.cluster_arrays import ClusterView
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.selection import ignores_constraints
+from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.toleration import untolerated_taint
 
 NOBODY_ALIVE = Unplaceable("Error", "no cluster that is alive would hold a copy", {})
@@ -215,7 +216,7 @@ def _without_frozen(
     groups = len(names.difference(staying))
     constraints = tuple(
         msgspec.structs.replace(c, min_groups=max(1, c.min_groups - groups), max_groups=c.max_groups - len(frozen))
-        if c.spread_by_field == "cluster"
+        if is_over_clusters(c)
         else c
         for c in placement.spread_constraints
     )
@@ -234,7 +235,7 @@ def is_spread(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> bool:
         return True
     targets = [fleet[target.name] for target in spec.clusters if target.name in fleet]
     constraints = request.placement.spread_constraints
-    counts = [(each, len(targets)) for each in constraints if each.spread_by_field == "cluster"]
+    counts = [(each, len(targets)) for each in constraints if is_over_clusters(each)]
     for grouping in groupings(constraints):
         groups = {value for cluster in targets for value in grouping.values(cluster) if value}
         counts.append((grouping.constraint, len(groups)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from leeward.api.cluster import Cluster
 from leeward.api.policy import SpreadConstraint
 from leeward.core.scheduling.model import Candidate, Request
+from leeward.core.scheduling.spread_fields import SpreadField, field_of, rules_of_field
 
 WEIGHT_UNIT = 1000
 """One fulfilled replica outweighs any score."""
@@ -60,23 +61,17 @@ class Grouping:
         return {value for candidate in chosen for value in self.values(candidate.cluster) if value}
 
 
-_FIELDS: dict[str, Callable[[Cluster], Iterable[str]]] = {
-    "region": lambda cluster: (cluster.spec.region,),
-    "provider": lambda cluster: (cluster.spec.provider,),
-    "zone": lambda cluster: cluster.spec.zones,
-}
-
-
 def groupings(constraints: Iterable[SpreadConstraint]) -> list[Grouping]:
     """Those of the constraints that are over groups: region, provider, zone, then labels; of one field, the last."""
     found: dict[str, Grouping] = {}
     for constraint in constraints:
-        label, by_field = constraint.spread_by_label, constraint.spread_by_field
-        if by_field in _FIELDS:
-            found[by_field] = Grouping(by_field, _FIELDS[by_field], constraint)
-        elif label and not by_field:
+        label, field = constraint.spread_by_label, field_of(constraint)
+        if field is not None and rules_of_field(field).groups:
+            found[field.value] = Grouping(field.value, rules_of_field(field).values, constraint)
+        elif label and field is None:
             found[f"label {label}"] = Grouping(f"label {label}", _label_values(label), constraint)
-    order = [*_FIELDS, *(title for title in found if title not in _FIELDS)]
+    fields = [field.value for field in SpreadField]
+    order = [*fields, *(title for title in found if title not in fields)]
     return [found[title] for title in order if title in found]
 
 

@@ -10,6 +10,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.lazy import Lazy
+from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.scheduling.trace import TermTrace
 
 MAX_REPLICAS = 2**31 - 1
@@ -107,7 +108,7 @@ class Request:
     def is_set(self) -> bool:
         """Whether this is components that go to exactly one cluster together."""
         constraints = self.placement.spread_constraints
-        one = any(c.spread_by_field == "cluster" and c.min_groups == c.max_groups == 1 for c in constraints)
+        one = any(is_over_clusters(c) and c.min_groups == c.max_groups == 1 for c in constraints)
         return self.multiple_pod_templates and one and bool(self.spec.components)
 
     @property

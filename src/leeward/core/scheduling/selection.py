@@ -9,19 +9,20 @@ from collections.abc import Sequence
 from leeward.api.policy import Placement, ReplicaSchedulingStrategy, SpreadConstraint
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
+from leeward.core.scheduling.spread_fields import cluster_constraint
 from leeward.core.scheduling.spreading import select_by_groups
 
 
 def select(request: Request, candidates: Sequence[Candidate]) -> tuple[Candidate, ...] | Unplaceable:
     """`candidates` best first."""
-    constraints = {c.spread_by_field: c for c in request.placement.spread_constraints}
+    constraints = request.placement.spread_constraints
     if not constraints or ignores_constraints(request.placement.replica_scheduling):
         return tuple(candidates)
-    by_group = groupings(request.placement.spread_constraints)
+    by_group, by_cluster = groupings(constraints), cluster_constraint(constraints)
     if by_group:
-        return select_by_groups(request, candidates, by_group, constraints.get("cluster"))
-    if "cluster" in constraints:
-        return select_by_cluster(request, candidates, constraints["cluster"])
+        return select_by_groups(request, candidates, by_group, by_cluster)
+    if by_cluster is not None:
+        return select_by_cluster(request, candidates, by_cluster)
     return Unplaceable("Error", "a spread constraint names neither a field nor a label", {})
 
 

@@ -5,14 +5,14 @@ Karmada: plugins/spreadconstraint; same.
 
 from leeward.api.cluster import Cluster
 from leeward.core.scheduling.model import Filter, Request
+from leeward.core.scheduling.spread_fields import field_of, rules_of_field
 
 
 def _reject(request: Request, cluster: Cluster) -> str | None:
-    present = {"provider": cluster.spec.provider, "region": cluster.spec.region, "zone": cluster.spec.zones}
     for constraint in request.placement.spread_constraints:
-        if not present.get(constraint.spread_by_field, True):
-            name = {"zone": "zones"}.get(constraint.spread_by_field, constraint.spread_by_field)
-            return f"cluster(s) did not have {name} property"
+        field = field_of(constraint)
+        if field is not None and not any(rules_of_field(field).values(cluster)):
+            return f"cluster(s) did not have {rules_of_field(field).lacking} property"
     return None
 
 

@@ -17,6 +17,7 @@ from leeward.core.scheduling.found import Found
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY
 from leeward.core.scheduling.model import Placed, Rejection, Request, Unplaceable
 from leeward.core.scheduling.selection import divides, ignores_constraints, room_decides
+from leeward.core.scheduling.spread_fields import cluster_constraint
 from leeward.core.scheduling.steps import (
     as_they_are,
     failed_to_assign,
@@ -151,7 +152,7 @@ def _select(request: Request, arrays: ClusterArrays, feasibility: Feasibility, f
     constraints = request.placement.spread_constraints
     if not constraints or ignores_constraints(request.placement.replica_scheduling):
         return found
-    cluster = next((c for c in reversed(constraints) if c.spread_by_field == "cluster"), None)
+    cluster = cluster_constraint(constraints)
     if not feasibility.groupings:
         return None if cluster is None else _best(request, found, cluster)
     codes = feasibility.group_codes if len(feasibility.groupings) == 1 else None
