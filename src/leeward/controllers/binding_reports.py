@@ -21,6 +21,7 @@ from leeward.core.execution.removal import with_blocked_removals
 from leeward.core.failover.evidence import trusted
 from leeward.core.failover.outage import marked, marks_in
 from leeward.core.interpreter import aggregate_status
+from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.plane import ControlPlane
@@ -82,7 +83,7 @@ class BindingReports:
 
         is_moving = bool(binding.spec.graceful_eviction_tasks)
         within, template_within = BOOKKEEPING_SECONDS, BOOKKEEPING_SECONDS
-        if all(item.health != "Unknown" or item.applied_message for item in items):
+        if all(health_rules_in(item).is_known or item.applied_message for item in items):
             within = PROGRESS_SECONDS if is_moving else NEWS_SECONDS
             template_within = BOOKKEEPING_SECONDS if is_moving else NEWS_SECONDS
         told = partial(self._events.aggregated, binding)

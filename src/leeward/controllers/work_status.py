@@ -24,6 +24,7 @@ from leeward.client import NotFound
 from leeward.core.failover.evidence import served_counts
 from leeward.core.interpreter import health_of, reflect_status
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
+from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
 from leeward.runtime.member_works import MemberWorks
@@ -136,7 +137,7 @@ def _carries(observed: Manifest, work: Work, manifest: Manifest) -> bool:
 
 def _is_news(work: Work, statuses: tuple[ManifestStatus, ...]) -> bool:
     """Whether all is healthy, or something is as it was not in this generation of the Work; the rest is progress."""
-    if all(status.health == "Healthy" for status in statuses):
+    if all(health_rules_in(status).is_well for status in statuses):
         return True
     return not _speaks_of_another_generation(work) and _health(statuses) != _health(work.status.manifest_statuses)
 
@@ -177,5 +178,5 @@ def _manifest_status(ordinal: int, plural: str, observed: Manifest, left: int) -
         namespace=key.namespace,
         name=key.name,
     )
-    health = health_of(observed) if kept.size <= left else "Unknown"
-    return _Reported(ManifestStatus(identifier=identifier, status=kept.status, health=health), kept.size)
+    health = health_of(observed) if kept.size <= left else ResourceHealth.UNKNOWN
+    return _Reported(ManifestStatus(identifier=identifier, status=kept.status, health=health.value), kept.size)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from leeward.api.meta import Condition, find_condition
 from leeward.api.work import AggregatedStatusItem, Binding, BindingResource, ManifestStatus, Work
 from leeward.core.execution.works import replicas_by_cluster
+from leeward.core.interpreter.resource_health import ResourceHealth
 
 _APPLIED = Condition("FullyApplied", "True", "FullyAppliedSuccess", "All works have been successfully applied")
 _NOT_APPLIED = Condition(
@@ -17,6 +18,7 @@ _NOT_APPLIED = Condition(
     "FullyAppliedFailed",
     "Failed to apply all works, see status.aggregatedStatus for details",
 )
+_UNKNOWN = ResourceHealth.UNKNOWN.value
 
 
 def aggregate(binding: Binding, works: Mapping[str, Work]) -> tuple[tuple[AggregatedStatusItem, ...], Condition]:
@@ -49,10 +51,10 @@ def _item(cluster: str, work: Work, resource: BindingResource) -> AggregatedStat
     applied = work.applied
     if applied is None or applied.status != "True":
         message = applied.message if applied else ""
-        return AggregatedStatusItem(cluster_name=cluster, applied_message=message, health="Unknown")
+        return AggregatedStatusItem(cluster_name=cluster, applied_message=message, health=_UNKNOWN)
     reported = _status_of(work, resource)
     if reported is None:
-        return AggregatedStatusItem(cluster_name=cluster, applied=True, health="Unknown")
+        return AggregatedStatusItem(cluster_name=cluster, applied=True, health=_UNKNOWN)
     return AggregatedStatusItem(cluster_name=cluster, applied=True, status=reported.status, health=reported.health)
 
 

@@ -34,6 +34,7 @@ from leeward.core.failover.purge_modes import PurgeMode, rules_of
 from leeward.core.failover.state import StateNotPreserved, preserved_state
 from leeward.core.failover.task_reasons import Producer, TaskReason
 from leeward.core.failover.watched_time import UNKEPT, Attention
+from leeward.core.interpreter.resource_health import health_rules_in
 
 DEFAULT_TOLERATION_SECONDS = 300
 CALM_SECONDS = 300
@@ -121,9 +122,9 @@ def watch(
     Holds: S13.
     """
     targets = {target.name for target in spec.clusters}
-    unhealthy = {i.cluster_name: i for i in items if i.health == "Unhealthy" and i.cluster_name in targets}
-    known = {i.cluster_name for i in items if i.health in ("Healthy", "Unknown")}
-    running = {name: at for name, at in record.since.items() if name in targets - known}
+    unhealthy = {i.cluster_name: i for i in items if health_rules_in(i).has_failed and i.cluster_name in targets}
+    ended = {i.cluster_name for i in items if health_rules_in(i).ends_failure}
+    running = {name: at for name, at in record.since.items() if name in targets - ended}
     since = {**dict.fromkeys(unhealthy, now), **running}
     toleration = timedelta(seconds=toleration_seconds(spec))
     due = {name: attention.time.moved(since[name]) + toleration for name in unhealthy}
@@ -163,7 +164,7 @@ def _end_round(
     toleration: timedelta,
 ) -> tuple[FailureRecord, datetime | None]:
     """Forgets the clusters that were left, once all copies have been healthy for long; else says when that will be."""
-    healthy = {item.cluster_name for item in items if item.health == "Healthy"}
+    healthy = {item.cluster_name for item in items if health_rules_in(item).is_well}
     if not record.left or not targets or not targets <= healthy:
         return msgspec.structs.replace(record, healthy_since=None), None
     healthy_since = record.healthy_since or now

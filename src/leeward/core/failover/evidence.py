@@ -29,6 +29,7 @@ from leeward.api.meta import Condition, find_condition
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.work import Binding, ManifestStatus, Work
 from leeward.core.interpreter.plausible import plausible_count
+from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 
 FULLY_APPLIED = "FullyApplied"
 CLOCKS_APART = timedelta(seconds=60)
@@ -46,7 +47,7 @@ def is_seen_healthy(work: Work | None, cluster: Cluster | None, replicas: int) -
     if work is None or cluster is None or not is_fresh(work, cluster):
         return False
     statuses = work.status.manifest_statuses
-    return bool(statuses) and all(s.health == "Healthy" and _has_ready(s, replicas) for s in statuses)
+    return bool(statuses) and all(health_rules_in(s).is_well and _has_ready(s, replicas) for s in statuses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,8 @@ def trusted(work: Work) -> Work:
     if work.applied is not None and work.applied.observed_generation != generation:
         return _with_status(work, conditions=tuple(c for c in work.status.conditions if c.type != "Applied"))
     if _reflected(work) is None:
-        statuses = tuple(msgspec.structs.replace(s, health="Unknown") for s in work.status.manifest_statuses)
+        unknown = ResourceHealth.UNKNOWN.value
+        statuses = tuple(msgspec.structs.replace(s, health=unknown) for s in work.status.manifest_statuses)
         return _with_status(work, manifest_statuses=statuses)
     return work
 
@@ -164,7 +166,7 @@ def _ready_replicas(status: ManifestStatus) -> int:
 def _served(status: ManifestStatus) -> int:
     if status.identifier.kind in _READY_FIELDS:
         return _ready_replicas(status)
-    return 0 if status.health == "Unhealthy" else 1
+    return health_rules_in(status).serves
 
 
 def _with_status(work: Work, **changes: Any) -> Work:

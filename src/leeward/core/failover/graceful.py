@@ -31,6 +31,7 @@ from leeward.core.failover.eviction import replicas_in
 from leeward.core.failover.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
 from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.failover.watched_time import UNKEPT, Attention
+from leeward.core.interpreter.resource_health import health_rules_in
 
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
@@ -221,5 +222,5 @@ def _all_reported_healthy(binding: Binding) -> bool:
     """Karmada's rule: vacuously true without targets."""
     if binding.status.scheduler_observed_generation != binding.metadata.generation:
         return False
-    health = {item.cluster_name: item.health for item in binding.status.aggregated_status}
-    return all(health.get(target.name) == "Healthy" for target in binding.spec.clusters)
+    is_well = {item.cluster_name: health_rules_in(item).is_well for item in binding.status.aggregated_status}
+    return all(is_well.get(target.name, False) for target in binding.spec.clusters)

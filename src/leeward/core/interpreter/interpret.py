@@ -5,9 +5,10 @@ from typing import Any, cast
 
 from kubeapi.codec import copy_manifest
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from leeward.api.work import AggregatedStatusItem, Health, ReplicaRequirements
+from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
 from leeward.core.interpreter.fields import value_at
 from leeward.core.interpreter.kinds import rules_of
+from leeward.core.interpreter.resource_health import ResourceHealth
 
 _OF_THE_CONTROL_PLANE = (
     "creationTimestamp",
@@ -50,10 +51,10 @@ def reflect_status(observed: ReadOnlyManifest) -> Any:
     return rule(observed)
 
 
-def health_of(observed: ReadOnlyManifest) -> Health:
-    """`Healthy` also for kinds without a rule, as Karmada's work status controller reports them."""
+def health_of(observed: ReadOnlyManifest) -> ResourceHealth:
+    """Healthy also for kinds without a rule, as Karmada's work status controller reports them."""
     rule = rules_of(observed).is_healthy
-    return "Healthy" if rule is None or rule(observed) else "Unhealthy"
+    return ResourceHealth.HEALTHY if rule is None or rule(observed) else ResourceHealth.UNHEALTHY
 
 
 def aggregate_status(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Manifest | None:
