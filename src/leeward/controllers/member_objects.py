@@ -16,7 +16,6 @@ from typing import Any, cast
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.api.names import (
-    CONFLICT_RESOLUTION_ANNOTATION,
     HUB_ANNOTATION,
     WORK_GENERATION_ANNOTATION,
     WORK_NAME_ANNOTATION,
@@ -25,6 +24,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Undecodable
 from leeward.core.execution.claims import beyond_its_binding
+from leeward.core.execution.conflict_resolution import conflict_rules_of
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, note_write, pause_left
@@ -266,4 +266,4 @@ def _stamped(work: Work, manifest: Manifest) -> Manifest:
 
 def _may_overwrite(work: Work, observed: Manifest) -> bool:
     belongs_to_other_work = WORK_NAME_ANNOTATION in annotations_of(observed)
-    return work.metadata.annotations.get(CONFLICT_RESOLUTION_ANNOTATION) == "overwrite" and not belongs_to_other_work
+    return conflict_rules_of(work).takes_over and not belongs_to_other_work

@@ -26,6 +26,7 @@ from leeward.api.names import (
     work_name,
 )
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
+from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.ownership import stamp
 from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.interpreter import prune, revise_replicas
@@ -137,7 +138,7 @@ def _work(
     name = work_name(template["kind"], template["metadata"]["name"], text_at(template, "metadata", "namespace"))
     id_labels = {WORK_ID_LABEL: work_id} if work_id else {}
     binding_labels, binding_annotations = _marks(binding)
-    resolution = {CONFLICT_RESOLUTION_ANNOTATION: _conflict_resolution(binding.spec, template)}
+    resolution = {CONFLICT_RESOLUTION_ANNOTATION: conflict_resolution(binding.spec, template).annotation}
     stamped = stamp(
         manifest,
         space,
@@ -177,12 +178,6 @@ def _origin(template: ReadOnlyManifest) -> dict[str, str]:
     generation = int_at(template, "metadata", "generation")
     dated = {TEMPLATE_GENERATION_ANNOTATION: str(generation)} if generation else {}
     return {TEMPLATE_UID_ANNOTATION: text_at(template, "metadata", "uid"), **dated}
-
-
-def _conflict_resolution(spec: ResourceBindingSpec, template: ReadOnlyManifest) -> str:
-    """The template's own wish comes before the policy's."""
-    wish = text_at(template, "metadata", "annotations", CONFLICT_RESOLUTION_ANNOTATION)
-    return wish if wish in ("abort", "overwrite") else (spec.conflict_resolution or "Abort").lower()
 
 
 def _is_suspended(spec: ResourceBindingSpec, cluster: str) -> bool:

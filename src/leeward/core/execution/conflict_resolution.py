@@ -1,0 +1,59 @@
+"""Conflict resolution: what happens where a member has an object of that name already. One row for each way.
+
+Karmada: `ConflictResolution` of the policy and binding APIs; the annotation of templates and Works says the same in
+small letters.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from kubeapi.meta import ReadOnlyManifest
+from leeward.api.names import CONFLICT_RESOLUTION_ANNOTATION
+from leeward.api.work import ResourceBindingSpec, Work
+from leeward.core.interpreter.fields import text_at
+
+
+class ConflictResolution(StrEnum):
+    ABORT = "Abort"
+    OVERWRITE = "Overwrite"
+
+    @property
+    def annotation(self) -> str:
+        """Its text in the annotation."""
+        return self.value.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictRules:
+    """What a way means. `takes_over`: what belongs to nobody in the member becomes ours (S6)."""
+
+    takes_over: bool
+
+
+_ABORT = ConflictRules(takes_over=False)
+_OVERWRITE = ConflictRules(takes_over=True)
+_BY_ANNOTATION = {resolution.annotation: resolution for resolution in ConflictResolution}
+
+
+def rules_of_resolution(resolution: ConflictResolution) -> ConflictRules:
+    match resolution:
+        case ConflictResolution.ABORT:
+            return _ABORT
+        case ConflictResolution.OVERWRITE:
+            return _OVERWRITE
+        case _:
+            assert_never(resolution)
+
+
+def conflict_resolution(spec: ResourceBindingSpec, template: ReadOnlyManifest) -> ConflictResolution:
+    """The template's own wish comes before the policy's; one that cannot be understood is none."""
+    wish = text_at(template, "metadata", "annotations", CONFLICT_RESOLUTION_ANNOTATION)
+    said = ConflictResolution(spec.conflict_resolution or ConflictResolution.ABORT)
+    return _BY_ANNOTATION.get(wish, said)
+
+
+def conflict_rules_of(work: Work) -> ConflictRules:
+    """What its annotation says; nothing is taken over without a word. Holds: S6."""
+    wish = work.metadata.annotations.get(CONFLICT_RESOLUTION_ANNOTATION, "")
+    return rules_of_resolution(_BY_ANNOTATION.get(wish, ConflictResolution.ABORT))

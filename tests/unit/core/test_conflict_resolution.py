@@ -1,0 +1,54 @@
+"""Conflict resolution: the API's closed set, whose wish counts, and what is taken over."""
+
+from typing import get_args, get_type_hints
+
+import pytest
+
+from kubeapi.meta import ObjectMeta
+from leeward.api.policy import PropagationSpec
+from leeward.api.work import BindingResource, ResourceBindingSpec, Work
+from leeward.core.execution.conflict_resolution import (
+    ConflictResolution,
+    conflict_resolution,
+    conflict_rules_of,
+)
+
+ANNOTATION = "work.karmada.io/conflict-resolution"
+ABORT, OVERWRITE = ConflictResolution.ABORT, ConflictResolution.OVERWRITE
+
+
+@pytest.mark.parametrize("spec", [ResourceBindingSpec, PropagationSpec])
+def test_the_table_has_the_ways_of_the_api_and_no_other(spec: type) -> None:
+    assert {*ConflictResolution, ""} == {*get_args(get_type_hints(spec)["conflict_resolution"])}
+
+
+@pytest.mark.parametrize(
+    ("wish", "said", "counts"),
+    [
+        ("overwrite", "Abort", OVERWRITE),
+        ("abort", "Overwrite", ABORT),
+        (None, "Overwrite", OVERWRITE),
+        ("Overwrite", "", ABORT),
+        (7, "Overwrite", OVERWRITE),
+        (None, "", ABORT),
+    ],
+)
+def test_a_templates_wish_comes_before_its_policys(wish: object, said: str, counts: ConflictResolution) -> None:
+    resource = BindingResource(api_version="v1", kind="ConfigMap", name="a")
+    spec = ResourceBindingSpec(resource=resource, conflict_resolution=said)  # type: ignore[arg-type]
+    template = {"metadata": {"annotations": {} if wish is None else {ANNOTATION: wish}}}
+    assert conflict_resolution(spec, template) is counts
+
+
+@pytest.mark.parametrize(
+    ("annotations", "takes_over"),
+    [
+        ({ANNOTATION: OVERWRITE.annotation}, True),
+        ({ANNOTATION: ABORT.annotation}, False),
+        ({ANNOTATION: "Overwrite"}, False),
+        ({}, False),
+    ],
+)
+def test_only_what_a_work_says_in_so_many_words_is_taken_over_s6(annotations: dict[str, str], takes_over: bool) -> None:
+    work = Work(metadata=ObjectMeta(name="a", annotations=annotations))
+    assert conflict_rules_of(work).takes_over is takes_over
