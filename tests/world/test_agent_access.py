@@ -8,7 +8,14 @@ from kubeapi.resource import Resource
 from kubeserver.handler import User
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.core import Lease
-from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
+from leeward.api.names import (
+    AGENT_GROUP,
+    AGENT_USER_PREFIX,
+    CLUSTER_NAMESPACE,
+    HEARTBEAT_NAME,
+    SYSTEM_NAMESPACE,
+    execution_space,
+)
 from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES, SECRETS, WORKS
 from leeward.client import Client, Forbidden, NotFound
 from leeward.manager.timing import Timing
@@ -35,6 +42,7 @@ async def what_is_its_own(agent: Client) -> None:
     await agent.patch(CLUSTERS, "member1", {"status": {"kubernetesVersion": "v1"}}, subresource="status")
     await agent.patch(LEASES, "member1", {"spec": {"holderIdentity": "member1"}}, CLUSTER_NAMESPACE)
     await agent.list(WORKS, OWN)
+    await agent.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
     with pytest.raises(NotFound):
         await agent.patch(WORKS, "none", {"metadata": {"finalizers": []}}, OWN)
     with pytest.raises(NotFound):
@@ -51,6 +59,8 @@ async def what_is_not(agent: Client) -> None:
         agent.create(CLUSTERS, cluster),
         agent.patch(LEASES, "member2", {"spec": {"holderIdentity": "member1"}}, CLUSTER_NAMESPACE),
         agent.get(LEASES, "member2", CLUSTER_NAMESPACE),
+        agent.get(LEASES, "another", SYSTEM_NAMESPACE),
+        agent.patch(LEASES, HEARTBEAT_NAME, {"spec": {"holderIdentity": "member1"}}, SYSTEM_NAMESPACE),
         agent.create(LEASES, lease, CLUSTER_NAMESPACE),
         agent.list(WORKS, OTHER),
         agent.list(WORKS),

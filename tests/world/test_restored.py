@@ -5,6 +5,9 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
+from leeward.api.resource import LEASES
+from leeward.core.failover.watched_time import parse_gaps
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     POLICIES,
@@ -46,18 +49,41 @@ async def moved(world: World, old: str) -> str:
     return new
 
 
-async def restore(world: World, backup: Loaded, *, controllers_stay: bool) -> None:
-    """As `leeward restore` does."""
+async def restore(
+    world: World, backup: Loaded, *, controllers_stay: bool, controllers_after: float = 0, without: str = "-"
+) -> None:
+    """As `leeward restore` does. The controllers begin `controllers_after` seconds after the API server; what has the
+    name `without` is not in the backup."""
     if not controllers_stay:
         world.crash_controllers()
     newest = (await world.medium.load()).records[-1].revision
     world.crash_apiserver()
     await world.sleep(20)
     copied = max(record.revision for record in backup.records)
-    world.medium.replace(Loaded(backup.records, revision_behind(copied, newest)))
+    records = tuple(record for record in backup.records if not record.key.endswith(f"/{without}"))
+    world.medium.replace(Loaded(records, revision_behind(copied, newest)))
     await world.start_apiserver()
     if not controllers_stay:
+        await world.sleep(controllers_after)
         world.start_controllers()
+
+
+async def returned_since(world: World) -> tuple[str, str, Loaded]:
+    """A backup in which the old copy is to be removed, beside the new one; by now the old cluster has the only one."""
+    old = await placed(world)
+    new = await moved(world, old)
+    await world.until(lambda: tasks(world, WEB) == [], 900)
+    await world.sleep(30)
+    backup = await world.medium.load()
+    await world.member(old).start()
+    await world.until(lambda: world.is_ready(old), 120)
+    await world.sleep(60)
+    assert await ready_replicas(world, old, "web") == -1
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": on(old)}}, "default")
+    await world.sleep(120)
+    assert list(await identities(world, "web")) == [old]
+    assert await ready_replicas(world, old, "web") == 3
+    return old, new, backup
 
 
 @pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
@@ -66,20 +92,8 @@ def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_rep
     members: dict[str, Mode], *, controllers_stay: bool
 ) -> None:
     async def story(world: World) -> None:
-        old = await placed(world)
-        new = await moved(world, old)
-        await world.until(lambda: tasks(world, WEB) == [], 900)
-        await world.sleep(30)
-        backup = await world.medium.load()
-        await world.member(old).start()
-        await world.until(lambda: world.is_ready(old), 120)
-        await world.sleep(60)
-        assert await ready_replicas(world, old, "web") == -1
-        await world.client.patch(POLICIES, "web", {"spec": {"placement": on(old)}}, "default")
-        await world.sleep(120)
+        old, new, backup = await returned_since(world)
         before = await identities(world, "web")
-        assert list(before) == [old]
-        assert await ready_replicas(world, old, "web") == 3
         await restore(world, backup, controllers_stay=controllers_stay)
         for _ in range(120):
             await world.sleep(1)
@@ -91,6 +105,46 @@ def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_rep
             assert list(world.assigned(WEB)) == [new], "and then what was asked for is done"
 
     play(story, members)
+
+
+@pytest.mark.parametrize("seconds", [0, 45])
+def test_s1_an_agent_removes_nothing_that_it_found_before_the_controllers_of_a_restored_hub_have_looked(
+    seconds: int,
+) -> None:
+    """What was to replace the copy is gone by now, with its cluster; nobody has noticed yet."""
+
+    async def story(world: World) -> None:
+        old, new, backup = await returned_since(world)
+        before = await identities(world, "web", [old])
+        await world.member(new).stop()
+        await restore(world, backup, controllers_stay=False, controllers_after=seconds)
+        for _ in range(120):
+            await world.sleep(1)
+            assert await identities(world, "web", [old]) == before
+            assert await ready_replicas(world, old, "web") == 3
+
+    play(story, PULLED)
+
+
+def test_s13_controllers_that_go_on_trust_nothing_of_a_control_plane_that_has_forgotten_their_heartbeat() -> None:
+    """The backup is of a time before one was kept; who went on remembers since when nothing is known."""
+
+    async def story(world: World) -> None:
+        old, new, backup = await returned_since(world)
+        before = await identities(world, "web", [old])
+        await world.member(new).stop()
+        await world.sleep(5)
+        await restore(world, backup, controllers_stay=True, without=HEARTBEAT_NAME)
+        for _ in range(120):
+            await world.sleep(1)
+            assert await identities(world, "web", [old]) == before
+            assert await ready_replicas(world, old, "web") == 3
+        heartbeat = await world.client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+        assert heartbeat.spec.holder_identity
+        (gap,) = parse_gaps(heartbeat.metadata.annotations[UNWATCHED_ANNOTATION]).gaps
+        assert 20 < (gap.end - gap.start).total_seconds() < 40, "all since the last renewal"
+
+    play(story, PULLED)
 
 
 def test_s1_an_eviction_does_not_end_by_what_was_healthy_while_the_hub_was_away() -> None:

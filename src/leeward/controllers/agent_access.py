@@ -3,12 +3,13 @@
     Cluster NAME (Pull) ──▶ in all        ClusterRole  clusters/status of NAME
                             kube-system         Role   that Namespace, whose uid says whose objects it writes
                             karmada-cluster     Role   the Lease NAME
+                            karmada-system      Role   reading the heartbeat of the controllers
                             karmada-es-NAME     Role   Works and their status, events
 
 All of them are owned by the Cluster, and go with it. What is there is left as it is, so that an administrator may
 change it.
 
-Karmada: pkg/karmadactl/register; the same rights, cut down to what an agent uses.
+Karmada: pkg/karmadactl/register; the same rights, cut down to what an agent uses, and the heartbeat.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,9 @@ from leeward.api.names import (
     AGENT_USER_PREFIX,
     CLUSTER_NAMESPACE,
     EXECUTION_SPACE_PREFIX,
+    HEARTBEAT_NAME,
     KUBE_SYSTEM_NAMESPACE,
+    SYSTEM_NAMESPACE,
     execution_space,
 )
 from leeward.api.resource import CLUSTERS, NAMESPACES
@@ -84,6 +87,7 @@ def rules_of_agent(cluster: str) -> dict[str, list[Manifest]]:
     return {
         "": [_rule("cluster.karmada.io", ["clusters/status"], _CHANGE, cluster)],
         KUBE_SYSTEM_NAMESPACE: [_rule("", ["namespaces"], ["get"], KUBE_SYSTEM_NAMESPACE)],
+        SYSTEM_NAMESPACE: [_rule("coordination.k8s.io", ["leases"], ["get"], HEARTBEAT_NAME)],
         CLUSTER_NAMESPACE: [_rule("coordination.k8s.io", ["leases"], _CHANGE, cluster)],
         execution_space(cluster): works,
     }

@@ -27,6 +27,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Work, WorkStatus
 from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
+from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, MemberObjects, WriteUndone
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.runtime.discovery import UnknownKind
@@ -36,9 +37,6 @@ from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
 
 RETRY_SECONDS = 1.0
-FOUND_SECONDS = 15.0
-"""So long somebody may hold a deletion that is found, and was not seen being asked for (decision 48): until whoever may
-do that follows the control plane again, after the longest pause of an informer, and has looked."""
 MAX_REMEMBERED = 10_000
 APPLIED, DISPATCHING = "Applied", "Dispatching"
 
@@ -52,10 +50,9 @@ class ExecutionController:
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
         self._objects = MemberObjects(plane, member, works, self._controller.queue.add, self._written)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
+        self._found = FoundRemovals(plane)
         self._carried_out: dict[str, Work] = {}
         self._return: Return | None = None
-        self._found: dict[str, float] = {}
-        """By uid, when deletions were found that had been asked for before, by the monotonic clock."""
         self._returned: set[str] = set()
         """Of these, what was seen again while the cluster was not Ready."""
 
@@ -64,13 +61,7 @@ class ExecutionController:
         self._controller.start(self._member.supervisor)
 
     def _matters(self, old: Work | None, new: Work) -> bool:
-        """Of a deletion that was asked for before the Work was seen at all, it is noted when it was found."""
-        if new.metadata.deletion_timestamp is None:
-            self._found.pop(new.metadata.uid, None)
-        elif old is None:
-            self._found[new.metadata.uid] = self._plane.clock.monotonic()
-            while len(self._found) > MAX_REMEMBERED:
-                del self._found[next(iter(self._found))]
+        self._found.note(old, new)
         return _is_other_order(old, new)
 
     async def reconcile(self, name: str) -> datetime | None:
@@ -88,8 +79,8 @@ class ExecutionController:
         if work.metadata.deletion_timestamp is not None:
             if REMOVAL_HELD_ANNOTATION in work.metadata.annotations and not cluster.is_being_deleted:
                 return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
-            settles_at = self._settles_at(work.metadata.deletion_timestamp) or self._looked_at(work)
-            return settles_at or await self._remove(work)
+            look_at = self._settles_at(work.metadata.deletion_timestamp) or await self._found.look_at(work)
+            return look_at or await self._remove(work)
         self._carried_out.pop(name, None)
         if work.spec.suspend_dispatching:
             self._post(work, _dispatching(suspended=True))
@@ -153,15 +144,9 @@ class ExecutionController:
         left = settling_left(self._return, now)
         return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None
 
-    def _looked_at(self, work: Work) -> datetime | None:
-        """Until when the binding controller has time to hold a deletion that is as old as a backup may be."""
-        found_at = self._found.get(work.metadata.uid)
-        left = 0.0 if found_at is None else found_at + FOUND_SECONDS - self._plane.clock.monotonic()
-        return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None
-
     async def _take_finalizer_off(self, work: Work) -> None:
         self._blocked_removals.forget(work.name)
-        self._found.pop(work.metadata.uid, None)
+        self._found.forget(work)
         finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
         await self._plane.client.patch(
             WORKS,

@@ -2,7 +2,8 @@
 
 It runs beside the cluster controller. A process that starts begins another heartbeat, and so does one that finds that
 it was away; what nobody watched meanwhile is written into the Lease. Of two processes at the same time, as for a moment
-after a change of the leader, both renew the later heartbeat. Holds: S13.
+after a change of the leader, both renew the later heartbeat. Where none is kept, one that was kept before is released,
+so that agents do not wait for it. Holds: S13.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from kubeapi.meta import Manifest, format_micro_time
 from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES
-from leeward.client import AlreadyExists, NotFound, WorldError
+from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.core.failover.watched_time import ALWAYS, Gap, bounded, gap_between, parse_gaps, render_gaps, was_away
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import version_of
@@ -50,8 +51,13 @@ class HeartbeatController:
         now = self._plane.clock.now(), self._plane.clock.monotonic()
         lease = self._view.object
         begins, gap = self._missed(lease, now)
-        renewal = self._renewal(lease, now[0], gap, begins=begins or lease is None)
-        renewed = await self._write(lease, renewal)
+        try:
+            renewed = await self._write(lease, self._renewal(lease, now[0], gap, begins=begins or lease is None))
+        except NotServed:
+            raise
+        except NotFound:
+            gap = self._forgotten(lease, now[0])
+            renewed = await self._write(None, self._renewal(lease, now[0], gap, begins=True))
         self._view.renewed(renewed, now[1])
         self._version = version_of(renewed)
         if gap is not None:
@@ -71,6 +77,13 @@ class HeartbeatController:
         is_long = renewed is not None and (now[0] - renewed).total_seconds() > settings.longest_seconds
         return True, Gap(renewed, now[0]) if renewed is not None and is_long else None
 
+    def _forgotten(self, lease: Lease | None, now: datetime) -> Gap | None:
+        """What is not known to have been watched where the Lease is gone: it may be a control plane restored from a
+        backup that has none, which knows nothing of what this process has done since."""
+        known = lease.spec.renew_time if lease is not None else None
+        since = self._last[0] if self._last is not None else known
+        return Gap(since, now) if since is not None and since < now else None
+
     def _renewal(self, lease: Lease | None, now: datetime, gap: Gap | None, *, begins: bool) -> Manifest:
         time = ALWAYS if lease is None else parse_gaps(lease.metadata.annotations.get(UNWATCHED_ANNOTATION, ""))
         spec = {"renewTime": format_micro_time(now), "leaseDurationSeconds": self._duration_seconds()}
@@ -83,15 +96,15 @@ class HeartbeatController:
         return max(1, int(self._view.settings.longest_seconds))
 
     async def _write(self, lease: Lease | None, renewal: Manifest) -> Lease:
-        """With the resourceVersion that was read: of two that renew it, one reads again. Raises: WorldError."""
+        """With the resourceVersion that was read: of two that renew it, one reads again. Without one it is made.
+
+        Raises: WorldError; NotFound where the Lease is gone.
+        """
         if lease is not None:
-            try:
-                version = lease.metadata.resource_version
-                return await self._plane.client.patch(
-                    LEASES, HEARTBEAT_NAME, renewal, SYSTEM_NAMESPACE, resource_version=version
-                )
-            except NotFound:
-                pass
+            version = lease.metadata.resource_version
+            return await self._plane.client.patch(
+                LEASES, HEARTBEAT_NAME, renewal, SYSTEM_NAMESPACE, resource_version=version
+            )
         made = {"metadata": {"name": HEARTBEAT_NAME, "namespace": SYSTEM_NAMESPACE}, "spec": renewal["spec"]}
         annotations = {k: v for k, v in renewal["metadata"]["annotations"].items() if v is not None}
         try:
@@ -100,3 +113,37 @@ class HeartbeatController:
             )
         except AlreadyExists:
             return await self._plane.client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+
+
+class HeartbeatRelease:
+    """Ends the heartbeat of an earlier configuration, once: who renews none lets nobody wait for it."""
+
+    def __init__(self, plane: ControlPlane, interval_seconds: float) -> None:
+        self._plane = plane
+        self._interval_seconds = interval_seconds
+
+    def start(self) -> None:
+        self._plane.supervisor.start(self._run(), "heartbeat release")
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.release()
+                return
+            except WorldError as error:
+                log.warning("heartbeat: it cannot be released yet: %s", error)
+            await asyncio.sleep(self._interval_seconds)
+
+    async def release(self) -> None:
+        """Raises: WorldError."""
+        client = self._plane.client
+        try:
+            lease = await client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+        except NotServed:
+            raise
+        except NotFound:
+            return
+        if lease.spec.holder_identity:
+            version = lease.metadata.resource_version
+            released = {"spec": {"holderIdentity": ""}}
+            await client.patch(LEASES, HEARTBEAT_NAME, released, SYSTEM_NAMESPACE, resource_version=version)

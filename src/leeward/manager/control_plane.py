@@ -11,7 +11,7 @@ from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings, TaintSettings
 from leeward.controllers.cluster_taint_policy import ClusterTaintPolicyController
 from leeward.controllers.detector import Detector, DetectorSettings
-from leeward.controllers.heartbeat import HeartbeatController
+from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.controllers.policies import PolicyController
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
@@ -107,7 +107,7 @@ class ControllerManager:
         settings = _cluster_settings(self._settings)
         cluster = ClusterController(self._plane, settings, self._brake, self._heartbeat)
         if not self._settings.safety.only_watched_time:
-            return [cluster]
+            return [HeartbeatRelease(self._plane, self._heartbeat.settings.interval_seconds), cluster]
         return [HeartbeatController(self._plane, self._heartbeat), cluster]
 
     def _make_detector(self) -> list[Startable]:

@@ -1,14 +1,22 @@
-"""The moment after a cluster's return in which nothing that was pending is deleted."""
+"""The moments in which nothing that was pending is deleted: after a cluster's return, and of what was found."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from leeward.core.execution.settling import (
+    FOUND_SECONDS,
+    FOUND_UNTOLD_SECONDS,
     LONGEST_SETTLE_SECONDS,
     POLL_SECONDS,
+    RENEWAL_POLL_SECONDS,
     SETTLE_SECONDS,
+    FoundRemoval,
+    HeartbeatKept,
+    HeartbeatSeen,
     Return,
+    found_left,
+    note_heartbeat,
     note_return,
     settling_left,
 )
@@ -39,3 +47,47 @@ def test_each_return_has_its_own() -> None:
     second = note_return(first, BACK + timedelta(seconds=60), tainted=False, now=70.0)
     assert settling_left(first, 70.0) == 0
     assert settling_left(second, 70.0) == pytest.approx(SETTLE_SECONDS)
+
+
+def kept(version: int) -> HeartbeatSeen:
+    return HeartbeatSeen(HeartbeatKept.KEPT, version)
+
+
+def test_s13_what_was_found_waits_until_the_controllers_have_had_time_to_hold_it() -> None:
+    found = FoundRemoval(100.0)
+    assert found_left(found, 1_000.0) == RENEWAL_POLL_SECONDS
+    for now in (101.0, 103.0, 900.0):
+        found = note_heartbeat(found, kept(7), now)
+        assert found == FoundRemoval(100.0, 7), "the renewal may be of before"
+        assert found_left(found, now) == RENEWAL_POLL_SECONDS
+    found = note_heartbeat(found, kept(8), 902.0)
+    assert found == FoundRemoval(100.0, 7, 902.0)
+    assert found_left(found, 902.0) == FOUND_SECONDS
+    assert found_left(found, 902.0 + FOUND_SECONDS - 1) == 1
+    assert found_left(found, 902.0 + FOUND_SECONDS) == 0
+    assert note_heartbeat(found, kept(9), 950.0) == found, "it begins once"
+
+
+def test_s13_a_heartbeat_that_runs_backwards_is_no_renewal() -> None:
+    found = note_heartbeat(FoundRemoval(100.0), kept(70), 101.0)
+    found = note_heartbeat(found, kept(50), 103.0)
+    assert found == FoundRemoval(100.0, 50)
+    assert note_heartbeat(found, kept(51), 105.0).watched_at == 105.0
+
+
+def test_a_heartbeat_that_is_made_again_is_a_renewal() -> None:
+    found = note_heartbeat(FoundRemoval(100.0), kept(0), 101.0)
+    assert found_left(found, 101.0) == RENEWAL_POLL_SECONDS
+    assert note_heartbeat(found, kept(5), 103.0).watched_at == 103.0
+
+
+def test_where_no_heartbeat_is_kept_the_time_runs_from_when_it_was_found() -> None:
+    found = note_heartbeat(FoundRemoval(100.0), HeartbeatSeen(HeartbeatKept.UNKEPT), 104.0)
+    assert found_left(found, 104.0) == FOUND_SECONDS - 4
+    assert found_left(found, 100.0 + FOUND_SECONDS) == 0
+
+
+def test_where_nobody_may_ask_it_is_longer_but_has_an_end() -> None:
+    found = note_heartbeat(FoundRemoval(100.0), HeartbeatSeen(HeartbeatKept.UNTOLD), 104.0)
+    assert found_left(found, 104.0) == pytest.approx(FOUND_UNTOLD_SECONDS - 4)
+    assert found_left(found, 100.0 + FOUND_UNTOLD_SECONDS) == 0

@@ -1,11 +1,14 @@
-"""A moment after the return of a cluster in which nothing is deleted there that was to go while it was away.
+"""Moments in which a deletion that was asked for is not carried out yet. Times are seconds of one monotonic clock.
 
-A cluster that is back is soon assigned what it had before, when the taints of its outage are gone; what is assigned
-again keeps its objects. Times are seconds of one monotonic clock.
+Return         of a cluster that is back: it is soon assigned what it had before, when the taints of its outage are
+               gone, and what is assigned again keeps its objects
+FoundRemoval   of what was being deleted when it was first seen: whoever may hold it has to look at it first
 """
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum, auto
+from typing import NamedTuple
 
 SETTLE_SECONDS = 0.3
 """From the moment in which the taints of the outage are gone: long enough for a decision and its Works."""
@@ -35,3 +38,58 @@ def settling_left(known: Return, now: float) -> float:
     settled = longest if known.clear_at is None else min(longest, known.clear_at + SETTLE_SECONDS)
     left = max(0.0, settled - now)
     return left if known.clear_at is not None else min(POLL_SECONDS, left)
+
+
+FOUND_SECONDS = 15.0
+"""For so long the controllers may hold a deletion that was found, from when on they are known to run: until they follow
+the control plane, after the longest pause of an informer, and have looked (decision 48)."""
+FOUND_UNTOLD_SECONDS = 600.0
+"""The same where it may not be read whether they run."""
+RENEWAL_POLL_SECONDS = 2.0
+
+
+class HeartbeatKept(Enum):
+    """Knowledge of the heartbeat of the controllers (`watched_time`). UNTOLD: it is forbidden to ask."""
+
+    KEPT = auto()
+    UNKEPT = auto()
+    UNTOLD = auto()
+
+
+class HeartbeatSeen(NamedTuple):
+    """The heartbeat as it was read. `version` grows with each renewal, and is 0 while there is none."""
+
+    kept: HeartbeatKept
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRemoval:
+    """`version` is that of the heartbeat when it was first read after `at`; `watched_at` when it was seen renewed."""
+
+    at: float
+    version: int | None = None
+    watched_at: float | None = None
+
+
+def note_heartbeat(found: FoundRemoval, seen: HeartbeatSeen, now: float) -> FoundRemoval:
+    """What is known of the removal when the heartbeat was read `now`. A version that runs backwards is no renewal: the
+    control plane was restored meanwhile. Holds: S13."""
+    if found.watched_at is not None:
+        return found
+    match seen.kept:
+        case HeartbeatKept.UNKEPT:
+            return replace(found, watched_at=found.at)
+        case HeartbeatKept.UNTOLD:
+            return replace(found, watched_at=found.at + FOUND_UNTOLD_SECONDS - FOUND_SECONDS)
+        case HeartbeatKept.KEPT:
+            if found.version is None or seen.version <= found.version:
+                return replace(found, version=seen.version)
+            return replace(found, watched_at=now)
+
+
+def found_left(found: FoundRemoval, now: float) -> float:
+    """In how many seconds to look again; 0 when the deletion may be carried out."""
+    if found.watched_at is None:
+        return RENEWAL_POLL_SECONDS
+    return max(0.0, found.watched_at + FOUND_SECONDS - now)

@@ -1,0 +1,89 @@
+"""Removals that were found: Works that were being deleted already when this process first saw them.
+
+Such a deletion may be as old as a backup, and what it rests on, too. Whoever may hold it, the binding controller, is
+given time to do so, which begins when the heartbeat of the controllers was renewed since: an agent may follow a
+restored control plane for long before they do (decisions 48 and 56). The heartbeat is asked for only while something
+waits. Holds: S1, S13.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.api.resource import LEASES
+from leeward.api.work import Work
+from leeward.client import Forbidden, NotFound, NotServed
+from leeward.controllers.member_objects import ROUNDING_SECONDS
+from leeward.core.execution.settling import (
+    RENEWAL_POLL_SECONDS,
+    FoundRemoval,
+    HeartbeatKept,
+    HeartbeatSeen,
+    found_left,
+    note_heartbeat,
+)
+from leeward.runtime.identity import version_of
+from leeward.runtime.plane import ControlPlane
+
+MAX_REMEMBERED = 10_000
+
+
+class FoundRemovals:
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._found: dict[str, FoundRemoval] = {}
+        """By uid of the Work."""
+        self._asking = asyncio.Lock()
+        self._read: tuple[float, HeartbeatSeen] | None = None
+        """The heartbeat, and when it was asked for."""
+        self._was_kept = False
+
+    def note(self, old: Work | None, new: Work) -> None:
+        """A change of a Work, as the cache tells it."""
+        uid = new.metadata.uid
+        if new.metadata.deletion_timestamp is None:
+            self.forget(new)
+        elif old is None:
+            self._found[uid] = FoundRemoval(self._plane.clock.monotonic())
+            while len(self._found) > MAX_REMEMBERED:
+                del self._found[next(iter(self._found))]
+
+    def forget(self, work: Work) -> None:
+        self._found.pop(work.metadata.uid, None)
+
+    async def look_at(self, work: Work) -> datetime | None:
+        """When to look again at the deletion of the Work; None when it may be carried out.
+
+        Nothing is carried out on what was read before somebody was asked: who asks looks again. Raises: WorldError.
+        """
+        found = self._found.get(work.metadata.uid)
+        if found is None:
+            return None
+        has_asked = found.watched_at is None
+        if has_asked:
+            seen = await self._heartbeat(found.at)
+            found = note_heartbeat(found, seen, self._plane.clock.monotonic())
+            self._found[work.metadata.uid] = found
+        left = found_left(found, self._plane.clock.monotonic())
+        return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if has_asked or left > 0 else None
+
+    async def _heartbeat(self, since: float) -> HeartbeatSeen:
+        """As it was read after `since`, a moment ago or now. Raises: WorldError."""
+        async with self._asking:
+            asked_at = self._plane.clock.monotonic()
+            if self._read is None or self._read[0] < max(since, asked_at - RENEWAL_POLL_SECONDS):
+                self._read = asked_at, await self._ask()
+            return self._read[1]
+
+    async def _ask(self) -> HeartbeatSeen:
+        """A Lease that was kept, and is gone, will be made again. Raises: WorldError."""
+        try:
+            lease = await self._plane.client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+        except Forbidden:
+            return HeartbeatSeen(HeartbeatKept.UNTOLD)
+        except NotServed:
+            raise
+        except NotFound:
+            return HeartbeatSeen(HeartbeatKept.KEPT if self._was_kept else HeartbeatKept.UNKEPT)
+        self._was_kept = bool(lease.spec.holder_identity)
+        return HeartbeatSeen(HeartbeatKept.KEPT if self._was_kept else HeartbeatKept.UNKEPT, version_of(lease))
