@@ -10,14 +10,17 @@ from datetime import datetime, timedelta
 from typing import Any
 from unittest import mock
 
+import msgspec
+
 from kubeapi.loop.lag import EventLoopLag
 from kubeapi.meta import Manifest
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
-from leeward.controllers import work_writing
+from leeward.controllers import found_removals, work_writing
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.scheduler import deciding
+from leeward.core.execution import settling
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.failover import graceful, recovery
 from leeward.core.failover.stalled import StalledTargets
@@ -205,6 +208,12 @@ _FORGOTTEN = History(
 """The controllers go on, and know more than the control plane that they work for."""
 
 
+_LATE_CONTROLLERS = msgspec.structs.replace(
+    steered(overtaken, 2), members=(("m1", "Pull"), ("m2", "Push"), ("m3", "Push"))
+)
+"""An agent finds what was to be removed when the backup was taken, some time before the controllers begin."""
+
+
 def _judge_over_own_stalls() -> Any:
     """What nobody answered while this process stood still counts as if it had listened."""
     return mock.patch.object(EventLoopLag, "stalls_since", return_value=())
@@ -213,6 +222,16 @@ def _judge_over_own_stalls() -> Any:
 def _carry_out_old_removals() -> Any:
     """What was to be removed when the backup was taken is removed at once."""
     return mock.patch.object(WatchedTime, "has_gap_since", return_value=False)
+
+
+def _do_not_wait_for_the_controllers() -> Any:
+    """An agent counts from when it found a removal, whether or not anybody could hold it."""
+    kept = settling.HeartbeatKept
+
+    def noted(found: settling.FoundRemoval, seen: settling.HeartbeatSeen, now: float) -> settling.FoundRemoval:
+        return settling.note_heartbeat(found, seen._replace(kept=kept.UNKEPT), now)
+
+    return mock.patch.object(found_removals, "note_heartbeat", noted)
 
 
 def _remove_what_is_unknown() -> Any:
@@ -261,6 +280,7 @@ HARM: Mapping[str, Harm] = {
     "place what is suspended": Harm(_place_what_is_suspended, "S9", steered(suspended)),
     "delete any version": Harm(_delete_any_version, "S5", steered(failing)),
     "carry out old removals": Harm(_carry_out_old_removals, "S1", steered(overtaken)),
+    "do not wait for the controllers": Harm(_do_not_wait_for_the_controllers, "S1", _LATE_CONTROLLERS),
     "remove what is unknown": Harm(_remove_what_is_unknown, "S5", _FORGOTTEN),
     "return at the old size": Harm(_return_at_the_old_size, "S1", _SCALED_MEANWHILE),
     "wait for what is refused": Harm(_wait_for_what_is_refused, "L2", steered(refusing)),

@@ -122,16 +122,26 @@ class ApiServerIsKilled(Fault, frozen=True, kw_only=True):
 class HubIsRestored(Fault, frozen=True, kw_only=True):
     """The control plane's store goes back to what it held when the step began, as `leeward restore` of a backup does.
 
-    Its API server is gone for the last `down_seconds`, and with it the controllers, unless `controllers_stay`. Whoever
-    holds the lease has lost it by then.
+    Its API server is gone for the last `down_seconds` of what it `lasts`, and with it the controllers, which begin
+    `controllers_after` seconds after it, unless `controllers_stay`. Whoever holds the lease has lost it by then.
     """
 
     down_seconds: float = 20.0
     controllers_stay: bool = False
+    controllers_after: float = 0.0
 
     @property
     def down_at(self) -> float:
-        return self.ends_at - self.down_seconds
+        return self.back_at - self.down_seconds
+
+    @property
+    def back_at(self) -> float:
+        """When the API server answers again; the fault is over when the controllers run, too."""
+        return self.at + self.lasts
+
+    @property
+    def ends_at(self) -> float:
+        return self.back_at + self.controllers_after
 
 
 class ClockIsWrong(Fault, frozen=True, kw_only=True):

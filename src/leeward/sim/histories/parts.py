@@ -23,6 +23,8 @@ from leeward.sim.weather import MISHAPS
 SHARING_SHARE = 0.15
 RESTORE_SHARE = 0.1
 BACKUP_AT = (60.0, 220.0)
+MOST_SECONDS_AFTER = 60.0
+"""Until the controllers of a control plane that is restored begin: election alone takes a quarter of that."""
 SHARED_AT, OWNED_AT = (40.0, 70.0), 78.0
 
 
@@ -58,6 +60,7 @@ def with_restore(history: History) -> History:
         lasts=round(draw.uniform(60, 200), 3),
         down_seconds=draw.choice((20.0, 45.0)),
         controllers_stay=draw.random() < 0.3,
+        controllers_after=round(draw.uniform(0, MOST_SECONDS_AFTER), 3),
     )
     steps = sorted((*history.steps, restore), key=lambda step: step.at)
     return msgspec.structs.replace(history, steps=tuple(steps))

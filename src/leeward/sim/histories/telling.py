@@ -210,7 +210,8 @@ def _plumbing(step: AnyStep) -> str:
             return f"The control plane's API server is killed {step.steps} awaits later{power}"
         case HubIsRestored():
             who = "API server" if step.controllers_stay else "API server and the controllers"
-            down = f"the {who} are gone for the last {step.down_seconds:g} s"
+            late = f", the controllers for {step.controllers_after:g} s more" if step.controllers_after else ""
+            down = f"the {who} are gone for the last {step.down_seconds:g} s{late}"
             return f"The control plane comes back with what it holds now ({down})"
         case ClockIsWrong():
             return f"The clock of {step.who} is {step.seconds:+g} s wrong"

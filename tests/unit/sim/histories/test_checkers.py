@@ -37,6 +37,7 @@ from leeward.sim.histories.model import (
     AnyStep,
     ControllersAreKilled,
     History,
+    HubIsRestored,
     MemberComesBackOld,
     MemberLies,
     MemberStops,
@@ -61,7 +62,7 @@ class Notebook:
         journal = self._journal = Journal(lambda: self.now)
         truth = Truth(journal)
         history = History(seed=0, members=FLEET, steps=steps, evictions_per_second=evictions_per_second)
-        scene = scene_of(history, Timing.karmada(), truth)
+        scene = self.scene = scene_of(history, Timing.karmada(), truth)
         self._timed = [checker(scene) for checker in TIMED]
         outlasting = (CopiesChecker, StoresChecker, RestoresChecker)
         self._checkers = [*self._timed, *(checker(scene) for checker in (*CHECKERS, *outlasting))]
@@ -194,6 +195,25 @@ def test_l4_nobody_is_calm_while_the_controllers_are_down() -> None:
     notebook.write(60, work("m2", 1, applied=0))
     notebook.write(100, work("m2", 1, applied=1))
     assert notebook.found == set()
+
+
+@pytest.mark.parametrize(("stays", "found"), [(True, set[str]()), (False, {"C1"})])
+def test_c1_only_who_went_on_over_a_restore_writes_again_what_lasts_since_before(stays: bool, found: set[str]) -> None:
+    notebook = Notebook(HubIsRestored(at=10, lasts=90, controllers_stay=stays))
+    notebook.write(50, cluster("m1", ready="False"))
+    notebook.scene.restored_at = 100
+    notebook.write(102, cluster("m1"))
+    notebook.write(110, cluster("m1", ready="False"))
+    assert notebook.found == found
+
+
+def test_controllers_that_begin_late_follow_a_restored_control_plane_from_then_on() -> None:
+    restored = HubIsRestored(at=10, lasts=90, down_seconds=20, controllers_after=40)
+    assert (restored.down_at, restored.back_at, restored.ends_at) == (80, 100, 140)
+    scene = Notebook(restored).scene
+    assert scene.followed_at == -math.inf
+    scene.restored_at = 100
+    assert scene.followed_at == 140
 
 
 @pytest.mark.parametrize(("said", "found"), [(2, set[str]()), (3, {"S10"})])

@@ -153,9 +153,8 @@ def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
             yield CONTROLLERS, _break(step)
             yield "agents", _break(step)
         case HubIsRestored():
-            window = Window(step.down_at, step.ends_at + RESUME_SECONDS)
-            yield CONTROLLERS, window
-            yield "agents", window
+            yield CONTROLLERS, Window(step.down_at, step.ends_at + RESUME_SECONDS)
+            yield "agents", Window(step.down_at, step.back_at + RESUME_SECONDS)
         case LeaderIsPaused():
             late = step.pause_seconds + RESUME_SECONDS
             yield CONTROLLERS, Window(step.at, step.ends_at + late, late)

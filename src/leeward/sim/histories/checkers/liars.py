@@ -50,7 +50,7 @@ class LiarsChecker:
     def _is_hearsay(self, binding: Key, member: str, ready: int) -> bool:
         """Whether a backup said so, and nobody need have heard anything else since: nothing is done on it before
         members were looked at again (decision 48), and that nothing is known yet is told last (`runtime.statuses`)."""
-        is_early = self._scene.truth.now() <= self._scene.restored_at + HEARSAY_SECONDS
+        is_early = self._scene.truth.now() <= self._scene.followed_at + HEARSAY_SECONDS
         return is_early and ready in self._told.get((binding, member), ())
 
     def _summary(self, cluster: Cluster) -> Iterator[str]:

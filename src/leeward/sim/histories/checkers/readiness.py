@@ -8,15 +8,15 @@ from leeward.sim.histories.truth import Change
 ALLOWANCE = 0.75
 """A write that is late shortens what can be seen of the state after it."""
 AGAIN_SECONDS = 5.0
-"""After a restore, until controllers that went on have written once more what was before it."""
+"""After a restore, until agents, and controllers that went on, have written once more what was before it."""
 
 
 class ReadinessChecker:
     """Knows when each cluster became True or False last.
 
     Unknown is the word of another controller: how long before it ended its cluster was True or False by its own agent,
-    which counted on while nobody heard it, is not to be seen. Neither is it of what controllers write once more that
-    went on while the control plane was restored: that lasts since before.
+    which counted on while nobody heard it, is not to be seen. Neither is it of what those write once more who went on
+    while the control plane was restored: that lasts since before.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -39,5 +39,6 @@ class ReadinessChecker:
                     f"{change.key.name} was Ready={before.status} for {lasted:.1f} s only; the threshold is {due:g}"
                 )
                 yield Violation("C1", change.seconds, message)
-        is_again = change.seconds < self._scene.restored_at + AGAIN_SECONDS
+        is_early = change.seconds < self._scene.restored_at + AGAIN_SECONDS
+        is_again = is_early and self._scene.goes_on(change.key.name)
         self._since[identity] = change.seconds if before.status != "Unknown" and not is_again else float("-inf")

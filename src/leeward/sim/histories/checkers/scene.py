@@ -84,12 +84,23 @@ class Scene:
     overtaken: set[Key] = field(default_factory=set[Key])
     """Works that were wanted when a control plane was restored, and that it was about to remove when its backup was
     taken."""
+    restore: HubIsRestored | None = None
+    """The one of the history, if there is one."""
     restored_at: float = float("-inf")
     """When the control plane was restored last."""
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
     """When the Cluster of this name was last seen being deleted or absent."""
     ended_at: dict[Key, float] = field(default_factory=dict[Key, float])
     """When the Work of this name was gone."""
+
+    @property
+    def followed_at(self) -> float:
+        """When there were controllers again that follow the control plane which was restored last."""
+        return self.restored_at + (self.restore.controllers_after if self.restore is not None else 0.0)
+
+    def goes_on(self, member: str) -> bool:
+        """Whether who asks the member goes on over a restore: its agent, or the controllers."""
+        return member in self.pulling or (self.restore is not None and self.restore.controllers_stay)
 
     def must_know(self, since: float, *who: str) -> bool:
         """Whether all of them, the controllers where nobody is named, must know by now what became true at `since`."""
@@ -186,4 +197,5 @@ def scene_of(history: History, timing: Timing, truth: Truth) -> Scene:
         disturbed=disturbances_of(history),
         troubles=troubles_of(history),
         evictions_per_second=history.evictions_per_second,
+        restore=next((step for step in steps if isinstance(step, HubIsRestored)), None),
     )

@@ -188,9 +188,11 @@ class Outages:
         if self._holds.healed:
             return
         world.medium.restore(backup, taken_at)
-        for what in stopped:
-            self._holds.let_go(what)
+        self._holds.let_go("apiserver")
         await self._up("apiserver", lambda: world.apiserver_is_up, self._start_apiserver)
+        if not fault.controllers_stay:
+            await asyncio.sleep(fault.controllers_after)
+            self._holds.let_go("controllers")
         await self._up("controllers", lambda: world.controllers_are_up, self._start_controllers)
 
     def _crash_controllers(self) -> None:

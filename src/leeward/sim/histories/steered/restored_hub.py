@@ -2,8 +2,13 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from leeward.sim.histories.model import AnyStep, HubIsRestored, NodesAreCordoned, Replan
+from leeward.sim.histories.parts import MOST_SECONDS_AFTER
 from leeward.sim.histories.steered.casting import BEGINS, THREE, Casting, evenly, web
+
+LATE_TURN = 2
 
 
 def forgotten(cast: Casting) -> Sequence[AnyStep]:
@@ -33,12 +38,20 @@ def in_the_middle(cast: Casting) -> Sequence[AnyStep]:
 
 
 def overtaken(cast: Casting) -> Sequence[AnyStep]:
-    """When the backup is taken a copy is to be removed from a cluster that is away; by now it is the only one."""
+    """When the backup is taken a copy is to be removed from a cluster that is away; by now it is the only one.
+
+    Where the controllers begin anew, sometimes late, nothing new runs in the other cluster for a while."""
     away = cast.evicted + 70
-    return (
+    steps: tuple[AnyStep, ...] = (
         web(evenly("m1", "m2")),
         NodesAreCordoned(at=BEGINS - 5, lasts=75, member="m2"),
         cast.death(BEGINS, away),
-        HubIsRestored(at=BEGINS + away - 15, lasts=170, controllers_stay=cast.turn % 2 == 1),
         Replan(at=BEGINS + away + 60, app="web", plan=evenly("m1")),
     )
+    restore = HubIsRestored(at=BEGINS + away - 15, lasts=170, controllers_stay=cast.turn % 2 == 1)
+    if restore.controllers_stay:
+        return *steps, restore
+    if cast.turn % 4 == LATE_TURN:
+        after = round(cast.draw.uniform(0, MOST_SECONDS_AFTER), 3)
+        restore = msgspec.structs.replace(restore, controllers_after=after)
+    return *steps, restore, NodesAreCordoned(at=restore.back_at - 5, lasts=120, member="m2")
