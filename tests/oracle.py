@@ -1,9 +1,13 @@
 """Recorded answers of Karmada's own decision code, and how to replay them.
 
 Each file `tests/data/oracle/<suite>.jsonl.gz` has one independent case per line: `{"id", "op"?, "kind"?, "in", "out"}`.
-A test says what our answer is, what it should be, which inputs are out of scope, and where we differ on purpose; both
-are rules about the input, with a reason. A test that calls `replay` takes part in `make oracle DIR=path`, which
-replays another directory of such files and prints a line for each.
+A test says what our answer is, and what it should be. Two kinds of rules about the input, each with a reason, say more:
+`differs` where we answer otherwise on purpose, with a check of what we answer instead; `skip` where a case is not
+applicable, because it is about what Leeward does not have. Of an input that Leeward may meet our answer is checked.
+
+A test that calls `replay` takes part in `make oracle DIR=path`, which replays another directory of such files and prints
+for each how many cases passed, differed (checked), or were not applicable. It fails on everything else: a case that
+failed, one that no test has looked at, a file that no test knows.
 """
 
 import gzip
@@ -13,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -143,7 +147,7 @@ def amounts(quantities: Any) -> dict[str, Decimal]:
 
 
 def main(directory: str) -> int:
-    """Replays all files of `directory` with every test that knows them; how many of its files have failures."""
+    """Replays all files of `directory` with every test that knows them. Returns 1 when a case is not accounted for."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.jsonl"
         report.touch()
@@ -157,32 +161,46 @@ def main(directory: str) -> int:
     return 1 if _print_table(Path(directory), rows) or not rows else 0
 
 
+COLUMNS: Mapping[str, str] = {
+    "passed": "passed",
+    "differs": "differing (checked)",
+    "skipped": "not applicable",
+    "failed": "failed",
+    "no test": "no test",
+}
+"""Verdicts, and how they are headed."""
+
+
 def _print_table(directory: Path, rows: list[list[str]]) -> int:
-    """One line per file; a case counts as the worst of what the tests say of it. Returns the number of failures."""
+    """One line per file; a case counts as the worst of what the tests say of it. Returns how many have no good end."""
     order = ("skipped", "passed", "differs", "failed")
     verdicts: dict[str, str] = {}
     for case, verdict, _ in rows:
         verdicts[case] = max(verdict, verdicts.get(case, "skipped"), key=order.index)
-    failures = 0
-    print(f"{'file':<28}{'cases':>7}{'passed':>8}{'failed':>8}{'differ on purpose':>19}{'skipped':>9}{'no test':>9}")
+    bad = 0
+    unknown: list[str] = []
+    print(f"{'suite':<22}{'cases':>7}" + "".join(f"{title:>{len(title) + 3}}" for title in COLUMNS.values()))
     for file in sorted(f for f in directory.iterdir() if f.name.endswith((".jsonl", ".jsonl.gz"))):
         with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
             counts = Counter(verdicts.get(json.loads(line)["id"], "no test") for line in lines)
-        failures += counts["failed"]
-        numbers = [counts[k] for k in ("passed", "failed", "differs", "skipped", "no test")]
-        passed, failed, differ, skipped, missing = numbers
-        print(f"{file.name:<28}{sum(numbers):>7}{passed:>8}{failed:>8}{differ:>19}{skipped:>9}{missing:>9}")
+        suite = file.name.partition(".")[0]
+        bad += counts["failed"] + counts["no test"]
+        unknown += [suite] * (counts["no test"] == counts.total())
+        numbers = "".join(f"{counts[verdict]:>{len(title) + 3}}" for verdict, title in COLUMNS.items())
+        print(f"{suite:<22}{counts.total():>7}{numbers}")
     _print_reasons(rows)
-    return failures
+    for suite in unknown:
+        print(f"{suite}: unknown suite: no test replays it")
+    return bad
 
 
 def _print_reasons(rows: list[list[str]]) -> None:
     found: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for case, verdict, text in rows:
         if verdict != "passed":
-            found[case.rsplit("/", 1)[0], verdict, "" if verdict == "failed" else text].add(case)
+            found[case.rsplit("/", 1)[0], COLUMNS[verdict], "" if verdict == "failed" else text].add(case)
     for (suite, verdict, reason), cases in sorted(found.items()):
-        named = f" {', '.join(sorted(cases)[:SHOWN])}" if verdict == "failed" else ""
+        named = f" {', '.join(sorted(cases)[:SHOWN])}" if verdict == COLUMNS["failed"] else ""
         print(f"{suite}: {len(cases)} {verdict}: {reason}{named}")
 
 
