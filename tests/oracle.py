@@ -5,9 +5,9 @@ A test says what our answer is, and what it should be. Two kinds of rules about 
 `differs` where we answer otherwise on purpose, with a check of what we answer instead; `skip` where a case is not
 applicable, because it is about what Leeward does not have. Of an input that Leeward may meet our answer is checked.
 
-A test that calls `replay` takes part in `make oracle DIR=path`, which replays another directory of such files and prints
-for each how many cases passed, differed (checked), or were not applicable. It fails on everything else: a case that
-failed, one that no test has looked at, a file that no test knows.
+A test that calls `replay` takes part in `make oracle DIR=path`, which replays another directory of such files and
+prints for each how many cases passed, differed (checked), or were not applicable. It fails on everything else: a case
+that failed, one that no test has looked at, a file that no test knows.
 """
 
 import gzip
@@ -127,18 +127,33 @@ def all_at(value: Any, *path: str) -> list[Any]:
     return at(value, *path) or []
 
 
+PRINTED_BY_GO = frozenset(
+    {
+        *("availableReplicas", "currentHealthy", "currentNumberScheduled", "desiredHealthy", "desiredNumberScheduled"),
+        *("desiredReplicas", "disruptionsAllowed", "expectedPods", "numberMisscheduled", "numberReady", "replicas"),
+        *("exitCode", "restartCount", "image", "imageID", "name", "serviceAccountName"),
+        *("lastState", "loadBalancer", "resources", "requests", "limits", "state", "status", "strategy"),
+    }
+)
+"""Fields that a Go struct prints as 0, "" or {} where nothing was said, or drops where that was said."""
+
+
 def told(value: Any) -> Any:
-    """`value` without empty members and zeros: Go prints zero values (`strategy: {}`) where nothing was said.
+    """`value` without nulls, and without zeros of the fields that Go prints (`strategy: {}`) where nothing was said.
 
     Quantities are told by their amount, since `1.5Gi` and `1536Mi` are the same.
     """
     if isinstance(value, dict):
         members = cast(dict[str, Any], value)
         pruned = {key: amounts(item) if key in QUANTITIES else told(item) for key, item in members.items()}
-        return {key: item for key, item in pruned.items() if item is False or item not in (None, 0, "", [], {})}
+        return {key: item for key, item in pruned.items() if not _says_nothing(key, item)}
     if isinstance(value, list):
         return [told(item) for item in cast(list[Any], value)]
     return value
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    return value is None or (key in PRINTED_BY_GO and value is not False and value in (0, "", {}))
 
 
 def amounts(quantities: Any) -> dict[str, Decimal]:

@@ -17,7 +17,7 @@ from leeward.api.work import (
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.failover.graceful import assess_tasks
 from leeward.core.failover.leaving import leave
-from tests.oracle import Case, all_at, load, replay, told
+from tests.oracle import Case, all_at, load, replay
 
 NO_NAME: Any = {"fromCluster": "", "reason": "", "producer": ""}
 
@@ -31,13 +31,13 @@ def _assess(case: Case) -> object:
     now = datetime.fromisoformat(given["now"])
     result = assess_tasks(_binding(given), {}, {}, now, given["timeoutSeconds"], exact=True)
     wait = (result.wake_at - timedelta(microseconds=1) - now).total_seconds() if result.wake_at else 0
-    return {"kept": told(to_wire(result.kept)), "finished": list(result.finished), "retry": wait}
+    return {"kept": to_wire(result.kept), "finished": list(result.finished), "retry": wait}
 
 
 def _assessed(case: Case) -> object:
     """A retry of 0 or less is none."""
     out = case.expected
-    kept = told(out["keptTasks"] or [])
+    kept = all_at(out, "keptTasks")
     return {"kept": kept, "finished": out["evictedClusters"] or [], "retry": max(0, out["nextRetrySeconds"])}
 
 
@@ -65,7 +65,7 @@ def _mutate(case: Case) -> object:
         else:
             options: dict[str, Any] = {**NO_NAME, **step.get("options", {}), "fromCluster": step["cluster"]}
             spec = leave(spec, [_unchecked(options)])
-    return {"spec": told(to_wire(spec)), "existing": sorted(replicas_by_cluster(spec))}
+    return {"spec": to_wire(spec), "existing": sorted(replicas_by_cluster(spec))}
 
 
 def _unchecked(task: dict[str, Any]) -> GracefulEvictionTask:
@@ -75,4 +75,4 @@ def _unchecked(task: dict[str, Any]) -> GracefulEvictionTask:
 
 
 def _mutated(case: Case) -> object:
-    return {"spec": told(case.expected["spec"]), "existing": case.expected["existingClusters"] or []}
+    return {"spec": case.expected["spec"], "existing": case.expected["existingClusters"] or []}

@@ -7,7 +7,7 @@ from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.matching import find_policy, selector_priority
-from tests.oracle import Case, all_at, at, load, replay, told
+from tests.oracle import Case, all_at, at, load, replay
 
 
 def policies_of(case: Case) -> list[PropagationPolicy]:
@@ -73,11 +73,11 @@ def test_bindings_are_built_as_karmada_does() -> None:
             priority=case.given["priorityClasses"].get(priority_class),
             workload_affinity="WorkloadAffinity=true" in case.given["featureGates"],
         )
-        return binding["kind"], told(binding["metadata"]), told(binding["spec"])
+        return binding["kind"], binding["metadata"], binding["spec"]
 
     def expected(case: Case) -> object:
         binding: dict[str, Any] = case.expected["binding"]
-        return case.expected["kind"], told(binding["metadata"]), told(binding["spec"])
+        return case.expected["kind"], binding["metadata"], binding["spec"]
 
     replay(load("build_binding"), answer, expected, skip=skip, at_least=120)
 
