@@ -1,7 +1,17 @@
 """`config.karmada.io/v1alpha1`: how kinds that Leeward does not know are understood, by Lua scripts or by webhooks."""
 
-from kubeapi.meta import Int32, Object
+from kubeapi.meta import Int32, LabelSelector, Object
 from leeward.api.meta import TypedObject
+
+
+class DependentObjectReference(Object, frozen=True):
+    """An object that a template needs beside it: one by `name`, or all that `label_selector` selects, never both."""
+
+    api_version: str
+    kind: str
+    namespace: str = ""
+    name: str = ""
+    label_selector: LabelSelector | None = None
 
 
 class CustomizationTarget(Object, frozen=True):

@@ -165,6 +165,11 @@ def work_name(kind: str, name: str, namespace: str) -> str:
     return f"{valid}-{safe_hash(hashed.lower())}"
 
 
+def derived_service_name(name: str) -> str:
+    """The Service that stands for a ServiceImport in each member."""
+    return f"derived-{name}"
+
+
 def is_reserved_namespace(namespace: str) -> bool:
     """Whether a namespace is the control plane's own: nothing of it is ever propagated."""
     return namespace in RESERVED_NAMESPACES or namespace.startswith(EXECUTION_SPACE_PREFIX)

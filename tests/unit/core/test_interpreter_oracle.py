@@ -4,12 +4,14 @@ Karmada decodes into Go structs and prints them again: zero values appear (`stra
 text. Results are therefore compared without empty members and zeros, and only in the part that the operation is about.
 """
 
+import json
 from typing import Any
 
 from kubeapi.codec import from_wire, to_wire
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter import (
     aggregate_status,
+    dependencies_of,
     health_of,
     prune,
     reflect_status,
@@ -18,7 +20,7 @@ from leeward.core.interpreter import (
     revise_replicas,
 )
 from leeward.core.interpreter.kinds import rules_of
-from tests.oracle import Case, all_at, at, load, replay, told
+from tests.oracle import Case, Difference, all_at, at, load, replay, told
 
 
 def no_rule(case: Case) -> str | None:
@@ -143,8 +145,47 @@ def test_every_known_kind_says_something() -> None:
     assert rules_of({"apiVersion": "example.com/v1", "kind": "Foo"}).replicas is None
 
 
+def test_dependencies() -> None:
+    def answer(case: Case) -> list[Any]:
+        return [to_wire(dependency) for dependency in dependencies_of(case.given["object"])]
+
+    def differs(case: Case) -> Difference | None:
+        spec: Any = at(case.given, "object", "spec")
+        if case.kind != "Ingress":
+            return None
+        if any(not at(tls, "secretName") for tls in all_at(spec, "tls")):
+            return Difference("a certificate without a Secret names none; Karmada fails", all_that_have_a_name)
+        if at(spec, "rules") or at(spec, "defaultBackend"):
+            return Difference("Services of an Ingress follow it", all_but_services)
+        return None
+
+    replay(
+        load("interpreter", "GetDependencies"),
+        answer,
+        lambda case: case.expected["dependencies"],
+        differs=differs,
+        at_least=175,
+    )
+
+
+def all_that_have_a_name(case: Case, got: Any) -> None:
+    """Karmada's list without the entry that names nothing; beside it only Services that the Ingress names."""
+    assert "can not leave name and labelSelector all empty" in case.expected["error"]
+    all_but_services(case, got)
+
+
+def all_but_services(case: Case, got: Any) -> None:
+    """Karmada's list, and Services that the Ingress names."""
+    named = [dependency for dependency in case.expected["dependencies"] if dependency.get("name")]
+    services = [dependency for dependency in got if dependency["kind"] == "Service"]
+    assert [dependency for dependency in got if dependency not in services] == named
+    spec = json.dumps(case.given["object"]["spec"])
+    assert all(f'"name": "{service["name"]}"' in spec for service in services)
+
+
 HOOKS = {
     "AggregateStatus": "aggregate",
+    "InterpretDependency": "dependencies",
     "InterpretHealth": "is_healthy",
     "InterpretReplica": "replicas",
     "Retain": "retain",

@@ -1,4 +1,4 @@
-"""What a kind means: its replicas, status, health, and what of it belongs to the member.
+"""What a kind means: its replicas, status, health, what it depends on, and what of it belongs to the member.
 
 One module per family of kinds; `kinds.py` lists which functions a kind has. A kind that is not listed is copied as it
 is: no replicas, its whole status, always healthy.
@@ -9,6 +9,7 @@ are marked where they are.
 
 from leeward.core.interpreter.interpret import (
     aggregate_status,
+    dependencies_of,
     health_of,
     prune,
     reflect_status,
@@ -19,6 +20,7 @@ from leeward.core.interpreter.interpret import (
 
 __all__ = [
     "aggregate_status",
+    "dependencies_of",
     "health_of",
     "prune",
     "reflect_status",

@@ -5,7 +5,9 @@ from typing import Any, cast
 
 from kubeapi.codec import copy_manifest
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
+from leeward.core.interpreter.dependencies import in_order
 from leeward.core.interpreter.fields import value_at
 from leeward.core.interpreter.kinds import rules_of
 from leeward.core.interpreter.resource_health import ResourceHealth
@@ -31,6 +33,12 @@ def replicas_of(template: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | 
     """
     rule = rules_of(template).replicas
     return (0, None) if rule is None else rule(template)
+
+
+def dependencies_of(template: ReadOnlyManifest) -> list[DependentObjectReference]:
+    """The objects that the template needs beside it, each once, in a stable order; none for kinds without a rule."""
+    rule = rules_of(template).dependencies
+    return [] if rule is None else in_order(rule(template))
 
 
 def revise_replicas(manifest: ReadOnlyManifest, replicas: int) -> Manifest:

@@ -5,6 +5,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
+from leeward.core.interpreter.dependencies import scheduled_job_dependencies, template_dependencies
 from leeward.core.interpreter.fields import (
     drop,
     int_at,
@@ -136,5 +137,13 @@ def _aggregate_cron_job(template: ReadOnlyManifest, items: Sequence[AggregatedSt
     return pick({"active": active, **latest}, ("active", *latest))
 
 
-JOB = Rules(replicas=_replicas, revise=_revise, reflect=_reflect, aggregate=_aggregate, retain=_retain, prune=_prune)
-CRON_JOB = Rules(reflect=_reflect_cron_job, aggregate=_aggregate_cron_job)
+JOB = Rules(
+    replicas=_replicas,
+    revise=_revise,
+    reflect=_reflect,
+    aggregate=_aggregate,
+    retain=_retain,
+    prune=_prune,
+    dependencies=template_dependencies,
+)
+CRON_JOB = Rules(reflect=_reflect_cron_job, aggregate=_aggregate_cron_job, dependencies=scheduled_job_dependencies)

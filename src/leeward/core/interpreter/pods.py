@@ -5,6 +5,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
+from leeward.core.interpreter.dependencies import bare_pod_dependencies
 from leeward.core.interpreter.fields import (
     drop,
     list_at,
@@ -78,4 +79,6 @@ def _retain_mounts(desired: Sequence[Manifest], observed: Sequence[ReadOnlyManif
             container["volumeMounts"] = mounts[name]
 
 
-POD = Rules(replicas=_replicas, is_healthy=_is_healthy, aggregate=_aggregate, retain=_retain)
+POD = Rules(
+    replicas=_replicas, is_healthy=_is_healthy, aggregate=_aggregate, retain=_retain, dependencies=bare_pod_dependencies
+)

@@ -1,10 +1,11 @@
 """`Rules`: what may be said of one kind, as functions on manifests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
 
 Status = dict[str, Any]
@@ -25,3 +26,4 @@ class Rules:
     aggregate: Callable[[ReadOnlyManifest, Sequence[AggregatedStatusItem]], Status | None] | None = None
     retain: Callable[[Manifest, ReadOnlyManifest], None] | None = None
     prune: Callable[[Manifest], None] | None = None
+    dependencies: Callable[[ReadOnlyManifest], Collection[DependentObjectReference]] | None = None

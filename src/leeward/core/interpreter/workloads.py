@@ -10,6 +10,7 @@ from typing import Any
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import RETAIN_REPLICAS_LABEL, TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
+from leeward.core.interpreter.dependencies import stateful_set_dependencies, template_dependencies
 from leeward.core.interpreter.fields import (
     drop,
     int_at,
@@ -136,6 +137,7 @@ DEPLOYMENT = Rules(
     aggregate=lambda template, items: _aggregate(template, items, _DEPLOYMENT, (), _is_current),
     retain=_retain_replicas,
     prune=_prune_deployment,
+    dependencies=template_dependencies,
 )
 REPLICA_SET = Rules(
     replicas=_replicas,
@@ -143,6 +145,7 @@ REPLICA_SET = Rules(
     reflect=lambda manifest: _reflect(manifest, (*_REPLICA_SET, "observedGeneration")),
     is_healthy=_is_replica_set_healthy,
     aggregate=lambda template, items: _aggregate(template, items, _REPLICA_SET, ("replicas",), _is_current),
+    dependencies=template_dependencies,
 )
 STATEFUL_SET = Rules(
     replicas=_replicas,
@@ -150,9 +153,11 @@ STATEFUL_SET = Rules(
     reflect=lambda manifest: _reflect(manifest, _STATEFUL_SET),
     is_healthy=_is_rolled_out,
     aggregate=lambda template, items: _aggregate(template, items, _STATEFUL_SET, ("replicas",), _is_current_set),
+    dependencies=stateful_set_dependencies,
 )
 DAEMON_SET = Rules(
     reflect=lambda manifest: _reflect(manifest, (*_DAEMON_SET, "observedGeneration")),
     is_healthy=_is_daemon_set_healthy,
     aggregate=lambda template, items: _aggregate(template, items, _DAEMON_SET, _DAEMON_SET_REQUIRED, _is_current),
+    dependencies=template_dependencies,
 )
