@@ -11,13 +11,13 @@ from bench.servers import certificate, write_tokens
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeapi.tls import server_context
 from kubeserver.auth.authentication import load_token_file
 from kubeserver.handlers.chain import handler_chain
 from kubeserver.http.front import HttpFront
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
-from leeward.app.tls import server_context
 
 
 async def serve(directory: Path, port: int) -> None:
@@ -27,7 +27,7 @@ async def serve(directory: Path, port: int) -> None:
         clock, randomness, registry = SystemClock(), Randomness(), CollectorRegistry()
         server = await start_apiserver(store, clock, randomness, supervisor, metrics=registry, tokens=tokens)
         handler = handler_chain(server, clock, randomness, registry)
-        tls = server_context(*certificate(directory / "pki"))
+        tls = server_context(pair=certificate(directory / "pki"))
         await HttpFront(handler, server.authenticator, tls, port=port).start()
         await asyncio.Event().wait()
 

@@ -37,7 +37,8 @@ def moved(*tasks: GracefulEvictionTask, taint: Taint = TAINT, **placed: int) -> 
 
 def back(*withdrawn: str, **placed: int) -> Decision:
     """A decision that takes back what was evicted."""
-    return replace(moved(**placed), withdrawn=withdrawn)
+    clusters = targets(**placed)
+    return Decision(clusters, (), Placed(clusters), withdrawn=withdrawn)
 
 
 @pytest.mark.parametrize(
