@@ -27,7 +27,8 @@ async def serve(directory: Path, port: int) -> None:
         clock, randomness, registry = SystemClock(), Randomness(), CollectorRegistry()
         server = await start_apiserver(store, clock, randomness, supervisor, metrics=registry, tokens=tokens)
         handler = handler_chain(server, clock, randomness, registry)
-        tls = server_context(pair=certificate(directory / "pki"))
+        *pair, client_ca = certificate(directory / "pki")
+        tls = server_context(client_ca, (pair[0], pair[1]))
         await HttpFront(handler, server.authenticator, tls, port=port).start()
         await asyncio.Event().wait()
 
