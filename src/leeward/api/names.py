@@ -103,6 +103,13 @@ FAILBACK_PACE_ANNOTATION = "leeward.dev/failback-pace"
 EVICT_SHARED_ANNOTATION = "leeward.dev/evict-shared-resources"
 """On a policy, and from there on its bindings: `true` lets taints evict CustomResourceDefinitions, Namespaces,
 PersistentVolumes and PersistentVolumeClaims, with everything that others keep in them (ours)."""
+CLAIMS_ANNOTATION = "leeward.dev/claims"
+"""On a binding of a StatefulSet: the claims that its Pods use, for people (ours)."""
+VOLUMES_FOLLOW_ANNOTATION = "leeward.dev/volumes-follow"
+"""On a policy, and from there on its bindings: `true` says that the volumes of a StatefulSet are in every cluster, as
+replicated storage is, so that a failover may move it (ours)."""
+PRESERVED_STATE_ANNOTATION = "leeward.dev/preserved-state"
+"""On a binding: the labels that its last failover has preserved, and for which cluster, as JSON (ours)."""
 HOME_ANNOTATION = "leeward.dev/home"
 """On a binding that an outage has driven from its clusters: where it was before, as JSON (ours)."""
 

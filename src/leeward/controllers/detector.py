@@ -26,6 +26,7 @@ from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, WorldError
+from leeward.core.failover.volumes import claims_annotation
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
@@ -163,7 +164,8 @@ class Detector:
         """Creates the binding, or brings the fields that are ours up to date."""
         priority = await self._priority_of(template, policy)
         desired = build_binding(template, policy, priority, self._settings.workload_affinity)
-        digest = desired["metadata"]["annotations"][TEMPLATE_DIGEST_ANNOTATION] = template_digest(template)
+        digest = template_digest(template)
+        desired["metadata"]["annotations"] |= {TEMPLATE_DIGEST_ANNOTATION: digest, **claims_annotation(template)}
         key = key_of(desired)
         kind, bindings = self._bindings[bool(key.namespace)]
         await bindings.wait_synced()

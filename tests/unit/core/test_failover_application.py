@@ -30,7 +30,6 @@ from leeward.api.work import (
 from leeward.core import placement
 from leeward.core.failover.application import (
     FailureRecord,
-    StateNotPreserved,
     Watch,
     after_leaving,
     held_failure,
@@ -40,6 +39,7 @@ from leeward.core.failover.application import (
     toleration_seconds,
     watch,
 )
+from leeward.core.failover.state import StateNotPreserved, preserved_state_patch, state_to_inject
 from leeward.core.failover.watched_time import Attention, Gap, WatchedTime
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
@@ -295,6 +295,43 @@ def test_state_is_carried_forward_through_a_second_failover() -> None:
     newer = task_of(moved, failed("member2", job={"step": 8}))
     assert newer.preserved_label_state == {"label-0": "abc", "label-1": "8"}
     assert newer.clusters_before_failover == ("member2",)
+
+
+BROUGHT = GracefulEvictionTask(
+    "member1",
+    "ApplicationFailure",
+    "someone",
+    "Directly",
+    preserved_label_state={"label-0": "abc"},
+    clusters_before_failover=("member1",),
+)
+KEPT = '{"cluster":"member2","labels":{"label-0":"abc"}}'
+
+
+def keeping(kept: str | None, state: ResourceBinding) -> ResourceBinding:
+    """`state` with that annotation."""
+    annotations = {} if kept is None else {"leeward.dev/preserved-state": kept}
+    return msgspec.structs.replace(state, metadata=msgspec.structs.replace(state.metadata, annotations=annotations))
+
+
+def test_what_was_preserved_is_kept_when_the_eviction_has_ended_and_brought_along_by_the_next() -> None:
+    moved = app(copies={"member2": 2}, tasks=(BROUGHT,))
+    assert preserved_state_patch(moved, targets(member2=2), {"member1"}) == {}
+    assert preserved_state_patch(moved, targets(member2=2), set()) == {"leeward.dev/preserved-state": KEPT}
+    wanted = failover(state_preservation=preserving("{.job.id}"))
+    settled = keeping(KEPT, app(copies={"member2": 2}, failover=wanted))
+    assert state_to_inject(settled, "member2") == {"label-0": "abc"}
+    assert state_to_inject(settled, "member3") == {}
+    assert preserved_state_patch(settled, targets(member2=2), set()) == {}
+    assert task_of(settled, failed("member2")).preserved_label_state == {"label-0": "abc"}
+
+
+@pytest.mark.parametrize(
+    ("present", "after"), [(KEPT, {"member3": 2}), (KEPT, {"member2": 2, "member3": 2}), ("nonsense", {"member2": 2})]
+)
+def test_what_was_preserved_for_where_it_is_no_more_is_forgotten(present: str, after: dict[str, int]) -> None:
+    state = keeping(present, app(copies={"member2": 2}))
+    assert preserved_state_patch(state, targets(**after), set()) == {"leeward.dev/preserved-state": None}
 
 
 @pytest.mark.parametrize(("path", "says"), [("{.job.id}", "job is not found"), ("{.job", "not closed")])

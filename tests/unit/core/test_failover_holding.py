@@ -1,5 +1,6 @@
 """Why an eviction that is due does not happen, as a person reads it in the condition EvictionHeld."""
 
+import msgspec
 import pytest
 
 from kubeapi.meta import ObjectMeta
@@ -9,12 +10,12 @@ from leeward.api.names import POLICY_TAINTS_ANNOTATION
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.failover.eviction import Eviction
 from leeward.core.failover.graceful import Assessment
-from leeward.core.failover.held_reasons import Deferral
+from leeward.core.failover.held_reasons import Deferral, HeldReason
 from leeward.core.failover.holding import (
     held_deferred,
     held_for_lost_state,
-    held_for_others,
     held_for_place,
+    held_in_place,
     held_tasks,
     held_unconfirmed,
     held_without_gain,
@@ -35,7 +36,8 @@ LISTED = (
     "m2 (cluster.karmada.io/unreachable:NoExecute, example.com/maintenance=soon:NoExecute)"
 )
 SHARES = binding(divided({"m1": 1, "m2": 2}), 7, targets(m1=3, m2=4)).spec
-COPIES = binding(duplicated("m1", "m2"), 3, targets(m1=3, m2=3)).spec
+BOUND = binding(duplicated("m1", "m2"), 3, targets(m1=3, m2=3))
+COPIES = BOUND.spec
 
 
 def said(condition: Condition | None) -> tuple[str, str]:
@@ -94,11 +96,23 @@ def test_s12_what_gains_nothing_says_so() -> None:
 
 
 def test_s12_what_others_live_in_names_its_kind_and_the_way_to_evict_it_all_the_same() -> None:
-    assert said(held_for_others(COPIES, (M1, M2))) == (
+    assert said(held_in_place(BOUND, (M1, M2), HeldReason.SHARED_RESOURCE)) == (
         "SharedResource",
         f"kept in {LISTED}: what others keep in a Deployment would be deleted with it; "
         "annotate the policy with leeward.dev/evict-shared-resources=true to evict it all the same",
     )
+
+
+def test_s12_what_would_leave_its_volumes_behind_names_them_and_the_ways_out() -> None:
+    metadata = msgspec.structs.replace(BOUND.metadata, annotations={"leeward.dev/claims": "data, logs"})
+    bound = msgspec.structs.replace(BOUND, metadata=metadata)
+    assert said(held_in_place(bound, (M1, M2), HeldReason.VOLUMES_STAY)) == (
+        "VolumesStay",
+        f"kept in {LISTED}: its volumes (data, logs) would stay behind, and it would start empty; if storage is "
+        "replicated, annotate the policy with leeward.dev/volumes-follow=true (not with purgeMode Never); "
+        "with purgeMode Directly it moves without them",
+    )
+    assert held_in_place(bound, (), HeldReason.VOLUMES_STAY) is None
 
 
 def test_who_waits_for_a_turn_says_each_reason_once() -> None:

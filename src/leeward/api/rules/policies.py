@@ -7,7 +7,7 @@ from collections import Counter
 
 from kubeapi.field import Node, Problems
 from leeward.api.failback import FailbackFault, parse_failback
-from leeward.api.names import EVICT_SHARED_ANNOTATION
+from leeward.api.names import EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
 from leeward.api.rules.texts import qualified_name_fault
@@ -52,9 +52,10 @@ def _option_problems(annotations: Node) -> Problems:
         yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
             error.fault
         )
-    evicts = annotations.mapping.get(EVICT_SHARED_ANNOTATION)
-    if evicts not in (None, "true", "false"):
-        yield Node(f"{annotations.path}[{EVICT_SHARED_ANNOTATION}]", evicts).invalid("must be true or false")
+    for name in (EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION):
+        value = annotations.mapping.get(name)
+        if value not in (None, "true", "false"):
+            yield Node(f"{annotations.path}[{name}]", value).invalid("must be true or false")
 
 
 def _failover_problems(spec: Node) -> Problems:

@@ -29,6 +29,7 @@ from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
 from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.ownership import stamp
 from leeward.core.failover.purge_modes import rules_of_task
+from leeward.core.failover.state import state_to_inject
 from leeward.core.interpreter import prune, revise_replicas
 from leeward.core.interpreter.fields import int_at, text_at, value_at
 from leeward.core.scheduling.division import divide
@@ -65,7 +66,7 @@ def build_works(
         manifest = revise_replicas(template, count) if binding.spec.is_workload else dict(template)
         if cluster in completions:
             manifest = {**manifest, "spec": {**manifest["spec"], "completions": completions[cluster]}}
-        state = _state_to_inject(binding.spec, cluster) if inject_state else None
+        state = state_to_inject(binding, cluster) if inject_state else None
         work_id = (work_ids or {}).get(cluster) or (new_id() if new_id else "")
         works[cluster] = _work(binding, template, prune(manifest), cluster, work_id, state)
     return works
@@ -113,17 +114,6 @@ def _completions(
     staying = {cluster: count for cluster, count in replicas.items() if cluster not in leaving}
     total, uid = int_at(template, "spec", "completions"), text_at(template, "metadata", "uid")
     return {**divide(total, replicas, uid=uid), **divide(total, staying, uid=uid)}
-
-
-def _state_to_inject(spec: ResourceBindingSpec, cluster: str) -> Mapping[str, str]:
-    """What the last failover has preserved, for the one cluster that the application has moved to."""
-    needed = {target.name for group in (spec, *spec.required_by) for target in group.clusters}
-    if needed != {cluster} or not spec.graceful_eviction_tasks:
-        return {}
-    task = spec.graceful_eviction_tasks[-1]
-    if rules_of_task(task).keeps_copy or cluster in task.clusters_before_failover:
-        return {}
-    return task.preserved_label_state
 
 
 def _work(

@@ -33,6 +33,7 @@ from leeward.core.failover.held_reasons import HeldReason
 from leeward.core.failover.purge_modes import PurgeMode, rules_of
 from leeward.core.failover.state import StateNotPreserved, preserved_state
 from leeward.core.failover.task_reasons import Producer, TaskReason
+from leeward.core.failover.volumes import purge_mode_with_volumes, why_volumes_stay
 from leeward.core.failover.watched_time import UNKEPT, Attention
 from leeward.core.interpreter.resource_health import health_rules_in
 
@@ -190,6 +191,10 @@ def held_failure(watched: Watch, reason: str) -> Condition:
     return _held(HeldReason.NO_PLACE_TO_GO, watched, f"there is no place to go: {reason}")
 
 
+def held_for_volumes(watched: Watch, binding: Binding) -> Condition:
+    return _held(HeldReason.VOLUMES_STAY, watched, why_volumes_stay(binding))
+
+
 def held_for_state(watched: Watch, error: StateNotPreserved) -> Condition:
     return _held(HeldReason.STATE_NOT_PRESERVED, watched, str(error))
 
@@ -199,13 +204,19 @@ def _held(reason: HeldReason, watched: Watch, why: str) -> Condition:
     return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason.value, message=message)
 
 
+def application_purge_mode(spec: ResourceBindingSpec) -> PurgeMode:
+    """How a failed copy leaves, as the policy says."""
+    application = application_failover(spec)
+    return PurgeMode((application.purge_mode if application else None) or PurgeMode.GRACEFULLY)
+
+
 def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None = None) -> GracefulEvictionTask:
     """How the copy leaves, as the policy says; `Never` keeps it until someone confirms. Raises: StateNotPreserved."""
     application = application_failover(binding.spec)
     assert application is not None
-    mode = PurgeMode(application.purge_mode or PurgeMode.GRACEFULLY)
+    mode = purge_mode_with_volumes(binding, application_purge_mode(binding.spec))
     rules = rules_of(mode)
-    state = preserved_state(binding.spec, application.state_preservation, failed)
+    state = preserved_state(binding, application.state_preservation, failed)
     producer = Producer.APPLICATION_FAILOVER if binding.namespace else Producer.CLUSTER_APPLICATION_FAILOVER
     return GracefulEvictionTask(
         from_cluster=failed.cluster_name,

@@ -14,6 +14,7 @@ class HeldReason(StrEnum):
     SHARED_RESOURCE = "SharedResource"
     STATE_NOT_PRESERVED = "StateNotPreserved"
     UNHEALTHY_EVERYWHERE = "UnhealthyEverywhere"
+    VOLUMES_STAY = "VolumesStay"
     WAITING_FOR_PURGE = "WaitingForPurge"
     WAITING_FOR_TURN = "WaitingForTurn"
 

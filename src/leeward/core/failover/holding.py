@@ -12,7 +12,7 @@ from leeward.api.names import (
     SYSTEM_NAMESPACE,
     UNREACHABLE_TAINT,
 )
-from leeward.api.work import ResourceBindingSpec, Work
+from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import Eviction, replicas_in
 from leeward.core.failover.graceful import Assessment
@@ -20,6 +20,7 @@ from leeward.core.failover.held_reasons import Deferral, HeldReason
 from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.failover.state import StateNotPreserved
 from leeward.core.failover.taints import key_of, policy_taints
+from leeward.core.failover.volumes import why_volumes_stay
 
 MOST_LOOKS_DEAD = (
     f"most of the fleet looks dead, or begins to: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; "
@@ -61,11 +62,15 @@ def held_without_gain(kept: Sequence[Eviction]) -> Condition:
     )
 
 
-def held_for_others(spec: ResourceBindingSpec, kept: Sequence[Eviction]) -> Condition:
-    """What others live in is never taken away because of a taint."""
+def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason | None) -> Condition | None:
+    """What others live in is never taken away because of a taint, nor what would leave its volumes behind."""
+    if not kept or reason is None:
+        return None
+    if reason is HeldReason.VOLUMES_STAY:
+        return _held(reason, f"kept in {_list(kept)}: {why_volumes_stay(binding)}")
     return _held(
-        HeldReason.SHARED_RESOURCE,
-        f"kept in {_list(kept)}: what others keep in a {spec.resource.kind} would be deleted with it; "
+        reason,
+        f"kept in {_list(kept)}: what others keep in a {binding.spec.resource.kind} would be deleted with it; "
         f"annotate the policy with {EVICT_SHARED_ANNOTATION}=true to evict it all the same",
     )
 

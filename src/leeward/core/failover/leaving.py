@@ -27,7 +27,7 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
     behaviour = spec.failover.cluster if spec.failover is not None else None
     reported = (item for item in binding.status.aggregated_status if item.cluster_name == cluster)
     left = next(reported, AggregatedStatusItem(cluster_name=cluster))
-    state = preserved_state(spec, behaviour.state_preservation if behaviour else None, left)
+    state = preserved_state(binding, behaviour.state_preservation if behaviour else None, left)
     return GracefulEvictionTask(
         from_cluster=cluster,
         reason=TaskReason.TAINT_UNTOLERATED.value,

@@ -10,7 +10,13 @@ from dataclasses import replace
 import msgspec
 
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
-from leeward.core.failover.application import held_failure, held_for_state, task_of
+from leeward.core.failover.application import (
+    application_purge_mode,
+    held_failure,
+    held_for_state,
+    held_for_volumes,
+    task_of,
+)
 from leeward.core.failover.eviction import Eviction, last_resort_at, replicas_in
 from leeward.core.failover.holding import held_for_lost_state, held_for_place, held_without_gain, is_automatic
 from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task
@@ -21,8 +27,9 @@ from leeward.core.failover.places import (
     is_spread,
     place_anew,
 )
-from leeward.core.failover.purge_modes import PurgeMode, purge_mode_of, rules_of, rules_of_task
+from leeward.core.failover.purge_modes import PurgeMode, rules_of, rules_of_task
 from leeward.core.failover.state import StateNotPreserved
+from leeward.core.failover.volumes import purge_mode_with_volumes, stay_behind
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
@@ -56,9 +63,8 @@ def evict(at: Situation) -> Outcome:
 
     Clusters that were tried in vain are asked only where no other takes them.
     """
-    spec, due = at.spec, at.due
-    mode = purge_mode_of(spec.failover, at.settings.purge_mode)
-    rules = rules_of(mode)
+    due = at.due
+    rules, mode = rules_of(at.purge_mode), purge_mode_with_volumes(at.binding, at.purge_mode)
     try:
         tasks = [eviction_task(at.binding, eviction, mode, at.now) for eviction in due]
     except StateNotPreserved as error:
@@ -171,6 +177,8 @@ def _left(
 def fail_over(at: Situation) -> Outcome:
     """Takes failed copies away from clusters that are well. Without a place that is no suspect they stay (S11)."""
     spec, watched = at.spec, at.watched
+    if at.settings.keep_without_place and stay_behind(at.binding, application_purge_mode(spec)):
+        return replace(place(at), held=held_for_volumes(watched, at.binding))
     try:
         tasks = [task_of(at.binding, item, at.now) for item in watched.failed]
     except StateNotPreserved as error:

@@ -22,9 +22,10 @@ from leeward.api.meta import Condition
 from leeward.core.failover.application import after_leaving, record_patch
 from leeward.core.failover.failback import decide_failback
 from leeward.core.failover.held_reasons import Deferral, HeldReason
-from leeward.core.failover.holding import held_deferred, held_for_others, held_tasks, held_unconfirmed
+from leeward.core.failover.holding import held_deferred, held_in_place, held_tasks, held_unconfirmed
 from leeward.core.failover.home import Home, home_patch, remembered_home
 from leeward.core.failover.recovery import find_withdrawal
+from leeward.core.failover.state import preserved_state_patch
 from leeward.core.placement import actions
 from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation
@@ -101,6 +102,8 @@ def _decide(at: Situation) -> Decision:
     failed = tuple(eviction.cluster for eviction in outcome.evicted if not eviction.taints)
     record = after_leaving(at.watched.record, failed, remember=not at.settings.exact_health)
     annotations = dict(home_patch(at.binding, _home_after(at, outcome)))
+    leaving = {task.from_cluster for task in outcome.eviction_tasks}
+    annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
     if at.authority.watches:
         annotations |= record_patch(at.binding, record)
     instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.watched.wake_at, at.stalled.wake_at)
@@ -132,9 +135,9 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
         urgent
         or held_deferred(at.waiting, at.deferred, at.snapshot.budget.exhausted)
         or held_tasks(at.assessment, at.braked, at.snapshot.works)
-        or (None if at.stays_for_others else held_unconfirmed(evictions.unconfirmed))
+        or (None if at.stays_in_place else held_unconfirmed(evictions.unconfirmed))
         or held
-        or (held_for_others(at.spec, evictions.due) if at.stays_for_others and evictions.due else None)
+        or held_in_place(at.binding, evictions.due, at.stays_in_place)
     )
 
 

@@ -30,11 +30,13 @@ from leeward.core.failover.application import (
 )
 from leeward.core.failover.eviction import DueEvictions, Eviction, due_evictions
 from leeward.core.failover.graceful import Assessment, assess_tasks
-from leeward.core.failover.held_reasons import Deferral
+from leeward.core.failover.held_reasons import Deferral, HeldReason
 from leeward.core.failover.holding import is_braked
 from leeward.core.failover.home import Home, failback_options, parse_home
+from leeward.core.failover.purge_modes import PurgeMode, purge_mode_of
 from leeward.core.failover.shared_resources import stays_under_taints
 from leeward.core.failover.stalled import StalledTargets, find_stalled
+from leeward.core.failover.volumes import has_claims, stay_behind
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
 from leeward.core.scheduling import ClusterArrays, Trace
@@ -96,29 +98,38 @@ class Situation:
             return DueEvictions()
         return due_evictions(self.spec, self.clusters, self.now, self.snapshot.attention)
 
+    @property
+    def purge_mode(self) -> PurgeMode:
+        """How taints evict."""
+        return purge_mode_of(self.spec.failover, self.settings.purge_mode)
+
     @cached_property
-    def stays_for_others(self) -> bool:
-        """Whether no taint evicts it, since others live in it."""
-        return self.settings.keep_without_place and stays_under_taints(self.binding)
+    def stays_in_place(self) -> HeldReason | None:
+        """Why no taint evicts it: others live in it, or its volumes would stay behind."""
+        if not self.settings.keep_without_place:
+            return None
+        if stays_under_taints(self.binding):
+            return HeldReason.SHARED_RESOURCE
+        return HeldReason.VOLUMES_STAY if stay_behind(self.binding, self.purge_mode) else None
 
     @cached_property
     def braked(self) -> tuple[Eviction, ...]:
         """What the engaged brake holds."""
-        if not self.snapshot.brake or self.stays_for_others:
+        if not self.snapshot.brake or self.stays_in_place:
             return ()
         return tuple(each for each in self.taint_evictions.due if is_braked(each, self.clusters[each.cluster]))
 
     @cached_property
     def waiting(self) -> tuple[Eviction, ...]:
         """What has to wait for its turn."""
-        if not self.deferred or self.stays_for_others:
+        if not self.deferred or self.stays_in_place:
             return ()
         return tuple(e for e in self.taint_evictions.due if e not in self.braked and e.cluster in self.deferred)
 
     @cached_property
     def due(self) -> tuple[Eviction, ...]:
         """What leaves now because of taints, if there is a place for it."""
-        if self.stays_for_others:
+        if self.stays_in_place:
             return ()
         return tuple(each for each in self.taint_evictions.due if each not in (*self.braked, *self.waiting))
 
@@ -149,5 +160,6 @@ class Situation:
 
     @cached_property
     def home(self) -> Home | None:
-        """None where nothing is remembered, or the policy asks for no way back."""
-        return parse_home(self.binding) if self.failback_options.automatic else None
+        """None where nothing is remembered, the policy asks for no way back, or two copies would have its volumes."""
+        returns = self.failback_options.automatic and not has_claims(self.binding)
+        return parse_home(self.binding) if returns else None

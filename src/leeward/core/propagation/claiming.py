@@ -8,6 +8,7 @@ from typing import cast
 from kubeapi.diff import merge_patch
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
 from leeward.api.names import (
+    CLAIMS_ANNOTATION,
     CLUSTER_POLICY_ID_LABEL,
     CLUSTER_POLICY_NAME_ANNOTATION,
     EVICT_SHARED_ANNOTATION,
@@ -17,6 +18,7 @@ from leeward.api.names import (
     POLICY_ID_LABEL,
     POLICY_NAME_ANNOTATION,
     POLICY_NAMESPACE_ANNOTATION,
+    VOLUMES_FOLLOW_ANNOTATION,
 )
 
 CLAIM_LABELS = (POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL)
@@ -26,8 +28,11 @@ OPTION_ANNOTATIONS = (
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_PACE_ANNOTATION,
     EVICT_SHARED_ANNOTATION,
+    VOLUMES_FOLLOW_ANNOTATION,
 )
 """Options that a binding has from its policy."""
+TEMPLATE_ANNOTATIONS = (CLAIMS_ANNOTATION,)
+"""What a binding says of its template beyond its spec."""
 OWNED_FIELDS = frozenset(
     {
         "resource",
@@ -72,7 +77,9 @@ def binding_patch(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manif
             **metadata,
             "labels": _with_marks(labels_of(present), CLAIM_LABELS, labels_of(desired)),
             "annotations": _with_marks(
-                annotations_of(present), CLAIM_ANNOTATIONS + OPTION_ANNOTATIONS, annotations_of(desired)
+                annotations_of(present),
+                CLAIM_ANNOTATIONS + OPTION_ANNOTATIONS + TEMPLATE_ANNOTATIONS,
+                annotations_of(desired),
             ),
         },
         "spec": {key: value for key, value in spec.items() if key not in OWNED_FIELDS} | dict(desired["spec"]),

@@ -1,0 +1,78 @@
+"""StatefulSets in an outage: volumes that stay behind keep them, volumes that follow have one writer at a time."""
+
+from typing import Any
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.resource import PODS
+from leeward.sim.world import Mode, World
+from tests.world.stories import POLICIES, held, play, policy, tasks
+
+TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
+DB = "db-statefulset"
+STATEFUL_SETS = Resource.of_manifests("apps/v1", "statefulsets", "StatefulSet", True)
+ONE_CLUSTER: Manifest = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+
+
+def stateful_set() -> Manifest:
+    labels = {"app": "db"}
+    claim: Manifest = {
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "postgres"}]}}
+    spec: dict[str, Any] = {"replicas": 2, "serviceName": "db", "selector": {"matchLabels": labels}}
+    spec |= {"template": template, "volumeClaimTemplates": [claim]}
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": spec}
+
+
+async def deployed(world: World, **annotations: str) -> str:
+    """The cluster in which it runs, under a policy with these annotations."""
+    wanted = policy("db", ONE_CLUSTER, "StatefulSet")
+    wanted["metadata"]["annotations"] = {f"leeward.dev/{name}": text for name, text in annotations.items()}
+    await world.client.create(STATEFUL_SETS, stateful_set(), "default")
+    await world.client.create(POLICIES, wanted, "default")
+    await world.until(lambda: bool(world.assigned(DB)), 30)
+    await world.sleep(60)
+    (first,) = world.assigned(DB)
+    return first
+
+
+async def pods(world: World, name: str) -> dict[str, str]:
+    """The uids of its Pods in a member, by name."""
+    found = (await world.member(name).client.list(PODS, "default")).items
+    return {pod.name: pod.metadata.uid for pod in found}
+
+
+def test_s12_a_set_whose_volumes_stay_behind_is_still_there_when_its_cluster_is_back() -> None:
+    async def story(world: World) -> None:
+        first = await deployed(world)
+        before = await pods(world, first)
+        assert set(before) == {"db-0", "db-1"}
+        world.member(first).pause()
+        await world.until(lambda: held(world, DB) == "VolumesStay", 1200)
+        await world.sleep(1200)
+        assert (set(world.assigned(DB)), tasks(world, DB)) == ({first}, [])
+        world.member(first).resume()
+        await world.sleep(300)
+        assert held(world, DB) == ""
+        assert await pods(world, first) == before
+
+    play(story, TWO)
+
+
+def test_s7_a_set_whose_volumes_follow_is_made_when_the_old_copy_is_gone() -> None:
+    async def story(world: World) -> None:
+        first = await deployed(world, **{"volumes-follow": "true"})
+        (other,) = set(TWO) - {first}
+        world.member(first).pause()
+        await world.until(lambda: set(world.assigned(DB)) == {other}, 1200)
+        await world.sleep(1200)
+        assert await pods(world, other) == {}, "nobody knows that the old copy has stopped writing"
+        assert held(world, DB) == "WaitingForPurge"
+        world.member(first).resume()
+        await world.sleep(300)
+        assert await pods(world, first) == {}
+        assert set(await pods(world, other)) == {"db-0", "db-1"}
+
+    play(story, TWO)
