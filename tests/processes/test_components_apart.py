@@ -18,7 +18,7 @@ apiVersion: policy.karmada.io/v1alpha1
 kind: PropagationPolicy
 metadata: {name: nginx, namespace: default}
 spec:
-  propagateDeps: true
+  association: true
   resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: nginx}]
 """
 QUOTA = """
@@ -91,10 +91,10 @@ def test_what_is_ignored_warns_through_the_webhook(plane: Plane) -> None:
             "it is pointed to",
         )
         for manifest in (POLICY, POLICY.replace("nginx", "other")):
-            assert plane.apply(manifest).startswith("Warning: spec.propagateDeps is stored and has no effect yet: ")
-        changed = POLICY.replace("propagateDeps: true", "propagateDeps: true\n  priority: 7")
-        assert "Warning: spec.propagateDeps" in plane.apply(changed), "an update warns, too"
-        assert plane.apply(POLICY.replace("  propagateDeps: true\n", "  propagateDeps: false\n")) == ""
+            assert plane.apply(manifest).startswith("Warning: spec.association is stored and has no effect yet: ")
+        changed = POLICY.replace("association: true", "association: true\n  priority: 7")
+        assert "Warning: spec.association" in plane.apply(changed), "an update warns, too"
+        assert plane.apply(POLICY.replace("  association: true\n", "  association: false\n")) == ""
         assert plane.apply(QUOTA).startswith("Warning: FederatedResourceQuota is stored and has no effect yet: ")
         plane.kubectl("delete", "propagationpolicies,federatedresourcequotas", "--all", "--wait=false", context="admin")
     plane.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--all", context="admin")

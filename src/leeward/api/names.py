@@ -7,6 +7,7 @@ CLUSTER_CONTROLLER_FINALIZER = "karmada.io/cluster-controller"
 EXECUTION_CONTROLLER_FINALIZER = "karmada.io/execution-controller"
 BINDING_CONTROLLER_FINALIZER = "karmada.io/binding-controller"
 CLUSTER_RESOURCE_BINDING_CONTROLLER_FINALIZER = "karmada.io/cluster-resource-binding-controller"
+DEPENDENCIES_DISTRIBUTOR_FINALIZER = "karmada.io/binding-dependencies-distributor"
 PROPAGATION_POLICY_CONTROLLER_FINALIZER = "karmada.io/propagation-policy-controller"
 CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER = "karmada.io/cluster-propagation-policy-controller"
 
@@ -40,6 +41,7 @@ CLUSTER_POLICY_NAME_ANNOTATION = "clusterpropagationpolicy.karmada.io/name"
 BINDING_NAMESPACE_ANNOTATION = "resourcebinding.karmada.io/namespace"
 BINDING_NAME_ANNOTATION = "resourcebinding.karmada.io/name"
 CLUSTER_BINDING_NAME_ANNOTATION = "clusterresourcebinding.karmada.io/name"
+DEPENDENCIES_ANNOTATION = "resourcebinding.karmada.io/dependencies"
 WORK_NAMESPACE_ANNOTATION = "work.karmada.io/namespace"
 WORK_NAME_ANNOTATION = "work.karmada.io/name"
 CONFLICT_RESOLUTION_ANNOTATION = "work.karmada.io/conflict-resolution"
@@ -158,6 +160,11 @@ def fnv1a_32(text: str) -> int:
 def safe_hash(text: str) -> str:
     """The hash of `text` in letters that spell nothing, as in Pod and Work names."""
     return "".join(_SAFE_ALPHABET[ord(digit) % len(_SAFE_ALPHABET)] for digit in str(fnv1a_32(text)))
+
+
+def depended_by_label(namespace: str, name: str) -> str:
+    """The label of a dependency's binding that says which other binding needs it."""
+    return f"resourcebinding.karmada.io/depended-by-{safe_hash(f'{namespace}/{name}')}"
 
 
 def binding_name(kind: str, name: str) -> str:

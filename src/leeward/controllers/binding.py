@@ -20,6 +20,7 @@ from leeward.api.work import Binding, Work
 from leeward.client import NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.binding_reports import BindingReports
+from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import TakenWork, WorkWriting
 from leeward.core.execution.claims import name_of_works
@@ -32,13 +33,13 @@ from leeward.core.interpreter import replicas_of
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.identity import Key, key_of, version_of
+from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import give_up_objects
+from leeward.runtime.templates import read_template
 
 T = TypeVar("T")
-MAX_VERSION_DIGITS = 20
 
 
 class BindingController:
@@ -50,9 +51,11 @@ class BindingController:
         heartbeat: HeartbeatView | None = None,
         *,
         holds_removals: bool = True,
+        order: DependencyOrder | None = None,
     ) -> None:
         """`holds_removals`: what a cluster was to lose while it was away, or while nobody watched (`heartbeat`), stays
-        until what replaces it is well."""
+        until what replaces it is well. `order` has a new copy wait for what it needs."""
+        self._order = order
         self._reach = reach or Reach()
         self._writing = WorkWriting(plane, self._reach)
         self._waiting: dict[Key, set[Key]] = {}
@@ -73,6 +76,8 @@ class BindingController:
         self._works.on_change(self._work_changed)
         self._clusters.on_change(self._cluster_changed)
         self._holds.on_change(self._look_at_removals)
+        if self._order is not None:
+            self._order.start(self._controller.queue.add)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:
@@ -118,15 +123,7 @@ class BindingController:
 
     async def _template(self, binding: Binding, resource: Resource[Manifest]) -> Manifest | None:
         """The resource template; None when it is gone, or replaced by another of the same name."""
-        wanted = binding.spec.resource
-        templates = self._plane.informers.of(resource)
-        await templates.wait_synced()
-        template = templates.get(wanted.name, wanted.namespace)
-        if template is not None and version_of(template) < _version(wanted.resource_version):
-            template = await self._plane.client.get(resource, wanted.name, wanted.namespace)
-        if template is None or (wanted.uid and template["metadata"]["uid"] != wanted.uid):
-            return None
-        return template
+        return await read_template(self._plane.server, resource, binding.spec.resource)
 
     def _own_works(self, binding: Binding) -> dict[str, Work]:
         """By cluster. A Work of another name is not the binding's, whatever stands in it."""
@@ -150,6 +147,8 @@ class BindingController:
                 continue
             if purging and (work is None or _grows(work, manifest)):
                 continue
+            if work is None and await self._waits(binding, template, cluster, synced):
+                continue
             try:
                 with_id = partial(_work_with_id, binding, template, cluster)
                 synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
@@ -163,6 +162,13 @@ class BindingController:
         if (has_written or has_removed) and not synced.failures:
             self._events.synced(binding)
         return synced
+
+    async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: "_Synced") -> bool:
+        """Whether a new copy waits for what its template names."""
+        until = await self._order.wait(binding, template, cluster) if self._order is not None else None
+        if until is not None:
+            synced.look_at = min(until, synced.look_at or until)
+        return until is not None
 
     async def _taken(
         self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest]
@@ -201,7 +207,7 @@ class BindingController:
                 continue
             if work.metadata.deletion_timestamp is not None:
                 held, look_at = (False, None) if purging else self._holds.is_held(binding, cluster, present)
-                synced.look_at = look_at or synced.look_at
+                synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
                 await give_up_objects(self._plane.client, work, held=held)
                 continue
             evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
@@ -300,11 +306,6 @@ class _Synced:
     def stands_still(self) -> bool:
         """Whether nothing is written: who comes second to a template makes no part of it its own."""
         return bool(self.taken) and not self.has_own and not self.works
-
-
-def _version(text: str) -> int:
-    """Of what somebody has written; 0 where it is no resourceVersion."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_VERSION_DIGITS else 0
 
 
 def _wellness(cluster: Cluster | None) -> tuple[bool, bool, bool] | None:

@@ -43,12 +43,6 @@ UNSUPPORTED: Final[Sequence[Unsupported]] = (
         ((CONFIG, "ResourceInterpreterWebhookConfiguration"),), "", bool, "its kinds are understood by built-in rules"
     ),
     Unsupported(((POLICY, "FederatedResourceQuota"),), "", bool, "no quota is enforced, nor made in members"),
-    Unsupported(
-        _PROPAGATION,
-        "spec.propagateDeps",
-        bool,
-        "ConfigMaps, Secrets and others that the template refers to do not follow it; let a policy select them",
-    ),
     Unsupported(_PROPAGATION, "spec.association", bool, "it is deprecated, and Karmada ignores it, too"),
     Unsupported(
         _PROPAGATION,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 HALVES = ("taint-manager", "gracefulEviction", "applicationFailover")
 """What the scheduler does in its one decision, and what can be run without it."""
 SCHEDULER = "scheduler"
+DEPENDENCIES_DISTRIBUTOR = "dependenciesDistributor"
 MEMBER_SIDE = ("clusterStatus", "execution", "workStatus")
 """Run once for every Push cluster."""
 
@@ -24,6 +25,7 @@ BY_DEFAULT = (
     "cluster",
     *MEMBER_SIDE,
     "clustertaintpolicy",
+    DEPENDENCIES_DISTRIBUTOR,
     "detector",
     "namespace",
     "workloadRebalancer",

@@ -10,6 +10,8 @@ from leeward.controllers.binding import BindingController
 from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings, TaintSettings
 from leeward.controllers.cluster_taint_policy import ClusterTaintPolicyController
+from leeward.controllers.dependencies_distributor import DependenciesDistributor
+from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
@@ -20,7 +22,7 @@ from leeward.core.failover.flapping import HoldDownSettings
 from leeward.core.failover.liveness import Patience
 from leeward.core.outlook import TaintExpectation
 from leeward.core.placement import PlacementSettings
-from leeward.manager.choice import HALVES, MEMBER_SIDE, SCHEDULER, UNIFIED_AUTH
+from leeward.manager.choice import DEPENDENCIES_DISTRIBUTOR, HALVES, MEMBER_SIDE, SCHEDULER, UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import Connect, PushClusters
 from leeward.manager.settings import ManagerSettings
@@ -78,13 +80,11 @@ class ControllerManager:
         yield "agentcsrapproving", lambda: [AgentCertificateController(plane)]
         yield "detector", self._make_detector
         yield SCHEDULER, self._make_scheduler
-        kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
-        holds = settings.safety.last_healthy_copy
-        reach = settings.skipped.reach
-        heartbeat = self._heartbeat
+        yield "binding", self._make_binding
+        reach, enabled = settings.skipped.reach, settings.gates.enabled("PropagateDeps")
         yield (
-            "binding",
-            lambda: [BindingController(plane, kind, reach, heartbeat, holds_removals=holds) for kind in kinds],
+            DEPENDENCIES_DISTRIBUTOR,
+            lambda: [DependenciesDistributor(plane, Templates(plane.server), reach, enabled=enabled)],
         )
 
     def _composed(self) -> Iterator[Startable]:
@@ -109,6 +109,17 @@ class ControllerManager:
         if not self._settings.safety.only_watched_time:
             return [HeartbeatRelease(self._plane, self._heartbeat.settings.interval_seconds), cluster]
         return [HeartbeatController(self._plane, self._heartbeat), cluster]
+
+    def _make_binding(self) -> list[Startable]:
+        """A new copy waits for what it needs only where somebody has that follow it."""
+        plane, settings = self._plane, self._settings
+        reach, holds = settings.skipped.reach, settings.safety.last_healthy_copy
+        ordered = settings.gates.enabled("PropagateDeps") and settings.controllers.runs(DEPENDENCIES_DISTRIBUTOR)
+        order = DependencyOrder(plane, Templates(plane.server), reach) if ordered else None
+        return [
+            BindingController(plane, kind, reach, self._heartbeat, holds_removals=holds, order=order)
+            for kind in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
+        ]
 
     def _make_detector(self) -> list[Startable]:
         templates = Templates(self._plane.server)

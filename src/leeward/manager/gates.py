@@ -24,7 +24,7 @@ GATES = (
     Gate("Failover", True),
     Gate("GracefulEviction", True),
     Gate("CustomizedClusterResourceModeling", True),
-    Gate("PropagateDeps", False, _ABSENT),
+    Gate("PropagateDeps", True),
     Gate("PriorityBasedScheduling", True),
     Gate("StatefulFailoverInjection", True, _ALWAYS),
     Gate("PropagationPolicyPreemption", False, _ABSENT),

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
-from leeward.runtime.identity import Key, key_of
+from kubeapi.selectors import matches, selector_of
+from leeward.api.interpreter_config import DependentObjectReference
+from leeward.api.work import BindingResource
+from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import Server
 
@@ -14,6 +17,9 @@ class TemplateKey(NamedTuple):
     api_version: str
     kind: str
     key: Key
+
+
+MAX_VERSION_DIGITS = 20
 
 
 class Templates:
@@ -33,6 +39,16 @@ class Templates:
             self._kinds[api_version, kind] = (resource, informer)
             informer.on_change(self._changed(api_version, kind))
         return resource, informer
+
+    async def select(self, dependency: DependentObjectReference) -> list[Manifest]:
+        """The objects that a dependency means, and that there are. Raises: UnknownKind, WorldError."""
+        _, informer = await self.follow(dependency.api_version, dependency.kind)
+        await informer.wait_synced()
+        if dependency.label_selector is None:
+            found = informer.get(dependency.name, dependency.namespace)
+            return [] if found is None else [found]
+        selector = selector_of(dependency.label_selector)
+        return [each for each in informer.list(dependency.namespace) if matches(selector, labels_of(each))]
 
     def on_change(self, handler: Callable[[TemplateKey], None]) -> None:
         """Calls `handler` with every template that is there, appears or changes."""
@@ -61,3 +77,23 @@ class Templates:
                     handler(TemplateKey(api_version, kind, key_of(new)))
 
         return changed
+
+
+async def read_template(server: Server, resource: Resource[Manifest], wanted: BindingResource) -> Manifest | None:
+    """The template that a binding names, not older than the one that it was made for.
+
+    None when it is gone, or replaced by another of the same name. Raises: WorldError.
+    """
+    templates = server.informers.of(resource)
+    await templates.wait_synced()
+    template = templates.get(wanted.name, wanted.namespace)
+    if template is not None and version_of(template) < _version(wanted.resource_version):
+        template = await server.client.get(resource, wanted.name, wanted.namespace)
+    if template is None or (wanted.uid and template["metadata"]["uid"] != wanted.uid):
+        return None
+    return template
+
+
+def _version(text: str) -> int:
+    """Of what somebody has written; 0 where it is no resourceVersion."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_VERSION_DIGITS else 0

@@ -70,7 +70,6 @@ BODIES: dict[str, Manifest] = {
 """One object of each kind, that asks for nothing beyond it."""
 
 ASKED: dict[str, Any] = {
-    "spec.propagateDeps": True,
     "spec.association": True,
     "spec.activationPreference": "Lazy",
     "spec.preemption": "Always",
@@ -165,7 +164,7 @@ def test_what_asks_for_nothing_that_is_ignored_is_not_warned_of(server: Any, kin
 
 def test_values_that_ask_for_nothing_are_not_warned_of() -> None:
     calm: Manifest = {
-        "propagateDeps": False,
+        "propagateDeps": True,
         "preemption": "Never",
         "activationPreference": "",
         "dependentOverrides": [],
@@ -205,8 +204,6 @@ def test_preserving_on_deletion_is_not_promised_for_workloads_in_a_failover(kind
     assert warnings_for(policy) == []
 
 
-COPIED = ("spec.propagateDeps",)
-"""Only passed on into the binding, where nobody reads it."""
 NOT_READ_ON_PURPOSE = {
     "spec.schedulePriority.priorityClassSource": "it has one value, KubePriorityClass, which the schema asks for",
 }
@@ -242,14 +239,13 @@ def test_every_field_that_no_code_reads_is_in_the_table(kind: str) -> None:
     leaves = {field: field.replace("[]", "").rpartition(".")[2] for field in fields if field.startswith("spec.")}
     read = names_read()
     unread = {field for field, leaf in leaves.items() if not {leaf, snake_case(leaf)} & read}
-    unread |= set(COPIED) & set(fields)
     listed = {line.field for line in UNSUPPORTED for _, each in line.kinds if each == kind}
     assert unread - set(NOT_READ_ON_PURPOSE) - set(READ_BY_PARTS) == listed
 
 
 def test_the_exceptions_are_fields_that_there_are() -> None:
     fields = FIELDS["policy.karmada.io/v1alpha1/PropagationPolicy"]["fields"]
-    assert {*COPIED, *NOT_READ_ON_PURPOSE, *READ_BY_PARTS} <= set(fields)
+    assert {*NOT_READ_ON_PURPOSE, *READ_BY_PARTS} <= set(fields)
 
 
 def test_the_readme_lists_what_is_ignored_and_the_kinds_that_are_not_served() -> None:

@@ -51,11 +51,12 @@ def is_removal_held(
     It was decided because the copies elsewhere were healthy. Of a cluster that was away meanwhile that has to be so
     when it is back: what runs there may be the only copy that serves. The same holds where nobody watched for a while
     since the deletion was asked for, as in a control plane that was restored from a backup (decision 48); then nothing
-    is known before the members were looked at again. Once held, it is held until all targets are seen healthy. `works`
-    are those of the binding, by cluster. Holds: S1, S13.
+    is known before the members were looked at again. Once held, it is held until all targets are seen healthy. A
+    dependency without a placement leaves after what needs it, and waits for nothing itself. `works` are those of the
+    binding, by cluster. Holds: S1, S13.
     """
     own, work = clusters.get(cluster), works[cluster]
-    if own is None or own.is_being_deleted or spec.asks_for_none:
+    if own is None or own.is_being_deleted or spec.asks_for_none or _only_follows(spec):
         return False
     is_held, asked_at = REMOVAL_HELD_ANNOTATION in work.metadata.annotations, work.metadata.deletion_timestamp
     is_old = asked_at is not None and attention.time.has_gap_since(asked_at)
@@ -65,6 +66,11 @@ def is_removal_held(
         return is_old or is_held or not own.is_ready
     seen = (is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in spec.clusters)
     return (is_old or is_held) and not (spec.clusters and all(seen))
+
+
+def _only_follows(spec: ResourceBindingSpec) -> bool:
+    """Whether this is a dependency that is nowhere but where others need it."""
+    return spec.placement is None and not spec.clusters
 
 
 def _is_well(cluster: Cluster | None) -> bool:

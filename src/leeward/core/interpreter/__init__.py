@@ -10,6 +10,7 @@ are marked where they are.
 from leeward.core.interpreter.interpret import (
     aggregate_status,
     dependencies_of,
+    has_dependencies,
     health_of,
     prune,
     reflect_status,
@@ -21,6 +22,7 @@ from leeward.core.interpreter.interpret import (
 __all__ = [
     "aggregate_status",
     "dependencies_of",
+    "has_dependencies",
     "health_of",
     "prune",
     "reflect_status",

@@ -35,6 +35,11 @@ def replicas_of(template: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | 
     return (0, None) if rule is None else rule(template)
 
 
+def has_dependencies(template: ReadOnlyManifest) -> bool:
+    """Whether anything is known of what templates of this kind need."""
+    return rules_of(template).dependencies is not None
+
+
 def dependencies_of(template: ReadOnlyManifest) -> list[DependentObjectReference]:
     """The objects that the template needs beside it, each once, in a stable order; none for kinds without a rule."""
     rule = rules_of(template).dependencies

@@ -76,11 +76,11 @@ def _metadata(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> Manif
         "labels": labels,
         "annotations": annotations | options,
         "finalizers": [finalizer],
-        "ownerReferences": [_owner(template)],
+        "ownerReferences": [owner_of(template)],
     }
 
 
-def _owner(template: ReadOnlyManifest) -> Manifest:
+def owner_of(template: ReadOnlyManifest) -> Manifest:
     """The binding goes with its template."""
     return {
         "apiVersion": template["apiVersion"],
@@ -97,7 +97,7 @@ def _spec(
 ) -> ResourceBindingSpec:
     replicas, requirements = replicas_of(template)
     return ResourceBindingSpec(
-        resource=_resource(template),
+        resource=resource_of(template),
         replicas=replicas,
         replica_requirements=requirements,
         placement=policy.spec.placement,
@@ -112,7 +112,7 @@ def _spec(
     )
 
 
-def _resource(template: ReadOnlyManifest) -> BindingResource:
+def resource_of(template: ReadOnlyManifest) -> BindingResource:
     metadata: ReadOnlyManifest = template["metadata"]
     return BindingResource(
         api_version=template["apiVersion"],

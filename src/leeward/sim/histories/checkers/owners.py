@@ -20,7 +20,8 @@ BINDING_OWNERS: Mapping[str, frozenset[str]] = {
     "workloadRebalancer": frozenset({"rescheduleTriggeredAt"}),
     "dependenciesDistributor": frozenset({"requiredBy"}),
 }
-"""Fields of a binding's spec by their writer; the detector owns the others."""
+"""Fields of a binding's spec by their writer; the detector owns the others, the distributor those of what has no
+placement."""
 
 MARKS = frozenset({"metadata.annotations", "metadata.labels", "metadata.finalizers"})
 OWNED: Mapping[tuple[str, str], frozenset[str]] = {
@@ -56,7 +57,8 @@ class OwnersChecker:
 
     def _binding(self, change: Change) -> Iterator[Violation]:
         owners = {_owner_of(name) for name in _changed(change.old, change.new)}
-        if len(owners) > 1:
+        follows = change.old.spec.placement is None and change.new.spec.placement is None
+        if len(owners) > 1 and not follows:
             message = f"one write of {change.key} changed what belongs to {' and '.join(sorted(owners))}"
             yield Violation("S9", change.seconds, message)
         before, after = _scheduled_generation(change.old), _scheduled_generation(change.new)

@@ -1,0 +1,318 @@
+"""Attached bindings: for each object that others need, a binding that says in its `requiredBy` who needs it, and where.
+
+One write for an object, however many bindings need it. An entry changes only on what is known of its dependant: of one
+that nobody has understood since this process runs it stays as it is, and that a dependant is gone only the API server
+itself can say (Holds: S5). Entries without a label of ours are somebody else's.
+"""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Iterator
+from datetime import datetime
+
+from kubeapi.codec import to_wire
+from leeward.api.cluster import Cluster
+from leeward.api.names import BINDING_ID_LABEL, binding_name, cluster_of_execution_space
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
+from leeward.api.work import BindingSnapshot, ResourceBinding, TargetCluster, Work
+from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, WorldError
+from leeward.core.dependencies.attached import (
+    AttachedChange,
+    Dependant,
+    agree,
+    change_attached,
+    is_listed_in,
+)
+from leeward.core.dependencies.requirements import (
+    clusters_with_data,
+    follows,
+    is_done_with,
+    keeps_data,
+    required_clusters,
+)
+from leeward.core.propagation.claiming import belongs_to
+from leeward.core.propagation.reach import Reach, binding_problems
+from leeward.runtime.binding_kinds import RESOURCE_BINDING
+from leeward.runtime.dependants import DependantIndex
+from leeward.runtime.events import NORMAL, WARNING
+from leeward.runtime.identity import Key, key_of, reference_of
+from leeward.runtime.index import Index
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.templates import TemplateKey, Templates
+
+COMPONENT = "dependencies-distributor"
+SUCCEEDED, FAILED = "SyncScheduleResultToDependenciesSucceed", "SyncScheduleResultToDependenciesFailed"
+CONFLICT = "DependencyPolicyConflict"
+MOST_TOLD = 8
+"""So many dependants are told that one object cannot follow them."""
+
+
+class AttachedBindings:
+    def __init__(
+        self, plane: ControlPlane, templates: Templates, index: DependantIndex, reach: Reach, *, enabled: bool
+    ) -> None:
+        """`enabled` False: what is there stays, and goes only with its dependants."""
+        self._plane = plane
+        self._templates = templates
+        self._index = index
+        self._reach = reach
+        self._enabled = enabled
+        self._bindings = plane.informers.of(RESOURCE_BINDINGS)
+        self._works = plane.informers.of(WORKS)
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._works_of = Index(self._works, RESOURCE_BINDING.key_of_work)
+        self._listed: defaultdict[Key, set[TemplateKey]] = defaultdict(set)
+        """By dependant: the objects whose bindings list it."""
+        self._lingering: defaultdict[Key, set[TemplateKey]] = defaultdict(set)
+        """By dependant: the objects that its template names no more, and its copies may still need."""
+        self._told_conflicts: dict[TemplateKey, tuple[str, ...]] = {}
+        self._recorder = plane.recorder(COMPONENT)
+        self._controller = plane.controller("dependencies-distributor-attached", self.reconcile)
+
+    def start(self) -> None:
+        self._works.on_change(self._work_changed)
+        self._templates.on_change(self._template_changed)
+        self._controller.start(self._plane.supervisor)
+
+    def add(self, objects: Collection[TemplateKey]) -> None:
+        for needed in objects:
+            self._controller.queue.add(needed)
+
+    def listing(self, dependant: Key) -> Collection[TemplateKey]:
+        """The objects whose bindings say that this one needs them."""
+        return frozenset(self._listed.get(dependant, ()))
+
+    def note(self, old: ResourceBinding | None, new: ResourceBinding | None) -> Collection[Key]:
+        """Takes in a change of any binding. Returns the dependants that it does not list any more."""
+        before, after = self._places_in(old), self._places_in(new)
+        self._keep_listing(old, before - after, listed=False)
+        self._keep_listing(new, after - before, listed=True)
+        if old is not None and new is not None and _concerns(old) == _concerns(new):
+            return ()
+        for binding in (old, new):
+            if binding is not None and (before or after or self._index.dependants_of(_object_of(binding))):
+                self._controller.queue.add(_object_of(binding))
+        return before - after
+
+    async def reconcile(self, needed: TemplateKey) -> datetime | None:
+        for informer in (self._bindings, self._works, self._clusters):
+            await informer.wait_synced()
+        namespace, name = needed.key.namespace, binding_name(needed.kind, needed.key.name)
+        present = self._bindings.get(name, namespace)
+        if present is not None and (
+            present.metadata.deletion_timestamp is not None
+            or _object_of(present) != needed
+            or binding_problems(present, self._reach)
+        ):
+            return None
+        dependants = [each async for each in self._dependants(needed, present)]
+        if not dependants:
+            return None
+        try:
+            await self._sync(needed, present, dependants)
+        except WorldError as error:
+            self._tell_failure(needed, dependants, error)
+            raise
+        return None
+
+    async def _sync(
+        self, needed: TemplateKey, present: ResourceBinding | None, dependants: Collection[Dependant]
+    ) -> None:
+        _, templates = await self._templates.follow(needed.api_version, needed.kind)
+        await templates.wait_synced()
+        template = templates.get(needed.key.name, needed.key.namespace)
+        if template is None or "deletionTimestamp" in template["metadata"]:
+            return
+        if present is not None and not belongs_to(to_wire(present), template):
+            return
+        ordered = sorted(dependants, key=lambda each: each.place)
+        agreement = agree(binding.spec for binding in self._needing(present, ordered))
+        written = await self._write(present, change_attached(template, present, ordered, agreement))
+        if written:
+            self._tell_success(present, ordered)
+        self._tell_conflict(needed, agreement.conflicts)
+
+    async def _write(self, present: ResourceBinding | None, change: AttachedChange) -> bool:
+        client = self._plane.client
+        if change.creates is not None:
+            try:
+                namespace = key_of(change.creates).namespace
+                self._bindings.remember(await client.create(RESOURCE_BINDINGS, change.creates, namespace))
+            except AlreadyExists as error:
+                raise Conflict(error.status) from error
+            return True
+        if present is None:
+            return False
+        name, namespace, version = present.name, present.namespace, present.metadata.resource_version
+        if change.deletes:
+            uid = present.metadata.uid
+            await client.delete(RESOURCE_BINDINGS, name, namespace, uid=uid, resource_version=version)
+        elif change.patch is not None:
+            patched = await client.patch(RESOURCE_BINDINGS, name, change.patch, namespace, resource_version=version)
+            self._bindings.remember(patched)
+        return change.deletes or change.patch is not None
+
+    async def _dependants(self, needed: TemplateKey, present: ResourceBinding | None) -> AsyncIterator[Dependant]:
+        """Those of which something is known, with the clusters in which they need the object."""
+        places = {*self._index.dependants_of(needed), *self._places_in(present)}
+        for place in sorted(places):
+            dependant = self._bindings.get(place.name, place.namespace)
+            if dependant is None:
+                if await self._is_gone(place):
+                    yield _needing(place, (), "")
+                continue
+            clusters = self._clusters_for(needed, present, dependant)
+            if clusters is not None:
+                yield _needing(place, clusters, dependant.metadata.labels.get(BINDING_ID_LABEL, ""))
+
+    def _clusters_for(
+        self, needed: TemplateKey, present: ResourceBinding | None, dependant: ResourceBinding
+    ) -> tuple[TargetCluster, ...] | None:
+        """None where that is not known."""
+        place = key_of(dependant)
+        self._keep_lingering(place, needed, lingers=False)
+        is_going = dependant.metadata.deletion_timestamp is not None
+        if not self._enabled and not is_going:
+            return None
+        if not follows(dependant):
+            return ()
+        if not is_going and not self._index.knows(place):
+            return None
+        if not is_going and needed not in self._index.objects_of(place):
+            return self._lingering_clusters(needed, present, dependant)
+        holding = self._holding(place)
+        clusters = required_clusters(dependant, holding)
+        if present is not None and keeps_data(present.spec.resource):
+            kept = clusters_with_data(dependant, present, self._holding(key_of(present)), self._fleet())
+            clusters = (*clusters, *(each for each in kept if each.name not in {c.name for c in clusters}))
+        return clusters
+
+    def _lingering_clusters(
+        self, needed: TemplateKey, present: ResourceBinding | None, dependant: ResourceBinding
+    ) -> tuple[TargetCluster, ...]:
+        """Where a copy may still run that was made when its template named the object."""
+        place, before = key_of(dependant), present.spec.required_by if present is not None else ()
+        works = self._holding(place)
+        object_name = (needed.api_version, needed.kind, needed.key.name)
+        replicas = {target.name: target.replicas for target in dependant.spec.clusters}
+        lingering = tuple(
+            target
+            for snapshot in before
+            if (snapshot.namespace, snapshot.name) == place
+            for target in snapshot.clusters
+            if not is_done_with(
+                works.get(target.name), self._clusters.get(target.name), replicas.get(target.name, 0), object_name
+            )
+        )
+        self._keep_lingering(place, needed, lingers=bool(lingering))
+        return lingering
+
+    def _needing(self, present: ResourceBinding | None, dependants: Collection[Dependant]) -> Iterator[ResourceBinding]:
+        """The bindings that will be listed: what they ask for decides for the object."""
+        told = {dependant.place: bool(dependant.snapshot.clusters) for dependant in dependants}
+        listed = present.spec.required_by if present is not None else ()
+        places = {place for place, needs in told.items() if needs}
+        places |= {(each.namespace, each.name) for each in listed if told.get((each.namespace, each.name), True)}
+        for namespace, name in sorted(places):
+            found = self._bindings.get(name, namespace)
+            if found is not None:
+                yield found
+
+    async def _is_gone(self, place: Key) -> bool:
+        try:
+            await self._plane.client.get(RESOURCE_BINDINGS, place.name, place.namespace)
+        except NotServed:
+            raise
+        except NotFound:
+            return True
+        return False
+
+    def _holding(self, place: Key) -> dict[str, Work]:
+        """The Works of a binding, by cluster."""
+        return {cluster_of_execution_space(work.namespace): work for work in self._works_of.get(place)}
+
+    def _fleet(self) -> dict[str, Cluster]:
+        return {cluster.name: cluster for cluster in self._clusters.list()}
+
+    def _places_in(self, binding: ResourceBinding | None) -> frozenset[Key]:
+        """The dependants that a binding lists, in its own namespace and with a label of ours."""
+        if binding is None:
+            return frozenset()
+        places = (Key(snapshot.namespace, snapshot.name) for snapshot in binding.spec.required_by)
+        return frozenset(p for p in places if p.namespace == binding.namespace and is_listed_in(binding, p))
+
+    def _keep_listing(self, binding: ResourceBinding | None, places: Collection[Key], *, listed: bool) -> None:
+        if binding is not None:
+            for place in places:
+                _keep(self._listed, place, _object_of(binding), there=listed)
+
+    def _keep_lingering(self, place: Key, needed: TemplateKey, *, lingers: bool) -> None:
+        _keep(self._lingering, place, needed, there=lingers)
+
+    def _tell_success(self, present: ResourceBinding | None, dependants: Collection[Dependant]) -> None:
+        """On each dependant of which the clusters have changed."""
+        before = {(s.namespace, s.name): s for s in present.spec.required_by} if present is not None else {}
+        for dependant in dependants:
+            if before.get(dependant.place) != dependant.snapshot:
+                self._tell(dependant, NORMAL, SUCCEEDED, "Sync schedule results to dependencies succeed.")
+
+    def _tell_failure(self, needed: TemplateKey, dependants: Collection[Dependant], error: WorldError) -> None:
+        """A conflict is no failure: it is tried again at once."""
+        if isinstance(error, Conflict):
+            return
+        for dependant in list(dependants)[:MOST_TOLD]:
+            self._tell(dependant, WARNING, FAILED, f"{needed.kind} {needed.key} does not follow: {error}")
+
+    def _tell(self, dependant: Dependant, event_type: str, reason: str, message: str) -> None:
+        found = self._bindings.get(dependant.snapshot.name, dependant.snapshot.namespace)
+        if found is not None:
+            self._recorder.note(reference_of(RESOURCE_BINDINGS, found), event_type, reason, message)
+
+    def _tell_conflict(self, needed: TemplateKey, conflicts: tuple[str, ...]) -> None:
+        """Once for each disagreement, on the binding of the object."""
+        if self._told_conflicts.get(needed, ()) == conflicts:
+            return
+        self._told_conflicts.pop(needed, None)
+        if not conflicts:
+            return
+        self._told_conflicts[needed] = conflicts
+        found = self._bindings.get(binding_name(needed.kind, needed.key.name), needed.key.namespace)
+        if found is not None:
+            message = f"Dependency policy conflict detected: {'; '.join(conflicts)}."
+            self._recorder.warning(RESOURCE_BINDINGS, found, CONFLICT, message)
+
+    def _template_changed(self, needed: TemplateKey) -> None:
+        if self._index.dependants_of(needed):
+            self._controller.queue.add(needed)
+
+    def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        """A Work that is gone lets go what it needed; one that reports may be done with what it needed before."""
+        for work in (old, new):
+            place = RESOURCE_BINDING.key_of_work(work) if work is not None else None
+            if place is not None:
+                self.add(self._lingering.get(place, ()))
+                if new is None:
+                    self.add(self.listing(place))
+
+
+def _needing(place: Key, clusters: tuple[TargetCluster, ...], permanent_id: str) -> Dependant:
+    return Dependant(BindingSnapshot(name=place.name, namespace=place.namespace, clusters=clusters), permanent_id)
+
+
+def _object_of(binding: ResourceBinding) -> TemplateKey:
+    resource = binding.spec.resource
+    return TemplateKey(resource.api_version, resource.kind, Key(resource.namespace, resource.name))
+
+
+def _concerns(binding: ResourceBinding) -> tuple[object, ...]:
+    """What of a binding this is about, beside its status."""
+    metadata = binding.metadata
+    return metadata.uid, metadata.generation, metadata.deletion_timestamp, metadata.labels
+
+
+def _keep(found: "defaultdict[Key, set[TemplateKey]]", place: Key, needed: TemplateKey, *, there: bool) -> None:
+    if there:
+        found[place].add(needed)
+    elif place in found:
+        found[place].discard(needed)
+        if not found[place]:
+            del found[place]

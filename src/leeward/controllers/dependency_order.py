@@ -1,0 +1,108 @@
+"""The order of new Works: a copy's Work is written when what its template names is in the cluster.
+
+Only a cluster that has no Work of the binding waits: what runs is brought up to date at once. The longest wait is
+`core.dependencies.order.LONGEST_WAIT`; after it the Work is written, and an event says what it went without.
+"""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+
+from kubeapi.codec import DecodeError
+from kubeapi.meta import Manifest
+from leeward.api.interpreter_config import DependentObjectReference
+from leeward.api.names import binding_name, execution_space, work_name
+from leeward.api.resource import RESOURCE_BINDINGS, WORKS
+from leeward.api.work import Binding, ResourceBinding, Work
+from leeward.client import WorldError
+from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place
+from leeward.core.dependencies.requirements import dependency_problem, follows, is_own_in_each_cluster
+from leeward.core.interpreter import dependencies_of
+from leeward.core.propagation.reach import Reach
+from leeward.runtime.binding_kinds import RESOURCE_BINDING
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.templates import Templates
+
+
+class DependencyOrder:
+    def __init__(self, plane: ControlPlane, templates: Templates, reach: Reach) -> None:
+        self._plane = plane
+        self._templates = templates
+        self._reach = reach
+        self._bindings = plane.informers.of(RESOURCE_BINDINGS)
+        self._works = plane.informers.of(WORKS)
+        self._recorder = plane.recorder("binding-controller")
+        self._began: dict[Key, dict[str, datetime]] = {}
+        """By binding and cluster: since when a new copy waits."""
+        self._waiting: defaultdict[Key, set[Key]] = defaultdict(set)
+        """By the binding of an object: who waits for it."""
+
+    def start(self, look: Callable[[Key], None]) -> None:
+        """Has a binding looked at again when something has changed that it waits for."""
+
+        def binding_changed(old: ResourceBinding | None, new: ResourceBinding | None) -> None:
+            if new is not None:
+                self._wake(key_of(new), look)
+            elif old is not None:
+                self._began.pop(key_of(old), None)
+
+        def work_changed(_: Work | None, new: Work | None) -> None:
+            dependency = RESOURCE_BINDING.key_of_work(new) if new is not None else None
+            if dependency is not None:
+                self._wake(dependency, look)
+
+        self._bindings.on_change(binding_changed)
+        self._works.on_change(work_changed)
+
+    async def wait(self, binding: Binding, template: Manifest, cluster: str) -> datetime | None:
+        """Until when the binding's Work in a cluster that has none waits; None when it may be written."""
+        if not isinstance(binding, ResourceBinding) or not follows(binding):
+            return None
+        missing = [each async for each in self._missing(binding, template, cluster)]
+        now, targets = self._plane.clock.now(), {target.name for target in binding.spec.clusters}
+        known = self._began.get(key_of(binding), {})
+        began = self._began[key_of(binding)] = {name: at for name, at in known.items() if name in targets}
+        if missing and now < (until := began.setdefault(cluster, now) + LONGEST_WAIT):
+            return until
+        if missing:
+            message = f"Work in {cluster} is written without what it needs: {', '.join(missing)} is not there yet."
+            self._recorder.warning(RESOURCE_BINDINGS, binding, "DependenciesMissing", message)
+        began.pop(cluster, None)
+        if not began:
+            self._began.pop(key_of(binding))
+        return None
+
+    async def _missing(self, binding: ResourceBinding, template: Manifest, cluster: str) -> AsyncIterator[str]:
+        """What the copy needs, and is not in the cluster though it is in the control plane."""
+        try:
+            dependencies = dependencies_of(template)
+        except (ValueError, DecodeError):
+            return
+        for each in dependencies:
+            if is_own_in_each_cluster(each) or dependency_problem(each, binding.namespace, self._reach):
+                continue
+            for kind, name in await self._named(each):
+                if not self._is_in_place(binding, cluster, kind, name):
+                    yield f"{kind} {name}"
+
+    async def _named(self, dependency: DependentObjectReference) -> list[tuple[str, str]]:
+        """The objects that there are, by kind and name; what cannot be read is waited for, too."""
+        try:
+            found = await self._templates.select(dependency)
+        except WorldError:
+            return [(dependency.kind, dependency.name)]
+        return [(dependency.kind, template["metadata"]["name"]) for template in found]
+
+    def _is_in_place(self, binding: ResourceBinding, cluster: str, kind: str, name: str) -> bool:
+        attached = Key(binding.namespace, binding_name(kind, name))
+        work = self._works.get(work_name(kind, name, binding.namespace), execution_space(cluster))
+        found = self._bindings.get(attached.name, attached.namespace)
+        if attached == key_of(binding) or is_in_place(found, work, cluster, key_of(binding)):
+            return True
+        self._waiting[attached].add(key_of(binding))
+        return False
+
+    def _wake(self, dependency: Key, look: Callable[[Key], None]) -> None:
+        for binding in self._waiting.pop(dependency, ()):
+            look(binding)

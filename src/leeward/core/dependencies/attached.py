@@ -1,0 +1,184 @@
+"""The binding of an object that other bindings need: who needs it, where, and what they ask for together.
+
+Of a binding that a policy has placed, only `requiredBy` and the labels beside it are changed here: the rest is the
+detector's. Holds: S9.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubeapi.codec import to_wire
+from kubeapi.diff import merge_patch
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.names import (
+    BINDING_CONTROLLER_FINALIZER,
+    TEMPLATE_DIGEST_ANNOTATION,
+    binding_name,
+    depended_by_label,
+)
+from leeward.api.work import BindingSnapshot, ResourceBinding, ResourceBindingSpec
+from leeward.core.propagation.binding import API_VERSION, owner_of, resource_of
+from leeward.core.propagation.claiming import CLAIM_LABELS
+from leeward.core.propagation.digest import template_digest
+
+Place = tuple[str, str]
+"""Namespace and name of a binding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependant:
+    """A binding that needs the object in these clusters; none: it does not need it (any more)."""
+
+    snapshot: BindingSnapshot
+    permanent_id: str
+
+    @property
+    def place(self) -> Place:
+        return self.snapshot.namespace, self.snapshot.name
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What the dependants of one object ask for together, and the fields in which they do not agree."""
+
+    conflict_resolution: str = "Abort"
+    preserve: bool = False
+    conflicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedChange:
+    """What is to be written: one of a new binding, a merge patch, and a deletion; or nothing."""
+
+    creates: Manifest | None = None
+    patch: Manifest | None = None
+    deletes: bool = False
+
+
+def agree(specs: Iterable[ResourceBindingSpec]) -> Agreement:
+    """One that overwrites, or preserves, decides for all.
+
+    Karmada: docs/proposals (conflicts of dependency distribution policies); same.
+    """
+    asked = [(spec.conflict_resolution == "Overwrite", bool(spec.preserve_resources_on_deletion)) for spec in specs]
+    overwrites, preserves = {overwrite for overwrite, _ in asked}, {preserve for _, preserve in asked}
+    conflicts = [
+        *(["ConflictResolution conflicted (Overwrite vs Abort)"] if len(overwrites) > 1 else []),
+        *(["PreserveResourcesOnDeletion conflicted (true vs false)"] if len(preserves) > 1 else []),
+    ]
+    return Agreement("Overwrite" if True in overwrites else "Abort", True in preserves, tuple(conflicts))
+
+
+def required_by(present: ResourceBinding | None, dependants: Sequence[Dependant]) -> tuple[BindingSnapshot, ...]:
+    """The snapshots that are to be: those of `dependants` as they say, all others as they are.
+
+    Who is not among them is not known, or somebody else's: nothing is taken away on it.
+    """
+    told = {dependant.place: dependant.snapshot for dependant in dependants}
+    before = present.spec.required_by if present is not None else ()
+    kept = [told.pop((snapshot.namespace, snapshot.name), snapshot) for snapshot in before]
+    added = [told[place] for place in sorted(told)]
+    return tuple(snapshot for snapshot in (*kept, *added) if snapshot.clusters)
+
+
+def change_attached(
+    template: ReadOnlyManifest,
+    present: ResourceBinding | None,
+    dependants: Sequence[Dependant],
+    agreement: Agreement,
+) -> AttachedChange:
+    """What brings the binding of `template` to what its `dependants` need.
+
+    A binding that nobody needs and no policy has claimed goes; one that nobody ever needed is somebody else's.
+    """
+    wanted = required_by(present, dependants)
+    if present is None:
+        return AttachedChange(creates=_build(template, wanted, dependants, agreement) if wanted else None)
+    if not wanted and present.spec.required_by and not _is_claimed(present):
+        return AttachedChange(deletes=True)
+    if not wanted and not present.spec.required_by:
+        return AttachedChange(patch=_labels_patch(present, wanted, dependants) or None)
+    return AttachedChange(patch=_patch(template, present, wanted, dependants, agreement) or None)
+
+
+def is_listed_in(attached: ResourceBinding, place: Place) -> bool:
+    """Whether the binding at `place` is one that needs what `attached` is for, by its snapshot and label."""
+    listed = any((snapshot.namespace, snapshot.name) == place for snapshot in attached.spec.required_by)
+    return listed and depended_by_label(*place) in attached.metadata.labels
+
+
+def _build(
+    template: ReadOnlyManifest,
+    wanted: Sequence[BindingSnapshot],
+    dependants: Sequence[Dependant],
+    agreement: Agreement,
+) -> Manifest:
+    metadata: ReadOnlyManifest = template["metadata"]
+    spec = ResourceBindingSpec(resource=resource_of(template), required_by=tuple(wanted))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ResourceBinding",
+        "metadata": {
+            "name": binding_name(template["kind"], metadata["name"]),
+            "namespace": metadata["namespace"],
+            "labels": _labels({}, wanted, dependants),
+            "annotations": {TEMPLATE_DIGEST_ANNOTATION: template_digest(template)},
+            "finalizers": [BINDING_CONTROLLER_FINALIZER],
+            "ownerReferences": [owner_of(template)],
+        },
+        "spec": {**to_wire(spec), **_asked_for(agreement)},
+    }
+
+
+def _patch(
+    template: ReadOnlyManifest,
+    present: ResourceBinding,
+    wanted: Sequence[BindingSnapshot],
+    dependants: Sequence[Dependant],
+    agreement: Agreement,
+) -> Manifest:
+    patch = _labels_patch(present, wanted, dependants)
+    spec: Manifest = to_wire(present.spec)
+    target: Manifest = {**spec, "requiredBy": to_wire(wanted)}
+    if not _is_claimed(present):
+        target |= _asked_for(agreement)
+        digest = template_digest(template)
+        if present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) != digest:
+            patch.setdefault("metadata", {})["annotations"] = {TEMPLATE_DIGEST_ANNOTATION: digest}
+            target["resource"] = to_wire(resource_of(template))
+    if not wanted:
+        target.pop("requiredBy")
+    changed = merge_patch(spec, target)
+    return {**patch, "spec": changed} if changed else patch
+
+
+def _labels_patch(
+    present: ResourceBinding, wanted: Sequence[BindingSnapshot], dependants: Sequence[Dependant]
+) -> Manifest:
+    labels = dict(present.metadata.labels)
+    changed = merge_patch(labels, _labels(labels, wanted, dependants))
+    return {"metadata": {"labels": changed}} if changed else {}
+
+
+def _labels(
+    present: Mapping[str, str], wanted: Iterable[BindingSnapshot], dependants: Iterable[Dependant]
+) -> dict[str, str]:
+    """One for each dependant that is listed, with its permanent id; labels of others stay."""
+    listed: Collection[Place] = {(snapshot.namespace, snapshot.name) for snapshot in wanted}
+    told = {depended_by_label(*dependant.place) for dependant in dependants}
+    others = {label: value for label, value in present.items() if label not in told}
+    own = {depended_by_label(*each.place): each.permanent_id for each in dependants if each.place in listed}
+    return others | own
+
+
+def _asked_for(agreement: Agreement) -> dict[str, Any]:
+    return {
+        "conflictResolution": agreement.conflict_resolution,
+        "preserveResourcesOnDeletion": agreement.preserve,
+    }
+
+
+def _is_claimed(binding: ResourceBinding) -> bool:
+    """Whether a policy has placed it."""
+    return binding.spec.placement is not None or any(label in binding.metadata.labels for label in CLAIM_LABELS)

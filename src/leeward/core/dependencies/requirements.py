@@ -1,0 +1,148 @@
+"""Requirements of a dependant: which objects its template needs beside it, and in which clusters they have to be."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from kubeapi.codec import encode
+from kubeapi.meta import Manifest
+from leeward.api.cluster import Cluster
+from leeward.api.interpreter_config import DependentObjectReference
+from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_FINALIZER
+from leeward.api.work import BindingResource, ResourceBinding, TargetCluster, Work
+from leeward.core.failover.evidence import is_seen_healthy
+from leeward.core.failover.purge_modes import rules_of_task
+from leeward.core.failover.shared_resources import SHARED_KINDS, stays_under_taints
+from leeward.core.interpreter import dependencies_of
+from leeward.core.propagation.reach import Reach, reach_problems
+from leeward.core.scheduling.affinity import affinity_names, is_in_term
+
+_ANY_NAME = "any"
+_CLUSTERS_HAVE_THEIR_OWN = frozenset({("v1", "ConfigMap", "kube-root-ca.crt")})
+"""Objects that each cluster makes for itself in every namespace; the control plane's would overwrite them."""
+
+
+def follows(binding: ResourceBinding) -> bool:
+    """Whether what the binding's template names goes where the template goes."""
+    return bool(binding.spec.propagate_deps)
+
+
+def is_own_in_each_cluster(dependency: DependentObjectReference) -> bool:
+    return (dependency.api_version, dependency.kind, dependency.name) in _CLUSTERS_HAVE_THEIR_OWN
+
+
+def dependency_problem(dependency: DependentObjectReference, namespace: str, reach: Reach) -> str:
+    """What keeps a dependency from being propagated, with the way out; empty when nothing does.
+
+    It is read with the control plane's rights. So it must be something that the dependant's own namespace may have
+    propagated: `namespace` is the dependant's.
+    """
+    if bool(dependency.name) == (dependency.label_selector is not None):
+        return _told(dependency, "give it either a name or a labelSelector")
+    resource = BindingResource(
+        api_version=dependency.api_version,
+        kind=dependency.kind,
+        namespace=dependency.namespace,
+        name=dependency.name or _ANY_NAME,
+    )
+    problems = reach_problems(resource, namespace, reach, is_namespaced=None)
+    return _told(dependency, "; ".join(problem.message for problem in problems)) if problems else ""
+
+
+def required_clusters(binding: ResourceBinding, holding: Collection[str]) -> tuple[TargetCluster, ...]:
+    """The clusters in which dependencies have to be.
+
+    They are the targets; the clusters that are being left with a copy that is kept; and those that are still `holding`
+    a Work of the binding, be it one that is being deleted: what a copy needs leaves after it. Holds: S1.
+
+    Karmada: differs, it names the targets only, so that what a copy needs is gone before the copy is.
+    """
+    needed: dict[str, TargetCluster] = {}
+    if binding.metadata.deletion_timestamp is None:
+        needed = {target.name: target for target in binding.spec.clusters}
+        for task in binding.spec.graceful_eviction_tasks:
+            if rules_of_task(task).keeps_copy:
+                needed.setdefault(task.from_cluster, TargetCluster(name=task.from_cluster, replicas=task.replicas or 0))
+    for name in sorted(holding):
+        needed.setdefault(name, TargetCluster(name=name))
+    return tuple(needed.values())
+
+
+def keeps_data(resource: BindingResource) -> bool:
+    """Whether others keep something in an object of this kind that cannot be made anew, as in a claim."""
+    return (resource.api_version.rpartition("/")[0], resource.kind) in SHARED_KINDS
+
+
+def clusters_with_data(
+    binding: ResourceBinding, attached: ResourceBinding, holding: Collection[str], fleet: Mapping[str, Cluster]
+) -> tuple[TargetCluster, ...]:
+    """The clusters where what `attached` is for stays although its dependant is gone from there.
+
+    A claim does not leave a cluster because its workload was evicted, or was placed elsewhere by the scheduler: the
+    data in it would be gone. It leaves when the user's placement does not let the cluster in any more, and with the
+    workload. `holding` are the clusters that have a Work of `attached`. Holds: S12. Karmada deletes it.
+    """
+    released = not stays_under_taints(msgspec.structs.replace(attached, metadata=binding.metadata))
+    if released or binding.metadata.deletion_timestamp is not None:
+        return ()
+    own = [s for s in attached.spec.required_by if (s.namespace, s.name) == (binding.namespace, binding.name)]
+    before = (target for snapshot in own for target in snapshot.clusters)
+    return tuple(target for target in before if _may_be_in(binding, target.name, holding, fleet))
+
+
+def is_done_with(work: Work | None, cluster: Cluster | None, replicas: int, dependency: tuple[str, str, str]) -> bool:
+    """Whether the copy that `work` describes needs an object no more that its template named before.
+
+    That is so when the Work does not name it, and the copy is seen healthy as the Work says now: then no Pod of before
+    is left. `dependency` is apiVersion, kind and name. Holds: S1.
+    """
+    if work is None:
+        return True
+    named = (_identity(each) for manifest in work.spec.workload.manifests for each in dependencies_of(manifest))
+    return dependency not in named and is_seen_healthy(work, cluster, replicas)
+
+
+def dependencies_text(dependencies: Iterable[DependentObjectReference]) -> str:
+    """What the annotation of a dependant says."""
+    return encode(list(dependencies)).decode()
+
+
+def marks_patch(binding: ResourceBinding, dependencies: Iterable[DependentObjectReference]) -> Manifest:
+    """What gives a dependant its annotation and finalizer; empty when it has them."""
+    metadata, text = binding.metadata, dependencies_text(dependencies)
+    patch: Manifest = {}
+    if metadata.annotations.get(DEPENDENCIES_ANNOTATION) != text:
+        patch["annotations"] = {DEPENDENCIES_ANNOTATION: text}
+    if DEPENDENCIES_DISTRIBUTOR_FINALIZER not in metadata.finalizers:
+        patch["finalizers"] = [*metadata.finalizers, DEPENDENCIES_DISTRIBUTOR_FINALIZER]
+    return {"metadata": patch} if patch else {}
+
+
+def release_patch(binding: ResourceBinding) -> Manifest:
+    """What takes annotation and finalizer off a binding that nothing follows; empty when it has none."""
+    metadata = binding.metadata
+    patch: Manifest = {}
+    if DEPENDENCIES_ANNOTATION in metadata.annotations and metadata.deletion_timestamp is None:
+        patch["annotations"] = {DEPENDENCIES_ANNOTATION: None}
+    if DEPENDENCIES_DISTRIBUTOR_FINALIZER in metadata.finalizers:
+        patch["finalizers"] = [each for each in metadata.finalizers if each != DEPENDENCIES_DISTRIBUTOR_FINALIZER]
+    return {"metadata": patch} if patch else {}
+
+
+def _may_be_in(binding: ResourceBinding, name: str, holding: Collection[str], fleet: Mapping[str, Cluster]) -> bool:
+    """A cluster that is not listed is not gone as long as it has a Work: unjoining takes that away."""
+    cluster = fleet.get(name)
+    if cluster is None:
+        return name in holding
+    return not cluster.is_being_deleted and any(
+        is_in_term(binding.spec, term, cluster) for term in affinity_names(binding.spec)
+    )
+
+
+def _identity(dependency: DependentObjectReference) -> tuple[str, str, str]:
+    return dependency.api_version, dependency.kind, dependency.name
+
+
+def _told(dependency: DependentObjectReference, problem: str) -> str:
+    name = "/".join(filter(None, (dependency.namespace, dependency.name)))
+    return f"{dependency.kind} {name} does not follow: {problem}"

@@ -1,0 +1,180 @@
+"""What a template names follows it: into the clusters that it goes to, before it, and out of them after it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kubeapi.codec import decode_any
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from kubeserver.handler import Response, StreamResponse
+from leeward.api.names import (
+    DEPENDENCIES_ANNOTATION,
+    DEPENDENCIES_DISTRIBUTOR_FINALIZER,
+    depended_by_label,
+    work_name,
+)
+from leeward.api.resource import EVENTS
+from leeward.client import Request
+from leeward.sim.network import Answering
+from leeward.sim.world import World
+from tests.world.stories import (
+    CONFIG_MAPS,
+    apply,
+    by_weight,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+)
+
+SECRETS = Resource.of_manifests("v1", "secrets", "Secret", True)
+TWO = {"member1": 1, "member2": 1}
+
+
+def config(name: str, text: str = "1") -> Manifest:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"value": text}}
+
+
+def reading(name: str, *configs: str, replicas: int = 2) -> Manifest:
+    """A Deployment whose container reads these ConfigMaps."""
+    made = deployment(name, replicas)
+    container = made["spec"]["template"]["spec"]["containers"][0]
+    container["envFrom"] = [{"configMapRef": {"name": each}} for each in configs]
+    return made
+
+
+def followed(name: str, placement: Manifest, **spec: Any) -> Manifest:
+    made = policy(name, placement)
+    made["spec"] |= {"propagateDeps": True, **spec}
+    return made
+
+
+def one_of(*clusters: str) -> Manifest:
+    """All replicas in one of these clusters."""
+    return {
+        "clusterAffinity": {"clusterNames": list(clusters)},
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+        "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
+    }
+
+
+def needed_in(world: World, name: str) -> dict[str, list[str]]:
+    """The clusters in which the dependants of an object need it, by dependant; empty without a binding."""
+    found = world.binding(name)
+    snapshots = found.spec.required_by if found is not None else ()
+    return {snapshot.name: sorted(target.name for target in snapshot.clusters) for snapshot in snapshots}
+
+
+def named(world: World, cluster: str, kind: str, name: str) -> Any:
+    return world.work(cluster, work_name(kind, name, "default"))
+
+
+async def reasons(world: World) -> dict[str, list[str]]:
+    """The messages of the events about dependencies, by reason."""
+    found: dict[str, list[str]] = {}
+    for event in (await world.client.list(EVENTS, "default")).items:
+        found.setdefault(event.reason, []).append(event.message)
+    return found
+
+
+def test_what_a_template_names_goes_where_it_goes() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, config("settings"), config("other"), followed("web", by_weight(TWO)))
+        await apply(world.client, reading("web", "settings", "absent"))
+        await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]})
+        await world.sleep(30)
+        for member in TWO:
+            assert await ready_replicas(world, member, "web") == 1
+        assert set(await identities(world, "settings", resource=CONFIG_MAPS)) == set(TWO)
+        assert not await identities(world, "other", resource=CONFIG_MAPS), "nobody has asked for it"
+        dependant, attached = world.binding("web-deployment"), world.binding("settings-configmap")
+        assert dependant is not None
+        assert attached is not None
+        assert attached.spec.placement is None
+        assert [target.replicas for target in attached.spec.required_by[0].clusters] == [1, 1]
+        identity = dependant.metadata.labels["resourcebinding.karmada.io/permanent-id"]
+        assert attached.metadata.labels[depended_by_label("default", "web-deployment")] == identity
+        assert DEPENDENCIES_DISTRIBUTOR_FINALIZER in dependant.metadata.finalizers
+        assert decode_any(dependant.metadata.annotations[DEPENDENCIES_ANNOTATION].encode()) == [
+            {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": name}
+            for name in ("absent", "settings")
+        ]
+        told = await reasons(world)
+        assert told["SyncScheduleResultToDependenciesSucceed"] == ["Sync schedule results to dependencies succeed."]
+        assert told["GetDependenciesSucceed"] == ["Get dependencies(ConfigMap absent, ConfigMap settings) succeed."]
+        assert "DependenciesMissing" not in told
+
+    play(story)
+
+
+class Order:
+    """What is written where, in the order in which it is done: `POST member1/configmaps settings`."""
+
+    def __init__(self, world: World) -> None:
+        self.done: list[str] = []
+        world.place.audit = self._of("")
+        for name, member in world.members.items():
+            member.place.audit = self._of(f"{name}/")
+
+    def _of(self, place: str) -> Callable[[Request, Callable[[], Answering]], Answering]:
+        async def audit(request: Request, answer: Callable[[], Answering]) -> Response | StreamResponse:
+            answered = await answer()
+            parts = request.path.partition("?")[0].split("/")
+            if request.method in ("POST", "DELETE") and "namespaces" in parts:
+                at = parts.index("namespaces")
+                space, kind = parts[at + 1 : at + 3]
+                names = parts[at + 3 :] or [decode_any(request.body)["metadata"]["name"]]
+                if kind in ("works", "configmaps", "deployments"):
+                    where = space.removeprefix("karmada-es-") + "/" if kind == "works" else place
+                    self.done.append(f"{request.method} {where}{kind} {names[0]}")
+            return answered
+
+        return audit
+
+    def positions(self, *wanted: str) -> list[int]:
+        """Raises: ValueError for what was not done."""
+        return [self.done.index(each) for each in wanted]
+
+
+def test_in_a_failover_what_is_needed_comes_before_the_copy_and_leaves_after_it() -> None:
+    app, needed = work_name("Deployment", "web", "default"), work_name("ConfigMap", "settings", "default")
+
+    async def story(world: World) -> None:
+        await apply(world.client, config("settings"), followed("web", one_of("member1", "member2")))
+        await apply(world.client, reading("web", "settings"))
+        await world.until(lambda: bool(world.assigned("web-deployment")))
+        (before,) = world.assigned("web-deployment")
+        (after,) = {"member1", "member2"} - {before}
+        await world.sleep(60)
+        order = Order(world)
+        await world.member(before).stop()
+        await world.until(lambda: world.assigned("web-deployment") == {after: 2})
+        await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]})
+        await world.until(lambda: not tasks(world, "web-deployment"))
+        await world.sleep(30)
+        assert await ready_replicas(world, after, "web") == 2
+        arrival = order.positions(
+            f"POST {after}/works {needed}",
+            f"POST {after}/configmaps settings",
+            f"POST {after}/works {app}",
+            f"POST {after}/deployments web",
+        )
+        assert arrival == sorted(arrival), order.done
+        assert needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]}, "its Work is there"
+        (uid,) = (await identities(world, "settings", [after], CONFIG_MAPS)).values()
+        await world.member(before).start()
+        await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": [after]})
+        await world.sleep(120)
+        departure = order.positions(
+            f"DELETE {before}/works {app}",
+            f"DELETE {before}/deployments web",
+            f"DELETE {before}/works {needed}",
+            f"DELETE {before}/configmaps settings",
+        )
+        assert departure == sorted(departure), order.done
+        assert await identities(world, "settings", resource=CONFIG_MAPS) == {after: uid}
+        assert "DependenciesMissing" not in await reasons(world)
+
+    play(story, {"member1": "Push", "member2": "Push", "member3": "Push"})
