@@ -1,0 +1,154 @@
+"""The binding of an object that others need: what is written into it, and what is left as it is."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubeapi.meta import Manifest, ObjectMeta
+from leeward.api.names import depended_by_label
+from leeward.api.policy import Placement
+from leeward.api.work import BindingResource, BindingSnapshot, ResourceBinding, ResourceBindingSpec, TargetCluster
+from leeward.core.dependencies.attached import Agreement, Dependant, agree, change_attached, is_listed_in, required_by
+from leeward.core.propagation.digest import template_digest
+
+TEMPLATE: Manifest = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "settings", "namespace": "default", "uid": "u1", "resourceVersion": "7"},
+    "data": {"a": "1"},
+}
+RESOURCE = BindingResource(
+    api_version="v1", kind="ConfigMap", name="settings", namespace="default", uid="u1", resource_version="7"
+)
+
+
+def snapshot(name: str, *clusters: str, namespace: str = "default") -> BindingSnapshot:
+    return BindingSnapshot(name=name, namespace=namespace, clusters=tuple(map(TargetCluster, clusters)))
+
+
+def dependant(name: str, *clusters: str) -> Dependant:
+    return Dependant(snapshot(name, *clusters), f"id-{name}")
+
+
+def attached(*required: BindingSnapshot, placement: Placement | None = None, **labels: str) -> ResourceBinding:
+    known = {depended_by_label(each.namespace, each.name): f"id-{each.name}" for each in required}
+    return ResourceBinding(
+        metadata=ObjectMeta(
+            name="settings-configmap",
+            namespace="default",
+            labels={**known, **labels},
+            annotations={"leeward.dev/template-digest": template_digest(TEMPLATE)},
+        ),
+        spec=ResourceBindingSpec(
+            resource=RESOURCE,
+            required_by=required,
+            placement=placement,
+            conflict_resolution="Abort",
+            preserve_resources_on_deletion=False,
+        ),
+    )
+
+
+def change(present: ResourceBinding | None, *dependants: Dependant, agreement: Agreement | None = None) -> Any:
+    return change_attached(TEMPLATE, present, dependants, agreement or Agreement())
+
+
+def test_the_first_who_needs_an_object_gets_it_a_binding() -> None:
+    made = change(None, dependant("web", "a", "b")).creates
+    assert made["metadata"]["name"] == "settings-configmap"
+    assert made["metadata"]["labels"] == {depended_by_label("default", "web"): "id-web"}
+    assert made["metadata"]["ownerReferences"][0]["uid"] == "u1"
+    assert "placement" not in made["spec"]
+    assert made["spec"]["requiredBy"] == [
+        {"name": "web", "namespace": "default", "clusters": [{"name": "a"}, {"name": "b"}]}
+    ]
+    assert made["spec"]["conflictResolution"] == "Abort"
+
+
+def test_who_is_placed_nowhere_needs_nothing() -> None:
+    assert change(None, dependant("web")) == change(None)
+    assert change(None, dependant("web")).creates is None
+
+
+def test_another_who_needs_it_is_added_and_what_is_so_already_is_not_written() -> None:
+    present = attached(snapshot("web", "a"))
+    assert change(present, dependant("web", "a")).patch is None
+    patch = change(present, dependant("web", "a"), dependant("api", "b")).patch
+    assert [each["name"] for each in patch["spec"]["requiredBy"]] == ["web", "api"]
+    assert patch["metadata"]["labels"] == {depended_by_label("default", "api"): "id-api"}
+
+
+def test_of_whom_nothing_is_known_nothing_is_changed() -> None:
+    """Holds: S5."""
+    present = attached(snapshot("web", "a"), snapshot("api", "b"))
+    assert required_by(present, [dependant("web", "c")]) == (snapshot("web", "c"), snapshot("api", "b"))
+    patch = change(present, dependant("web")).patch
+    assert [each["name"] for each in patch["spec"]["requiredBy"]] == ["api"]
+    assert patch["metadata"]["labels"] == {depended_by_label("default", "web"): None}
+
+
+def test_a_binding_that_nobody_needs_any_more_goes_and_one_of_a_policy_stays() -> None:
+    assert change(attached(snapshot("web", "a")), dependant("web")).deletes
+    placed = change(attached(snapshot("web", "a"), placement=Placement()), dependant("web"))
+    assert not placed.deletes
+    assert placed.patch == {
+        "metadata": {"labels": {depended_by_label("default", "web"): None}},
+        "spec": {"requiredBy": None},
+    }
+    assert not change(attached(), dependant("web")).deletes, "nobody of ours has ever needed it"
+
+
+def test_what_a_policy_has_asked_for_is_the_detectors() -> None:
+    """Holds: S9."""
+    overwrites = Agreement("Overwrite", preserve=True)
+    placed = attached(placement=Placement())
+    patch = change(placed, dependant("web", "a"), agreement=overwrites).patch
+    assert set(patch["spec"]) == {"requiredBy"}
+    assert set(change(attached(), dependant("web", "a"), agreement=overwrites).patch["spec"]) == {
+        "requiredBy",
+        "conflictResolution",
+        "preserveResourcesOnDeletion",
+    }
+
+
+def test_a_changed_object_is_rendered_anew() -> None:
+    present = attached(snapshot("web", "a"))
+    newer = {**TEMPLATE, "data": {"a": "2"}, "metadata": {**TEMPLATE["metadata"], "resourceVersion": "9"}}
+    patch = change_attached(newer, present, [dependant("web", "a")], Agreement()).patch
+    assert patch is not None
+    assert patch["spec"] == {"resource": {"resourceVersion": "9"}}
+    later = {**TEMPLATE, "metadata": {**TEMPLATE["metadata"], "resourceVersion": "9"}, "status": {"x": 1}}
+    assert change_attached(later, present, [dependant("web", "a")], Agreement()).patch is None, "only its status"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ([], Agreement()),
+        ([("", None), ("Abort", False)], Agreement()),
+        ([("Overwrite", True)], Agreement("Overwrite", preserve=True)),
+        (
+            [("Overwrite", False), ("", False)],
+            Agreement("Overwrite", conflicts=("ConflictResolution conflicted (Overwrite vs Abort)",)),
+        ),
+        (
+            [("", True), ("", None)],
+            Agreement(preserve=True, conflicts=("PreserveResourcesOnDeletion conflicted (true vs false)",)),
+        ),
+    ],
+)
+def test_one_who_overwrites_or_preserves_decides_for_all(asked: list[Any], expected: Agreement) -> None:
+    specs = [
+        ResourceBindingSpec(resource=RESOURCE, conflict_resolution=resolution, preserve_resources_on_deletion=preserve)
+        for resolution, preserve in asked
+    ]
+    assert agree(specs) == expected
+
+
+def test_an_entry_without_our_label_is_somebody_elses() -> None:
+    present = attached(snapshot("web", "a"))
+    assert is_listed_in(present, ("default", "web"))
+    assert not is_listed_in(present, ("default", "api"))
+    bare = msgspec.structs.replace(present, metadata=ObjectMeta(name="x", namespace="default"))
+    assert not is_listed_in(bare, ("default", "web"))
