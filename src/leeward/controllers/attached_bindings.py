@@ -7,7 +7,7 @@ itself can say (Holds: S5). Entries without a label of ours are somebody else's.
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from kubeapi.codec import to_wire
 from leeward.api.cluster import Cluster
@@ -42,6 +42,8 @@ from leeward.runtime.templates import TemplateKey, Templates
 COMPONENT = "dependencies-distributor"
 SUCCEEDED, FAILED = "SyncScheduleResultToDependenciesSucceed", "SyncScheduleResultToDependenciesFailed"
 CONFLICT = "DependencyPolicyConflict"
+GAP = timedelta(seconds=0.25)
+"""Between two writes for one object: a mass failover of those who share it is told in few."""
 MOST_TOLD = 8
 """So many dependants are told that one object cannot follow them."""
 
@@ -64,6 +66,8 @@ class AttachedBindings:
         """By dependant: the objects whose bindings list it."""
         self._lingering: defaultdict[Key, set[TemplateKey]] = defaultdict(set)
         """By dependant: the objects that its template names no more, and its copies may still need."""
+        self._written: dict[TemplateKey, datetime] = {}
+        """When something was written for an object, not long ago."""
         self._told_conflicts: dict[TemplateKey, tuple[str, ...]] = {}
         self._recorder = plane.recorder(COMPONENT)
         self._controller = plane.controller("dependencies-distributor-attached", self.reconcile)
@@ -104,6 +108,10 @@ class AttachedBindings:
             or binding_problems(present, self._reach)
         ):
             return None
+        written, now = self._written.pop(needed, None), self._plane.clock.now()
+        if written is not None and now < written + GAP:
+            self._written[needed] = written
+            return written + GAP
         dependants = [each async for each in self._dependants(needed, present)]
         if not dependants:
             return None
@@ -128,6 +136,7 @@ class AttachedBindings:
         agreement = agree(binding.spec for binding in self._needing(present, ordered))
         written = await self._write(present, change_attached(template, present, ordered, agreement))
         if written:
+            self._written[needed] = self._plane.clock.now()
             self._tell_success(present, ordered)
         self._tell_conflict(needed, agreement.conflicts)
 

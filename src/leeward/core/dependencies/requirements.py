@@ -53,7 +53,8 @@ def required_clusters(binding: ResourceBinding, holding: Collection[str]) -> tup
     """The clusters in which dependencies have to be.
 
     They are the targets; the clusters that are being left with a copy that is kept; and those that are still `holding`
-    a Work of the binding, be it one that is being deleted: what a copy needs leaves after it. Holds: S1.
+    a Work of the binding, be it one that is being deleted: what a copy needs leaves after it. Replicas are those of
+    the targets. Holds: S1.
 
     Karmada: differs, it names the targets only, so that what a copy needs is gone before the copy is.
     """
@@ -62,7 +63,7 @@ def required_clusters(binding: ResourceBinding, holding: Collection[str]) -> tup
         needed = {target.name: target for target in binding.spec.clusters}
         for task in binding.spec.graceful_eviction_tasks:
             if rules_of_task(task).keeps_copy:
-                needed.setdefault(task.from_cluster, TargetCluster(name=task.from_cluster, replicas=task.replicas or 0))
+                needed.setdefault(task.from_cluster, TargetCluster(name=task.from_cluster))
     for name in sorted(holding):
         needed.setdefault(name, TargetCluster(name=name))
     return tuple(needed.values())
