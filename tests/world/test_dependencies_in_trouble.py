@@ -1,11 +1,20 @@
 """Dependencies in trouble: nothing is taken from under a copy, and what cannot be seen is not gone."""
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeapi.status import Status
+from kubeserver.errors import status_response
+from kubeserver.handler import Response, StreamResponse
 from leeward.api.resource import RESOURCE_BINDINGS
-from leeward.sim.world import World
+from leeward.client import Request
+from leeward.manager.gates import switch_gates
+from leeward.manager.settings import ManagerSettings
+from leeward.sim.network import Answering
+from leeward.sim.world import Mode, World
 from tests.world.stories import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -21,7 +30,25 @@ from tests.world.stories import (
 from tests.world.test_dependencies import TWO, config, followed, named, needed_in, one_of, reading, reasons
 
 CLAIMS = Resource.of_manifests("v1", "persistentvolumeclaims", "PersistentVolumeClaim", True)
-THREE_PUSH = {"member1": "Push", "member2": "Push", "member3": "Push"}
+THREE_PUSH: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
+
+
+SLICES = Resource.of_manifests("discovery.k8s.io/v1", "endpointslices", "EndpointSlice", True)
+IMPORTS = Resource.of_manifests("multicluster.x-k8s.io/v1alpha1", "serviceimports", "ServiceImport", True)
+CRDS = Resource.of_manifests("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", False)
+SERVICE = "kubernetes.io/service-name"
+
+
+def service_imports() -> Manifest:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "serviceimports", "singular": "serviceimport", "kind": "ServiceImport"}
+    spec = {"group": "multicluster.x-k8s.io", "scope": "Namespaced", "names": names, "versions": [version]}
+    return {"metadata": {"name": "serviceimports.multicluster.x-k8s.io"}, "spec": spec}
+
+
+def endpoints(name: str, service: str) -> Manifest:
+    return {"metadata": {"name": name, "labels": {SERVICE: service}}, "addressType": "IPv4", "endpoints": []}
 
 
 async def one_runs(world: World, *manifests: Manifest) -> tuple[str, str]:
@@ -149,6 +176,93 @@ def test_a_dependant_that_goes_while_nobody_is_there_is_noticed() -> None:
         await world.sleep(30)
         assert world.binding("web-deployment") is not None
         world.start_controllers()
+        await world.until(lambda: world.binding("web-deployment") is None)
+        await world.until(lambda: world.binding("settings-configmap") is None)
+        await world.sleep(30)
+        assert not await identities(world, "settings", resource=CONFIG_MAPS)
+
+    play(story)
+
+
+def test_an_object_that_cannot_be_read_is_not_gone() -> None:
+    """Holds: S5."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, config("settings"), followed("web", by_weight(TWO)), reading("web", "settings"))
+        await world.until(lambda: bool(needed_in(world, "settings-configmap")))
+        await world.sleep(60)
+        before = await identities(world, "settings", resource=CONFIG_MAPS)
+        world.crash_controllers()
+
+        async def audit(request: Request, answer: Callable[[], Answering]) -> Response | StreamResponse:
+            if request.method == "GET" and request.path.startswith("/api/v1/configmaps"):
+                return status_response(Status(message="overloaded", reason="InternalError", code=500))
+            return await answer()
+
+        world.place.audit = audit
+        world.start_controllers()
+        wider = followed("web", by_weight({**TWO, "member3": 1}))["spec"]
+        await world.client.patch(POLICIES, "web", {"spec": wider}, "default")
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+        await world.until(lambda: set(world.assigned("web-deployment")) == {"member1", "member2", "member3"})
+        await world.sleep(60)
+        assert needed_in(world, "settings-configmap") == {"web-deployment": ["member1", "member2"]}
+        assert await identities(world, "settings", resource=CONFIG_MAPS) == before
+        assert named(world, "member3", "Deployment", "web") is not None, "it did not wait for ever"
+        told = (await reasons(world))["SyncScheduleResultToDependenciesFailed"]
+        assert all("no list of configmaps yet" in message for message in told)
+        world.place.audit = None
+        await world.until(lambda: "member3" in needed_in(world, "settings-configmap")["web-deployment"])
+        await world.sleep(30)
+        assert {**before, **await identities(world, "settings", ["member1", "member2"], CONFIG_MAPS)} == before
+        assert await identities(world, "settings", ["member3"], CONFIG_MAPS)
+
+    play(story)
+
+
+def test_what_is_selected_by_labels_follows_as_it_comes_and_goes() -> None:
+    """The EndpointSlices of a ServiceImport have names that nobody knows beforehand."""
+
+    async def story(world: World) -> None:
+        for client in (world.client, *(member.client for member in world.members.values())):
+            await client.create(CRDS, service_imports())
+        wanted = followed("web", {"clusterAffinity": {"clusterNames": ["member1"]}})
+        wanted["spec"]["resourceSelectors"] = [{"apiVersion": IMPORTS.api_version, "kind": IMPORTS.kind}]
+        await apply(world.client, wanted)
+        await world.client.create(SLICES, endpoints("first", "derived-web"), "default")
+        await world.client.create(SLICES, endpoints("other", "derived-other"), "default")
+        imported: Manifest = {"metadata": {"name": "web"}, "spec": {"type": "ClusterSetIP", "ports": []}}
+        await world.client.create(IMPORTS, imported, "default")
+        await world.until(lambda: needed_in(world, "first-endpointslice") == {"web-serviceimport": ["member1"]})
+        await world.client.create(SLICES, endpoints("second", "derived-web"), "default")
+        await world.until(lambda: needed_in(world, "second-endpointslice") == {"web-serviceimport": ["member1"]})
+        await world.client.patch(SLICES, "first", {"metadata": {"labels": {SERVICE: "derived-other"}}}, "default")
+        await world.until(lambda: world.binding("first-endpointslice") is None)
+        await world.sleep(30)
+        slices = [each["metadata"]["name"] for each in (await world.member("member1").client.list(SLICES)).items]
+        assert [name for name in slices if name in ("first", "second", "other")] == ["second"]
+
+    play(story, {"member1": "Push"})
+
+
+def test_what_has_followed_before_the_gate_was_closed_stays_and_goes_with_its_workload() -> None:
+    off = ManagerSettings(gates=switch_gates([("PropagateDeps", False)]))
+
+    async def story(world: World) -> None:
+        await apply(world.client, config("settings"), followed("web", by_weight(TWO)), reading("web", "settings"))
+        await world.until(lambda: bool(needed_in(world, "settings-configmap")))
+        await world.sleep(60)
+        await world.stop_controllers()
+        world.use(off)
+        world.start_controllers()
+        before = await identities(world, "settings", resource=CONFIG_MAPS)
+        await world.client.patch(
+            POLICIES, "web", {"spec": followed("web", by_weight({"member1": 1}))["spec"]}, "default"
+        )
+        await world.until(lambda: set(world.assigned("web-deployment")) == {"member1"})
+        await world.sleep(60)
+        assert await identities(world, "settings", resource=CONFIG_MAPS) == before
+        await world.client.delete(DEPLOYMENTS, "web", "default")
         await world.until(lambda: world.binding("web-deployment") is None)
         await world.until(lambda: world.binding("settings-configmap") is None)
         await world.sleep(30)

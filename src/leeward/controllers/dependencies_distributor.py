@@ -91,7 +91,7 @@ class DependenciesDistributor:
         await self._mark(dependant, dependencies)
         failures = await self._look_up(key, wanted)
         if failures:
-            self._tell(dependant, "; ".join(map(str, failures)))
+            self._tell(dependant, "; ".join(dict.fromkeys(map(str, failures))))
             raise failures[0]
 
     async def _look_up(self, key: Key, wanted: Iterable[DependentObjectReference]) -> list[WorldError]:

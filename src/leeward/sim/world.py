@@ -204,6 +204,10 @@ class World(Ground):
             await self.ended(self.controllers_life, _close(self._manager, self._controlling))
             self._manager = self._controlling = None
 
+    def use(self, manager: ManagerSettings) -> None:
+        """Gives the controllers that are started from now on these settings."""
+        self._settings = replace(manager, timing=self.timing)
+
     def crash_controllers(self) -> None:
         """Killed in the middle of whatever they do."""
         self.controllers_life.end()
