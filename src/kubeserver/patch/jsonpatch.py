@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from kubeapi import codec
-from kubeserver.patch.document import Document
+from kubeapi.json_document import Document, parse_pointer
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
@@ -105,17 +105,6 @@ _RUNS: Mapping[str, Callable[[_Run, _Operation], None]] = {
     "copy": _Run.copy,
     "test": _Run.test,
 }
-
-
-def parse_pointer(text: str) -> list[str]:
-    """The tokens of an RFC 6901 pointer. Raises: ValueError."""
-    if text and not text.startswith("/"):
-        raise ValueError(f"the pointer {text!r} does not begin with /")
-    tokens = text.split("/")[1:]
-    for token in tokens:
-        if "~" in token.replace("~0", "").replace("~1", ""):
-            raise ValueError(f"the pointer {text!r} has a ~ that is neither ~0 nor ~1")
-    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
 
 
 def is_equal(one: Any, other: Any) -> bool:

@@ -8,28 +8,12 @@ from yaml.scanner import ScannerError
 
 from kubeapi import codec
 from kubeapi.yaml_reading import YamlLoader
-
-
-class _Dumper(yaml.SafeDumper):
-    """Quotes with double quotes where quotes are needed."""
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    node = yaml.SafeDumper.represent_str(dumper, text)
-    resolved = dumper.resolve(yaml.ScalarNode, text, (True, False))  # pyright: ignore
-    if resolved != "tag:yaml.org,2002:str" or _SHORT_BOOLEAN.fullmatch(text):
-        node.style = '"'
-    return node
-
-
-_SHORT_BOOLEAN = re.compile(r"^[yYnN]$")
-_Dumper.add_representer(str, _represent_text)
+from kubeapi.yaml_writing import SHORT_BOOLEAN, render_sorted_yaml
 
 
 def dump_yaml(value: Any) -> bytes:
     """One document, keys sorted."""
-    text: str = yaml.dump(codec.to_wire(value), Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=1 << 16)
-    return text.encode()
+    return render_sorted_yaml(codec.to_wire(value)).encode()
 
 
 def load_yaml(text: bytes) -> Any:
@@ -68,7 +52,7 @@ class _Loader(YamlLoader):
 _Loader.yaml_implicit_resolvers = {
     **_Loader.yaml_implicit_resolvers,
     **{
-        letter: [("tag:yaml.org,2002:bool", _SHORT_BOOLEAN), *_Loader.yaml_implicit_resolvers.get(letter, [])]
+        letter: [("tag:yaml.org,2002:bool", SHORT_BOOLEAN), *_Loader.yaml_implicit_resolvers.get(letter, [])]
         for letter in "yYnN"
     },
 }

@@ -1,4 +1,4 @@
-"""A JSON document that is changed in many steps, and those who gave it keep theirs as it was.
+"""JSON document that is changed in many steps, at places named by JSON pointers; who gave it keeps it as it was.
 
 Each container is copied once, before its first change, so that a step costs no more than what it changes.
 """
@@ -75,6 +75,17 @@ class Document:
         copied: Any = cast(Any, value).copy()
         self._own[id(copied)] = copied
         return copied
+
+
+def parse_pointer(text: str) -> list[str]:
+    """The tokens of an RFC 6901 pointer. Raises: ValueError."""
+    if text and not text.startswith("/"):
+        raise ValueError(f"the pointer {text!r} does not begin with /")
+    tokens = text.split("/")[1:]
+    for token in tokens:
+        if "~" in token.replace("~0", "").replace("~1", ""):
+            raise ValueError(f"the pointer {text!r} has a ~ that is neither ~0 nor ~1")
+    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
 
 
 def _child(container: Any, token: str, path: list[str]) -> Any:
