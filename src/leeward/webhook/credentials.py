@@ -4,19 +4,17 @@ The control plane is asked what the writer may do (SubjectAccessReview). While i
 or addresses change is refused: whoever writes it tries again. Other writes are not asked about.
 """
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTERS
-from leeward.client import Client, WorldError
+from leeward.client import Client
 from leeward.core.member_credentials import ShownSecret, refusal_to_show, shown_secrets
+from leeward.webhook.questions import Untold, ask
 from leeward.webhook.reviews import object_in, refusal
 
-SECONDS = 3.0
-"""Less than the kube-apiserver waits for us."""
 REVIEWS: Resource[Manifest] = Resource.of_manifests(
     "authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", False
 )
@@ -31,14 +29,17 @@ async def judge_credentials(request: Mapping[str, Any], client: Client) -> Manif
         object_in(request, "object"), object_in(request, "oldObject") or None, who.get("groups") or ()
     )
     try:
-        async with asyncio.timeout(SECONDS):
-            hidden = [secret for secret in shown if not await _may_read(client, who, secret)]
-    except (WorldError, TimeoutError) as error:
-        why = str(error) or f"no answer within {SECONDS:g} s"
-        return refusal(503, f"it cannot be told whether you may read the Secrets of this Cluster: {why}; try again")
+        hidden = await ask(_hidden(client, who, shown))
+    except Untold as error:
+        return refusal(503, f"it cannot be told whether you may read the Secrets of this Cluster: {error}; try again")
     return (
         refusal(403, "; ".join(refusal_to_show(who.get("username", ""), each) for each in hidden)) if hidden else None
     )
+
+
+async def _hidden(client: Client, who: Mapping[str, Any], shown: Iterable[ShownSecret]) -> list[ShownSecret]:
+    """What the writer may not read. Raises: WorldError."""
+    return [secret for secret in shown if not await _may_read(client, who, secret)]
 
 
 async def _may_read(client: Client, who: Mapping[str, Any], secret: ShownSecret) -> bool:

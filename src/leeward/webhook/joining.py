@@ -4,18 +4,16 @@ An id that stays is not asked about. When the control plane does not tell, a Clu
 joins tries again. Two that are written at the same moment do not see each other.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from kubeapi.meta import Manifest
 from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import Client, NotFound, WorldError
+from leeward.client import Client, NotFound
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
+from leeward.webhook.questions import Untold, ask
 from leeward.webhook.reviews import object_in, refusal
 
-SECONDS = 3.0
-"""Less than the kube-apiserver waits for us."""
 PAGE_SIZE = 500
 
 
@@ -28,13 +26,15 @@ async def judge_joining(request: Mapping[str, Any], client: Client) -> Manifest 
         return None
     name = object_in(cluster, "metadata").get("name", "")
     try:
-        async with asyncio.timeout(SECONDS):
-            joined, own_id = await _joined(client), await _own_id(client)
-    except (WorldError, TimeoutError) as error:
-        why = str(error) or f"no answer within {SECONDS:g} s"
-        return refusal(503, f"it cannot be told whether this cluster has joined already: {why}; try again")
-    problem = problem_of_identity(name, cluster_id, joined, own_id)
+        problem = await ask(_problem(client, name, cluster_id))
+    except Untold as error:
+        return refusal(503, f"it cannot be told whether this cluster has joined already: {error}; try again")
     return refusal(422, f'spec.id: Invalid value: "{cluster_id}": {problem}') if problem else None
+
+
+async def _problem(client: Client, name: str, cluster_id: str) -> str:
+    """Raises: WorldError."""
+    return problem_of_identity(name, cluster_id, await _joined(client), await _own_id(client))
 
 
 async def _joined(client: Client) -> list[Joined]:

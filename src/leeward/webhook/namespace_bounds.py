@@ -6,7 +6,6 @@ thousands, and what cannot be counted is no reason to keep an application from i
 the same moment do not see each other.
 """
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -15,13 +14,12 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import OVERRIDE_POLICIES, PROPAGATION_POLICIES
 from leeward.api.rules import bounds
-from leeward.client import Client, WorldError
+from leeward.client import Client
+from leeward.webhook.questions import Untold, ask
 from leeward.webhook.reviews import object_in, refusal
 
 log = logging.getLogger(__name__)
 
-SECONDS = 3.0
-"""Less than the kube-apiserver waits for us."""
 _COUNTED = {
     (policy.group, policy.plural): Resource.of_manifests(policy.api_version, policy.plural, policy.kind, True)
     for policy in (PROPAGATION_POLICIES, OVERRIDE_POLICIES)
@@ -36,9 +34,8 @@ async def judge_room(request: Mapping[str, Any], client: Client) -> Manifest | N
     if counted is None or not namespace or request.get("operation") != "CREATE":
         return None
     try:
-        async with asyncio.timeout(SECONDS):
-            there = await client.list(counted, namespace, limit=1)
-    except (WorldError, TimeoutError) as error:
+        there = await ask(client.list(counted, namespace, limit=1))
+    except Untold as error:
         log.warning("the %s of namespace %s were not counted: %s", counted.plural, namespace, error)
         return None
     problem = bounds.policy_count_problem(namespace, counted.plural, len(there.items) + there.remaining)

@@ -8,7 +8,8 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client
-from leeward.webhook.joining import SECONDS, judge_joining
+from leeward.webhook.joining import judge_joining
+from leeward.webhook.questions import SECONDS
 from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf
 
