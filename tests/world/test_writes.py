@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kubeserver.handler import Response, StreamResponse
 from leeward.api.resource import EVENTS
 from leeward.client import Request
-from leeward.controllers.scheduler.departures import CROWD
+from leeward.controllers.scheduler.eviction_events import CROWD
 from leeward.sim.network import Answering
 from leeward.sim.world import World
 from tests.world.stories import apply, by_weight, deployment, play, policy

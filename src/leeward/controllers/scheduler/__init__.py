@@ -5,7 +5,7 @@
     deciding     those that are taken together are decided in one stroke, on one state of the fleet
     waking       what makes a binding be looked at again
     writing      evicting, placing and finishing an eviction are one write
-    telling      events and metrics; outages and departures of many at once are summed up by cluster
+    telling      events and metrics; `eviction_events` of many bindings at once are summed up by cluster
 
 The most urgent bindings come first. What finds no place is tried again when a cluster changes, with growing pauses,
 and at the latest after five minutes; all other deadlines are the decision's `wake_at`.

@@ -1,8 +1,8 @@
 """Tells what a decision has changed, and what it could not: events on the binding and on its template, and metrics.
 
 One event tells of an eviction and of its result; in a mass failover only on the template, for the binding says it by
-its tasks. That it is over is told apart (`departures.py`), and so are outages (`outage_events.py`). An event that would
-say the same again is not recorded: the condition that stands says it.
+its tasks. That it is over is told apart, and so are outages (`eviction_events.py`). An event that would say the same
+again is not recorded: the condition that stands says it.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,7 @@ from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, TargetCluster
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.controllers.scheduler.departures import EVICTED, Departures
-from leeward.controllers.scheduler.outage_events import OutageEvents
-from leeward.controllers.scheduler.sums import CROWD, CROWD_SECONDS
+from leeward.controllers.scheduler.eviction_events import CROWD, CROWD_SECONDS, EVICTED, Departures, OutageEvents
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.runtime.crowd import Crowd

@@ -1,0 +1,83 @@
+"""Events of outages, and of copies that have left. Where many are concerned, one on the cluster says how many."""
+
+import asyncio
+from collections.abc import Callable, Hashable, Iterable
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import ObjectReference
+from leeward.api.resource import CLUSTERS
+from leeward.core.failover.outage import Outlook
+from leeward.runtime.crowd import Crowd
+from leeward.runtime.events import NORMAL, WARNING
+from leeward.runtime.plane import ControlPlane, Recorder
+
+EVICTED, CLUSTER_OUTAGE = "EvictWorkloadFromClusterSucceed", "ClusterOutage"
+CROWD, CROWD_SECONDS = 16, 10.0
+"""So many of a kind within this time are summed up, for nobody would read each event."""
+
+
+class Departures:
+    """Tells that copies have left a cluster: each on its template."""
+
+    def __init__(self, plane: ControlPlane, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._sums = SumsByCluster(plane, "departures from", self._tell_sum)
+
+    def tell(self, template: ObjectReference, left: Iterable[str]) -> None:
+        for cluster in left:
+            if not self._sums.counts(template.uid, cluster):
+                self._recorder.note(template, NORMAL, EVICTED, f"Evict from cluster {cluster} succeed.")
+
+    def _tell_sum(self, cluster: Cluster, count: int) -> None:
+        message = f"Evict from cluster {cluster.name} succeed: {count} workloads in {CROWD_SECONDS:.0f} s."
+        self._recorder.normal(CLUSTERS, cluster, EVICTED, message)
+
+
+class OutageEvents:
+    """Tells of outages, once each: on the binding and its template."""
+
+    def __init__(self, plane: ControlPlane, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._sums = SumsByCluster(plane, "outage of", self._tell_sum)
+
+    def tell(self, binding: ObjectReference, template: ObjectReference, news: Iterable[Outlook]) -> None:
+        for outlook in news:
+            if not self._sums.counts(binding.uid, outlook.outage.cluster):
+                for about in (binding, template):
+                    self._recorder.note(about, WARNING, CLUSTER_OUTAGE, outlook.sentence)
+
+    def _tell_sum(self, cluster: Cluster, count: int) -> None:
+        message = f"{count} more applications have copies here. What will become of each its binding's conditions say."
+        self._recorder.warning(CLUSTERS, cluster, CLUSTER_OUTAGE, message)
+
+
+class SumsByCluster:
+    """`tell` gets a cluster and how many were counted there, some seconds after the first of them.
+
+    What is not summed up when the process ends is not told: the bindings show it.
+    """
+
+    def __init__(self, plane: ControlPlane, name: str, tell: Callable[[Cluster, int], None]) -> None:
+        self._plane = plane
+        self._name = name
+        self._tell = tell
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._crowd = Crowd(CROWD, CROWD_SECONDS)
+        self._counts: dict[str, int] = {}
+
+    def counts(self, who: Hashable, cluster: str) -> bool:
+        """Whether this one is one of a crowd, and counted; else it is to be told by itself."""
+        now = self._plane.clock.monotonic()
+        self._crowd.add((who, cluster), now)
+        if not self._crowd.is_there(now):
+            return False
+        if cluster not in self._counts:
+            self._plane.supervisor.start(self._sum_up(cluster), f"{self._name} {cluster}")
+        self._counts[cluster] = self._counts.get(cluster, 0) + 1
+        return True
+
+    async def _sum_up(self, name: str) -> None:
+        await asyncio.sleep(CROWD_SECONDS)
+        count, cluster = self._counts.pop(name), self._clusters.get(name)
+        if cluster is not None:
+            self._tell(cluster, count)
