@@ -4,7 +4,7 @@ What could not be seen is named in `unseen`, and is never taken for well.
 """
 
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -21,13 +21,14 @@ from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.api.work import Binding
 from leeward.client import Client, NotFound, Unreachable, WorldError
+from leeward.operations.binding_findings import held_evictions, refused, unplaced_bindings, unreadable, unremoved
 from leeward.operations.bindings import list_bindings, list_manifests
 from leeward.operations.brake import BrakeReading, read_brake
+from leeward.operations.cluster_findings import dead_clusters, doubtful_clusters, drains, vanished_clusters
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row
-from leeward.operations.control_plane_findings import is_silent
+from leeward.operations.control_plane_findings import api_server, components, engaged_brake, is_silent, nobody_watches
 from leeward.operations.drain import workload_of
 from leeward.operations.findings import Finding, Hold, Observed, hold_of, worst_first
-from leeward.operations.fleet_findings import findings_of
 from leeward.operations.taints import no_control_plane
 
 T = TypeVar("T")
@@ -117,10 +118,10 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
     bindings = await look.see("bindings", list_bindings(client))
     brake = await look.see("the brake", read_brake(client))
     leases = await look.see("the leases of components", _leases(client))
-    clusters, unreadable = seen or ((), [])
+    clusters, unreadable_rows = seen or ((), [])
     now, failed_checks = health or (clock.now(), {})
     items, unreadable_bindings = bindings or ((), ())
-    rows = [*unreadable, *(cluster_row(cluster, items) for cluster in clusters)]
+    rows = [*unreadable_rows, *(cluster_row(cluster, items) for cluster in clusters)]
     rows.sort(key=lambda row: (ORDER[row.state], row.name))
     observed = Observed(
         now,
@@ -138,6 +139,29 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
         found += more.findings
         look.unseen += more.unseen
     return _status(observed, found, rows if seen is not None else None, bindings is not None, look.unseen)
+
+
+def findings_of(observed: Observed) -> list[Finding]:
+    """What is wrong with a fleet, worst first: a pure function of what was seen."""
+    return worst_first(finding for about in _SOURCES for finding in about(observed))
+
+
+_SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
+    api_server,
+    components,
+    nobody_watches,
+    engaged_brake,
+    held_evictions,
+    dead_clusters,
+    vanished_clusters,
+    unreadable,
+    unplaced_bindings,
+    unremoved,
+    refused,
+    doubtful_clusters,
+    drains,
+)
+"""In the order in which they are told."""
 
 
 def _status(

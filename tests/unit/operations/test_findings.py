@@ -20,7 +20,7 @@ from leeward.core.failover.held_reasons import HeldReason
 from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterState, cluster_row, unreadable_row
 from leeward.operations.findings import HOLDS, Finding, Hold, Observed, Severity, hold_of
-from leeward.operations.fleet_findings import findings_of
+from leeward.operations.status import findings_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "observability.md"
 NOW = datetime(2026, 11, 22, 2, 41, 17, tzinfo=UTC)
