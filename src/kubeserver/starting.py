@@ -17,8 +17,7 @@ from kubeserver.admission.limit_ranges import LimitRanges
 from kubeserver.admission.pod_classes import PodClasses
 from kubeserver.admission.pod_security import PodSecurity
 from kubeserver.admission.services import ServiceAddresses
-from kubeserver.admission.signers import SignerCheck
-from kubeserver.admission.signing_requests import SigningRequestAdmission
+from kubeserver.admission.signers import SignerCheck, SigningRequestAdmission
 from kubeserver.apiextensions.conversion.webhook import Converters
 from kubeserver.apiextensions.definitions import PREFIX as DEFINITIONS
 from kubeserver.auth.access import Access

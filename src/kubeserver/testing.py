@@ -18,6 +18,7 @@ import pytest
 from kubeapi.codec import render_yaml
 from kubeapi.files import write_file
 from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeserver.certificates import AUTHORITY, Pair
 from kubeserver.standalone import CERTIFICATES, ApiServerConfig, run_apiserver
@@ -52,44 +53,33 @@ def running_server(directory: Path, crds: Sequence[Manifest] = ()) -> Generator[
     config = ApiServerConfig(
         data_dir=directory, port=0, token_auth_file=tokens, controllers=True, crds=crds, ready=started.set_result
     )
-    stop = _Stop()
-    thread = threading.Thread(target=_serve, args=(config, started, stop), name="kubeserver", daemon=True)
+    ending: Future[None] = Future()
+    thread = threading.Thread(target=_serve, args=(config, started, ending), name="kubeserver", daemon=True)
     thread.start()
     try:
         yield _described(directory, started.result(START_SECONDS), token)
     finally:
-        stop.now()
+        ending.set_result(None)
         thread.join(STOP_SECONDS)
 
 
-class _Stop:
-    """Ends the serving task from another thread."""
+def _serve(config: ApiServerConfig, started: "Future[int]", ending: "Future[None]") -> None:
+    """Serves until `ending` is done; `started` has the port, or why there is none."""
 
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[None] | None = None
-
-    def is_for(self, loop: asyncio.AbstractEventLoop, task: "asyncio.Task[None] | None") -> None:
-        self._loop, self._task = loop, task
-
-    def now(self) -> None:
-        if self._loop is not None and self._task is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._task.cancel)
-
-
-def _serve(config: ApiServerConfig, started: "Future[int]", stop: _Stop) -> None:
     async def work() -> None:
-        stop.is_for(asyncio.get_running_loop(), asyncio.current_task())
         try:
             await run_apiserver(config)
-        except asyncio.CancelledError:
-            pass
         except Exception as error:
             if started.done():
                 raise
             started.set_exception(error)
 
-    asyncio.run(work())
+    async def until_the_end() -> None:
+        async with Supervisor("kubeserver") as supervisor:
+            supervisor.start(work(), "server")
+            await asyncio.wrap_future(ending)
+
+    asyncio.run(until_the_end())
 
 
 def _described(directory: Path, port: int, token: str) -> RunningServer:

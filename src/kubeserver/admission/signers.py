@@ -1,6 +1,8 @@
-"""Who may approve or sign a certificate request: the verbs `approve` and `sign` on the signer that it names.
+"""CertificateSigningRequests: who has made one, which never changes, and who may approve or sign it.
 
-A rule names a signer, or all of a domain as `example.com/*`; whoever may update the subresource still needs this.
+The server writes into it who has made it. To approve and to sign are the verbs `approve` and `sign` on the signer that
+it names; a rule names a signer, or all of a domain as `example.com/*`. Whoever may update the subresource still needs
+this.
 
 Kubernetes: plugin/pkg/admission/certificates; the same, and the same words. Differs: whoever approves by way of the
 status is asked for the verb `approve`, too; there the approval is dropped in silence.
@@ -9,13 +11,33 @@ status is asked for the verb `approve`, too; there the approval is dropped in si
 from collections.abc import Iterator
 from typing import Any
 
+from kubeapi.certificate_requests import subject_of_request
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from kubeserver.admission import AdmissionReview, Rejected
+from kubeserver.admission.interface import AdmissionReview, Rejected
 from kubeserver.auth.authorization.attributes import Attributes
 from kubeserver.auth.authorization.rbac import Rbac
+from kubeserver.handler import ADMIN_GROUP
 from kubeserver.values import entries, section
 
-GROUP = "certificates.k8s.io"
+GROUP, PLURAL = "certificates.k8s.io", "certificatesigningrequests"
+SIGNER = "kubernetes.io/kube-apiserver-client"
+_WHO = ("username", "uid", "groups", "extra")
+
+
+class SigningRequestAdmission:
+    """An `Admission`: a request says truly who made it, and never changes."""
+
+    def admit(self, review: AdmissionReview) -> Manifest:
+        if review.resource.group != GROUP or review.resource.plural != PLURAL or review.operation == "DELETE":
+            return review.object
+        if review.old_object is not None:
+            return {**review.object, "spec": section(review.old_object, "spec")}
+        spec = section(review.object, "spec")
+        subject = subject_of_request(spec.get("request", ""))
+        if spec.get("signerName") == SIGNER and subject is not None and ADMIN_GROUP in subject.groups:
+            raise Rejected(f"use of {SIGNER} signer with {ADMIN_GROUP} group is not allowed")
+        kept = {key: value for key, value in spec.items() if key not in _WHO}
+        return {**review.object, "spec": {**kept, **review.user.info()}}
 
 
 class SignerCheck:

@@ -1,6 +1,6 @@
 """CEL as Kubernetes speaks it: expressions of definitions, admission policies and webhooks. Knows none of the three.
 
-    compiling ─▸ library       which reads and evaluates; loaded with the first expression
+    program ─▸ library         which reads and evaluates; loaded with the first expression
                    ├─ functions    what Kubernetes adds to the language: values, formats, network, authorizer
                    ├─ macros       what the library lacks, written in what it has
                    └─ patterns     regular expressions in linear time
@@ -10,7 +10,6 @@ What an expression may cost is told by `budget`.
 """
 
 from kubeserver.cel.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
-from kubeserver.cel.compiling import compile_program
-from kubeserver.cel.program import Program, Unwritable
+from kubeserver.cel.program import Program, Unwritable, compile_program
 
 __all__ = ["OUT_OF_BUDGET", "Budget", "Exhausted", "Program", "Unwritable", "compile_program", "nesting_of"]

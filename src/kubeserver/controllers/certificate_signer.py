@@ -17,7 +17,7 @@ from cryptography import x509
 from kubeapi import codec
 from kubeapi.certificates import Issuer, Usage, certificate_pem
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, format_time
-from kubeserver.admission.signing_requests import GROUP, PLURAL, SIGNER
+from kubeserver.admission.signers import GROUP, PLURAL, SIGNER
 from kubeserver.controllers.changes import changes
 from kubeserver.errors import Refused
 from kubeserver.handler import ADMIN_GROUP, User

@@ -1,8 +1,10 @@
-"""What a schema may say at each of its places: which keywords there are, and how lists and maps are declared.
+"""What a schema may say at each of its places: which keywords there are, how lists and maps are declared, and that
+defaults fit the schema itself.
 
 Kubernetes: apiextensions-apiserver/pkg/apis/apiextensions/validation; the same rules.
 """
 
+import copy
 from functools import lru_cache
 from typing import Any
 
@@ -10,9 +12,11 @@ import msgspec
 
 from kubeapi.field import Node, Problems
 from kubeapi.status import Problem
-from kubeserver.apiextensions.definition_rules.defaults import default_problems
+from kubeserver.apiextensions.checks import below, check
 from kubeserver.apiextensions.definition_rules.expressions import rule_problems
 from kubeserver.apiextensions.definition_rules.structural import structural_problems
+from kubeserver.apiextensions.node import compile_schema
+from kubeserver.apiextensions.schema import prune_value
 from kubeserver.values import texts
 
 REMEMBERED_SCHEMAS, REMEMBERED_BYTES = 32, 65_536
@@ -62,7 +66,7 @@ def _remembered_faults(path: str, encoded: bytes) -> tuple[Problem, ...]:
 
 
 def _found_in(schema: Node) -> list[Problem]:
-    found = [] if _has_unsupported(schema) else structural_problems(schema) or [*default_problems(schema)]
+    found = [] if _has_unsupported(schema) else structural_problems(schema) or [*_default_problems(schema)]
     return [*found, *_place(schema, Context(asks_rules=not found), root=True)]
 
 
@@ -201,3 +205,20 @@ def _keys_of_map(schema: Node) -> Problems:
             yield field["default"].required(f"{_KEY} must have a default or be a required property")
         if field["nullable"].value:
             yield field["nullable"].forbidden(f"{_KEY} cannot be nullable")
+
+
+def _default_problems(schema: Node, *, root: bool = True) -> Problems:
+    """Kubernetes: apiextensions-apiserver/pkg/apiserver/schema/defaulting; the same, but inside of metadata."""
+    default = schema["default"]
+    if default.is_set:
+        compiled = compile_schema(schema.mapping)
+        pruned = copy.deepcopy(default.value)
+        prune_value(compiled, pruned)
+        if pruned != default.value:
+            yield default.invalid("must not have unknown fields")
+        yield from below(default.path, check(compiled, default.value))
+    if schema["items"].mapping:
+        yield from _default_problems(schema["items"], root=False)
+    for name, field in schema["properties"].entries():
+        if not (name in _TYPE_FIELDS and (root or schema["x-kubernetes-embedded-resource"].value)):
+            yield from _default_problems(field, root=False)
