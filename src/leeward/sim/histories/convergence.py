@@ -17,7 +17,7 @@ from leeward.api.names import (
 from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, replicas_of, tasks_of
-from leeward.sim.histories.truth import KINDS, Change, Truth, is_execution_space, owner_of
+from leeward.sim.histories.truth import KINDS, WORKS, Change, Truth, is_execution_space, owner_of
 
 POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/")
 
@@ -159,7 +159,7 @@ def _image(manifest: Manifest) -> str:
 
 def forsakes(truth: Truth, change: Change) -> str | None:
     """The member whose Work goes without being taken back: a dead cluster that leaves keeps what it runs."""
-    if change.kind != "/work.karmada.io/works/" or change.new is not None:
+    if change.kind != WORKS or change.new is not None:
         return None
     cluster = truth.clusters.get(cluster_of_execution_space(change.key.namespace))
     return cluster.name if cluster is not None and cluster.is_being_deleted and not cluster.is_ready else None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from leeward.api.names import cluster_of_execution_space
 from leeward.sim.histories.checkers.scene import Scene, tasks_of
 from leeward.sim.histories.model import HubIsRestored, Step
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.truth import WORKS, Change
 
 FORGOTTEN = "the hub is restored, and has forgotten what runs"
 EVICTING = "the hub is restored into the middle of an eviction"
@@ -33,6 +33,6 @@ def of_scene(scene: Scene) -> Iterator[str]:
 
 def of_change(scene: Scene, change: Change) -> Iterator[str]:
     """To be asked before the checkers are."""
-    is_work = change.kind == "/work.karmada.io/works/" and change.new is not None
+    is_work = change.kind == WORKS and change.new is not None
     if is_work and (cluster_of_execution_space(change.key.namespace), change.key) in scene.orphaned:
         yield ADOPTED

@@ -28,12 +28,13 @@ from leeward.runtime.identity import Key
 from leeward.sim.journal import Journal, Write
 
 HOME = "control-plane"
+WORKS = "/work.karmada.io/works/"
 BINDINGS = ("/work.karmada.io/resourcebindings/", "/work.karmada.io/clusterresourcebindings/")
 TYPES: Mapping[str, type[Any]] = {
     "/cluster.karmada.io/clusters/": Cluster,
     BINDINGS[0]: ResourceBinding,
     BINDINGS[1]: ClusterResourceBinding,
-    "/work.karmada.io/works/": Work,
+    WORKS: Work,
 }
 TEMPLATES = ("/apps/deployments/", "//configmaps/")
 KINDS: Mapping[str, str] = {
@@ -168,7 +169,7 @@ class Truth:
 
     @property
     def works(self) -> Mapping[Key, Work]:
-        return self.of("/work.karmada.io/works/")
+        return self.of(WORKS)
 
     def works_of(self, binding: Key) -> dict[str, Work]:
         """By cluster."""
@@ -222,7 +223,7 @@ class Truth:
             objects[key] = new
         if kind in OTHERS and write.place != HOME:
             self._note_copy(write.seconds, write.place, kind, key)
-        elif kind == "/work.karmada.io/works/":
+        elif kind == WORKS:
             self._note_owner(key, new)
         change = Change(write.seconds, write.place, kind, key, old, new, record.revision, record.deleted)
         for reader in self._readers if not write.restored else ():

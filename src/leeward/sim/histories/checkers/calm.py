@@ -11,7 +11,7 @@ from leeward.api.names import cluster_of_execution_space
 from leeward.api.work import Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.truth import WORKS, Change
 
 SERVED_SECONDS = 2.0
 """To apply a Work, or to take it back; a write, a few reads, and the pace of the queues."""
@@ -28,7 +28,7 @@ class CalmChecker:
         if not self._scene.calm:
             return
         yield from self._overdue(change.seconds)
-        if change.kind == "/work.karmada.io/works/":
+        if change.kind == WORKS:
             self._note(change)
         elif change.kind == "/cluster.karmada.io/clusters/" and change.old is not None and change.new is not None:
             yield from self._looks_dead(change.seconds, change.old, change.new)

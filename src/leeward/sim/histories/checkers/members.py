@@ -11,7 +11,7 @@ from leeward.api.work import Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import HOME, TEMPLATES, Change
+from leeward.sim.histories.truth import HOME, TEMPLATES, WORKS, Change
 
 
 class MembersChecker:
@@ -22,7 +22,7 @@ class MembersChecker:
         self._wanted_since: dict[Key, float] = {}
 
     def look(self, change: Change) -> Iterator[Violation]:
-        if change.kind == "/work.karmada.io/works/":
+        if change.kind == WORKS:
             self._note(change)
         if change.place == HOME or change.kind not in TEMPLATES or change.old is None:
             return

@@ -12,7 +12,7 @@ from leeward.api.meta import find_condition
 from leeward.api.work import ResourceBinding
 from leeward.client import Request
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import HOME, TEMPLATES, Change
+from leeward.sim.histories.truth import HOME, TEMPLATES, WORKS, Change
 from leeward.sim.paths import resource_of, target_of
 
 BINDING_OWNERS: Mapping[str, frozenset[str]] = {
@@ -29,9 +29,8 @@ OWNED: Mapping[tuple[str, str], frozenset[str]] = {
     ("controllers", "//configmaps/"): MARKS | {"data"},
     ("controllers", "/policy.karmada.io/propagationpolicies/"): MARKS,
     ("controllers", "/cluster.karmada.io/clusters/"): MARKS | {"spec.taints"},
-    ("controllers", "/work.karmada.io/works/"): MARKS
-    | {"spec.workload", "spec.suspendDispatching", "spec.preserveResourcesOnDeletion"},
-    ("agent", "/work.karmada.io/works/"): frozenset({"metadata.finalizers"}),
+    ("controllers", WORKS): MARKS | {"spec.workload", "spec.suspendDispatching", "spec.preserveResourcesOnDeletion"},
+    ("agent", WORKS): frozenset({"metadata.finalizers"}),
     ("agent", "/cluster.karmada.io/clusters/"): frozenset(),
 }
 """What a party may patch of an object beside its status. Templates, policies and Clusters are their users'; the data of

@@ -11,7 +11,7 @@ from leeward.api.policy import Placement
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.truth import WORKS, Change
 
 
 class PlacementsChecker:
@@ -24,7 +24,7 @@ class PlacementsChecker:
     def look(self, change: Change) -> Iterator[Violation]:
         if change.kind == "/cluster.karmada.io/clusters/":
             self._note(change)
-        elif change.kind == "/work.karmada.io/works/" and change.old is None and change.new is not None:
+        elif change.kind == WORKS and change.old is None and change.new is not None:
             yield from self._created(change, change.new)
         elif change.kind == "/work.karmada.io/resourcebindings/" and change.new is not None:
             old: ResourceBinding | None = change.old

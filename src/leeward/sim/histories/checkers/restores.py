@@ -13,9 +13,8 @@ from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.needs import needed_by
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of
-from leeward.sim.histories.truth import HOME, KINDS, Change, is_ours, owner_of
+from leeward.sim.histories.truth import HOME, KINDS, WORKS, Change, is_ours, owner_of
 
-WORKS = "/work.karmada.io/works/"
 PLURALS = {"/apps/deployments/": "deployments", "//configmaps/": "configmaps"}
 
 
@@ -64,18 +63,20 @@ class RestoresChecker:
     def _is_wanted(self, key: Key) -> bool:
         truth, cluster = self._scene.truth, cluster_of_execution_space(key.namespace)
         work = truth.works[key]
-        owner = owner_of(work)
-        binding = truth.any_binding(owner) if owner is not None else None
+        binding = self._binding_of(work)
         needed = binding is not None and cluster in needed_by(binding)
         return work.metadata.deletion_timestamp is None and needed
+
+    def _binding_of(self, work: Work) -> Binding | None:
+        owner = owner_of(work)
+        return None if owner is None else self._scene.truth.any_binding(owner)
 
     def _gone(self, change: Change) -> Iterator[tuple[str, str]]:
         work = work_of(change.old)
         if (change.place, work) in self._scene.orphaned:
             yield "S5", f"was deleted; the control plane that is restored knows nothing of its Work {work}"
         if work in self._scene.overtaken and work in self._scene.truth.works:
-            owner = owner_of(self._scene.truth.works[work])
-            binding = self._scene.truth.any_binding(owner) if owner is not None else None
+            binding = self._binding_of(self._scene.truth.works[work])
             if binding is not None and not self._may_go(binding, change.place):
                 targets = replicas_of(binding)
                 yield "S1", f"was deleted, as was wanted before the backup; {targets or 'nothing'} is not ready"

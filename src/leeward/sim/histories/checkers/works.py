@@ -13,9 +13,8 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS, ENDLESS
 from leeward.sim.histories.checkers.needs import Needs, needed_by
 from leeward.sim.histories.checkers.scene import Scene, Violation, tasks_of
-from leeward.sim.histories.truth import BINDINGS, Change, is_execution_space, owner_of
+from leeward.sim.histories.truth import BINDINGS, WORKS, Change, is_execution_space, owner_of
 
-WORKS = "/work.karmada.io/works/"
 SYNC_SECONDS = 15.0
 """To render a binding: two tries that wait for each other included."""
 
