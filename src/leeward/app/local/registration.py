@@ -10,7 +10,6 @@ from kubeapi.meta import Manifest
 from leeward.api.names import CLUSTER_NAMESPACE, execution_space, impersonator_of
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS, WORKS
 from leeward.app.local.api import AdminClient, Refused
-from leeward.app.local.clusters import is_ready, name_of
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Member
 from leeward.app.local.layout import Layout
@@ -38,7 +37,7 @@ def identity_of(layout: Layout, member: Member) -> str:
 def joined_as(api: AdminClient, name: str, cluster_id: str) -> str:
     """The other name under which the cluster with this id has joined; empty when there is none."""
     clusters = api.list(CLUSTERS.path()) if cluster_id else []
-    others = (name_of(cluster) for cluster in clusters if cluster["spec"].get("id") == cluster_id)
+    others = (_name_of(cluster) for cluster in clusters if cluster["spec"].get("id") == cluster_id)
     return next((other for other in others if other != name), "")
 
 
@@ -102,7 +101,7 @@ def wait_ready_clusters(api: AdminClient, names: set[str]) -> set[str]:
     late = set(names)
 
     def all_ready() -> bool:
-        late.difference_update(name_of(cluster) for cluster in api.list(CLUSTERS.path()) if is_ready(cluster))
+        late.difference_update(_name_of(cluster) for cluster in api.list(CLUSTERS.path()) if _is_ready(cluster))
         return not late
 
     wait_until(all_ready, READY_SECONDS, poll_seconds=0.1)
@@ -121,7 +120,7 @@ def _leaves(api: AdminClient, path: str, name: str, *, force: bool) -> Callable[
 def _release_works(api: AdminClient, name: str) -> None:
     space = execution_space(name)
     for work in api.list(WORKS.path(space)):
-        path = WORKS.path(space, name_of(work))
+        path = WORKS.path(space, _name_of(work))
         api.delete(path)
         if api.find(path) is not None:
             _merge_if_there(api, path, {"metadata": {"finalizers": None}})
@@ -189,3 +188,12 @@ def _access(member: Member, cluster_id: str) -> Manifest:
         "secretRef": {"namespace": CLUSTER_NAMESPACE, "name": member.name},
         "impersonatorSecretRef": {"namespace": CLUSTER_NAMESPACE, "name": impersonator_of(member.name)},
     }
+
+
+def _name_of(manifest: Manifest) -> str:
+    return manifest["metadata"]["name"]
+
+
+def _is_ready(cluster: Manifest) -> bool:
+    conditions = cluster.get("status", {}).get("conditions", [])
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
