@@ -2,8 +2,8 @@
 
 A change is a function from status to status, so that it can be made to whatever is there when it is written. What a
 writer has said and is not written yet is replaced by what it says next. Everything is written within a moment, unless
-it is one of a crowd: then progress and bookkeeping, which nobody acts upon, wait for what comes of them. Nothing is
-remembered beyond that: who is told of a failure reconciles again.
+it is one of a crowd: then progress and bookkeeping, which nobody acts upon, wait for what comes of them. An object is
+written once at a time. Nothing is remembered beyond that: who is told of a failure reconciles again.
 """
 
 import asyncio
@@ -30,10 +30,12 @@ T = TypeVar("T")
 NEWS_SECONDS = 0.1
 PROGRESS_SECONDS = 5.0
 """Where images are there, a replacement is up sooner, and all that led to it is told in one write."""
-BOOKKEEPING_SECONDS = 20.0
+BOOKKEEPING_SECONDS = 60.0
 """That something was seen, and that nothing is known of it yet, waits longest."""
 CROWD, CROWD_SECONDS = 16, 10.0
-"""So many objects of a kind of which something is said within this time are a crowd: a mass failover, no idle fleet."""
+"""So many objects of a kind of which something is said within this time, or waits, are a crowd: a mass failover, no
+idle fleet. It is one until there have been fewer for as long.
+"""
 AT_ONCE = 8
 """So many statuses of a kind are written at once. The others go on to collect what is said: a crowded server hears less
 of progress, and sooner of what has to be done.
@@ -53,11 +55,12 @@ class Said(Generic[T]):
 
 @dataclass(slots=True)
 class _Batch(Generic[T]):
-    """What waits to be written of one object until `due`, on the loop's clock; by writer."""
+    """What waits to be written of one object until `due`, on the loop's clock; by writer. `written`: no more."""
 
     uid: str
     due: float
     sooner: asyncio.Event = field(default_factory=asyncio.Event)
+    written: asyncio.Event = field(default_factory=asyncio.Event)
     said: dict[str, Said[T]] = field(default_factory=dict[str, Any])
 
     @property
@@ -81,6 +84,8 @@ class Statuses(Generic[T]):
         self._informer = informer
         self._supervisor = supervisor
         self._batches: dict[Key, _Batch[T]] = {}
+        self._under_way: dict[Key, _Batch[T]] = {}
+        self._most = crowd
         self._crowd = Crowd(crowd, CROWD_SECONDS)
         self._crowd_until = 0.0
         self._turns = asyncio.Semaphore(AT_ONCE)
@@ -91,11 +96,10 @@ class Statuses(Generic[T]):
         An object that is gone, or replaced by another, has no status to write any more.
         """
         now = asyncio.get_running_loop().time()
-        is_crowd = now < self._crowd_until or self._crowd.is_there(now)
-        key, due = key_of(obj), now + (within if is_crowd else min(within, NEWS_SECONDS))
+        key, due = key_of(obj), now + (within if self._is_crowd(now) else min(within, NEWS_SECONDS))
         batch = self._batches.get(key)
         if batch is None or batch.uid != uid_of(obj):
-            if not _patch(obj, (said.change,)):
+            if not _patch(self.expected(obj), (said.change,)):
                 return
             batch = self._batches[key] = _Batch[T](uid_of(obj), due)
             self._crowd.add(key, now)
@@ -109,12 +113,19 @@ class Statuses(Generic[T]):
         """Has the next ones count as a crowd: who decides about many at once knows it before the first is written."""
         self._crowd_until = asyncio.get_running_loop().time() + CROWD_SECONDS
 
+    def _is_crowd(self, now: float) -> bool:
+        """Whether there are many, for as long as they wait for a slow server, and for a moment after."""
+        if self._crowd.is_there(now) or len(self._batches) >= self._most:
+            self._crowd_until = now + CROWD_SECONDS
+        return now < self._crowd_until
+
     def expected(self, obj: T) -> T:
         """`obj`, of a type of ours, with the status that it has when what was said of it is written."""
-        batch = self._batches.get(key_of(obj))
-        if batch is None or batch.uid != uid_of(obj):
-            return obj
-        return cast(T, msgspec.structs.replace(cast(Any, obj), status=_after(obj, batch.changes)))
+        key, changes = key_of(obj), list[Change]()
+        for batch in (self._under_way.get(key), self._batches.get(key)):
+            if batch is not None and batch.uid == uid_of(obj):
+                changes += batch.changes
+        return _with_status(obj, _after(obj, changes)) if changes else obj
 
     async def _write_when_due(self, key: Key, batch: _Batch[T]) -> None:
         with suppress(TimeoutError):
@@ -122,14 +133,21 @@ class Statuses(Generic[T]):
                 batch.sooner.clear()
                 async with asyncio.timeout_at(batch.due):
                     await batch.sooner.wait()
+        while (earlier := self._under_way.get(key)) is not None:
+            await earlier.written.wait()
         async with self._turns:
             if self._batches.get(key) is batch:
                 del self._batches[key]
+            self._under_way[key] = batch
             try:
                 await self._write(key, batch)
             except WorldError as error:
                 for said in batch.said.values():
                     said.on_failure(error)
+            finally:
+                if self._under_way.get(key) is batch:
+                    del self._under_way[key]
+                batch.written.set()
 
     async def _write(self, key: Key, batch: _Batch[T]) -> None:
         latest = self._informer.get(key.name, key.namespace)
@@ -163,6 +181,12 @@ def _after(obj: object, changes: Iterable[Change]) -> Any:
 
 def _status_of(obj: object) -> Any:
     return cast(Any, obj).status if isinstance(obj, TypedObject) else cast(Manifest, obj).get("status", {})
+
+
+def _with_status(obj: T, status: Any) -> T:
+    if isinstance(obj, TypedObject):
+        return cast(T, msgspec.structs.replace(cast(Any, obj), status=status))
+    return cast(T, {**cast(Manifest, obj), "status": status})
 
 
 class StatusWriters:

@@ -16,7 +16,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import Work, WorkStatus
 from leeward.client import Client, Unreachable, WorldError
 from leeward.runtime.informer import Informer
-from leeward.runtime.statuses import CROWD, NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
+from leeward.runtime.statuses import CROWD, CROWD_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
 from tests.kubeserver.api_world import ApiWorld, tell
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,19 +24,21 @@ MANIFEST: Manifest = {"metadata": {"name": "web"}, "spec": {"workload": {"manife
 
 
 class Counting:
-    """A transport that counts the writes that pass it, or lets none pass."""
+    """A transport that counts the writes that pass it, each of which takes `seconds`, or lets none pass."""
 
     def __init__(self, world: ApiWorld) -> None:
         self._inner = world.transport
         self.stream = world.transport.stream
         self.close = world.transport.close
         self.writes = 0
+        self.seconds = 0.0
         self.refuses = False
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         self.writes += request.method != "GET"
         if self.refuses:
             raise Unreachable("the cable is cut")
+        await asyncio.sleep(self.seconds)
         return await self._inner.send(request, timeout_seconds=timeout_seconds)
 
 
@@ -50,12 +52,20 @@ class Desk:
         self.transport = transport
         self.failures: list[WorldError] = []
         self.written: list[tuple[Work, Work]] = []
+        self._client = client
         self._informer = informer
 
     @property
     def work(self) -> Work:
         work = self._informer.get("web", "default")
         assert work is not None
+        return work
+
+    async def other(self, name: str) -> Work:
+        """Another Work beside `web`, without a status."""
+        work = await self._client.create(WORKS, {**MANIFEST, "metadata": {"name": name}}, "default")
+        self._informer.remember(work)
+        self.transport.writes = 0
         return work
 
     def post(self, writer: str, *conditions: str, within: float = NEWS_SECONDS, work: Work | None = None) -> None:
@@ -137,6 +147,54 @@ def test_a_crowd_that_is_expected_is_one_before_the_first_is_written() -> None:
         assert desk.transport.writes == 1
 
     play(story, crowd=CROWD)
+
+
+def test_a_crowd_is_one_for_as_long_as_it_waits_and_a_moment_longer() -> None:
+    async def story(desk: Desk) -> None:
+        desk.statuses.expect_crowd()
+        for name in ("api", "db"):
+            desk.post("execution", "Applied", within=4 * CROWD_SECONDS, work=await desk.other(name))
+        await asyncio.sleep(2 * CROWD_SECONDS)
+        desk.post("status", "Progressing", within=PROGRESS_SECONDS)
+        await asyncio.sleep(PROGRESS_SECONDS - 0.1)
+        assert desk.transport.writes == 0
+        await asyncio.sleep(2 * CROWD_SECONDS)
+        assert desk.transport.writes == 3
+        await asyncio.sleep(CROWD_SECONDS)
+        desk.post("status", "Reflected", within=PROGRESS_SECONDS)
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert desk.transport.writes == 4, "one alone is none"
+
+    play(story, crowd=2)
+
+
+def test_an_object_is_written_once_at_a_time_and_nothing_is_refused() -> None:
+    async def story(desk: Desk) -> None:
+        desk.transport.seconds = 1.0
+        desk.post("execution", "Applied")
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        desk.post("status", "Reflected")
+        assert conditions(desk.statuses.expected(desk.work)) == ["Applied", "Reflected"]
+        await asyncio.sleep(3 * desk.transport.seconds)
+        assert [(conditions(old), conditions(new)) for old, new in desk.written] == [
+            ([], ["Applied"]),
+            (["Applied"], ["Applied", "Reflected"]),
+        ]
+        assert (desk.transport.writes, desk.failures) == (2, [])
+
+    play(story)
+
+
+def test_what_is_being_written_is_not_written_again() -> None:
+    async def story(desk: Desk) -> None:
+        desk.transport.seconds = 1.0
+        desk.post("execution", "Applied")
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        desk.post("execution", "Applied")
+        await asyncio.sleep(3 * desk.transport.seconds)
+        assert desk.transport.writes == 1
+
+    play(story)
 
 
 def test_progress_that_nothing_comes_of_is_written_in_the_end() -> None:
