@@ -58,7 +58,8 @@ def _check(node: Node, value: Any, path: str, old: Any = ABSENT) -> Iterator[Pro
             yield from _object(node, cast(dict[str, Any], value), path, old)
         case _:
             pass
-    yield from _combinations(node, value, path)
+    if node.any_of or node.one_of or node.all_of or node.negated is not None:
+        yield from _combinations(node, value, path)
 
 
 def _type_problem(raw: Mapping[str, Any], value: Any, path: str) -> Problem | None:
