@@ -15,7 +15,12 @@ BINDINGS = 200
 NAMESPACE = "many"
 QUIET_SECONDS, REST_SECONDS = 30.0, 4.0
 GOAL_WITHOUT_EVENTS, GOAL_WITH_EVENTS = 7, 9
-"""Writes per binding. Karmada 1.4, measured: 17.3 and 28."""
+"""Writes per binding, to the first decimal. Karmada 1.4, measured: 17.3 and 28."""
+HELD = "PATCH works"
+"""That a Work is not removed for now, since what replaces it may be lost."""
+ATTEMPTS = 3
+MOST_REFUSED, MOST_OF_CLUSTERS = 10, 60
+"""However many bindings there are: conflicts, and what is written of three clusters in some minutes."""
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -57,6 +62,33 @@ def test_a_quiet_fleet_writes_nothing(fleet: Fleet) -> None:
 
 
 def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a failover beside which nothing else fails: where member2 is late, too, as on a busy machine, it is repeated."""
+    for _ in range(ATTEMPTS):
+        since = ready_since(fleet, "member2")
+        written, seconds = failover(fleet)
+        of_bindings = written.total - written.of_clusters - written.of_events
+        per_binding, with_events = of_bindings / BINDINGS, (of_bindings + written.of_events) / BINDINGS
+        is_alone = ready_since(fleet, "member2") == since and not written.by_what[HELD]
+        with capsys.disabled():
+            print(
+                f"\nfailover of {BINDINGS} bindings: {seconds:.1f} s from taint to healthy; writes per binding: ",
+                end="",
+            )
+            print(f"{per_binding:.2f} without events (goal: {GOAL_WITHOUT_EVENTS}), ", end="")
+            print(f"{with_events:.2f} with (goal: {GOAL_WITH_EVENTS})\n  {written}")
+            print("" if is_alone else "  member2 was late, too")
+        if is_alone:
+            break
+    else:
+        pytest.fail(f"member2 was late in each of {ATTEMPTS} failovers: this machine is too busy")
+    assert round(per_binding, 1) <= GOAL_WITHOUT_EVENTS, written
+    assert round(with_events, 1) <= GOAL_WITH_EVENTS, written
+    assert written.refused <= MOST_REFUSED, written
+    assert written.of_clusters <= MOST_OF_CLUSTERS, written
+
+
+def failover(fleet: Fleet) -> tuple[Writes, float]:
+    """What the control plane has written when member1 is lost, and the seconds until all is healthy in member2."""
     fleet.kubectl("create", "namespace", NAMESPACE)
     manifests = "---".join([POLICY, *(DEPLOYMENT.format(index) for index in range(BINDINGS))])
     fleet.kubectl("create", "-f", "-", stdin=manifests)
@@ -69,17 +101,17 @@ def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: py
     fleet.eventually(lambda: healthy(fleet, {"member2"}) == BINDINGS, "all run in member2", 3)
     seconds = time.monotonic() - began
     (after,) = settled(fleet, [fleet.control_plane])
-    written = after.since(before)
-    per_binding, with_events = written.without_events / BINDINGS, written.total / BINDINGS
-    with capsys.disabled():
-        print(f"\nfailover of {BINDINGS} bindings: {seconds:.1f} s from taint to healthy; writes per binding: ", end="")
-        print(f"{per_binding:.2f} without events (goal: {GOAL_WITHOUT_EVENTS}), ", end="")
-        print(f"{with_events:.2f} with (goal: {GOAL_WITH_EVENTS})\n  {written}")
 
     fleet.members["member1"].restart()
     fleet.release("member1")
     fleet.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
     fleet.eventually(lambda: not fleet.exists("namespace", NAMESPACE), "the namespace is gone", 3)
+    return after.since(before), seconds
+
+
+def ready_since(fleet: Fleet, member: str) -> str:
+    conditions = fleet.get("cluster", member)["status"]["conditions"]
+    return next((c["lastTransitionTime"] for c in conditions if c["type"] == "Ready" and c["status"] == "True"), "")
 
 
 def healthy(fleet: Fleet, clusters: set[str]) -> int:

@@ -14,6 +14,8 @@ from tests.e2e.servers import KubeServer
 WRITES = {"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
 HEARTBEATS = {"leases", "tokenreviews", "subjectaccessreviews", "localsubjectaccessreviews"}
 EVENTS = "events"
+CLUSTERS = "clusters"
+REFUSED = "("
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,24 @@ class Writes:
         return Writes(self.by_what - earlier.by_what)
 
     @property
-    def without_events(self) -> int:
-        return sum(count for what, count in self.by_what.items() if EVENTS not in what)
+    def of_events(self) -> int:
+        return self._of(EVENTS)
+
+    @property
+    def of_clusters(self) -> int:
+        """There are as many as there are clusters and minutes, whatever runs there."""
+        return self._of(CLUSTERS)
+
+    @property
+    def refused(self) -> int:
+        return self._of(REFUSED)
 
     @property
     def total(self) -> int:
         return self.by_what.total()
+
+    def _of(self, part: str) -> int:
+        return sum(count for what, count in self.by_what.items() if part in what)
 
     def __str__(self) -> str:
         return ", ".join(f"{count} {what}" for what, count in self.by_what.most_common()) or "none"
