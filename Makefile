@@ -23,7 +23,7 @@ demo: setup  ## a cluster dies and its applications move, live in this terminal 
 	@$(BIN)/leeward demo
 
 test: setup  ## all tests (virtual time, and a handful on real processes)
-	@$(BIN)/pytest -n auto --dist worksteal
+	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 e2e: setup  ## the product on real kube-apiservers (twelve minutes; the first time it builds them from Debian's source)
 	@KUBEBUILDER_ASSETS=$$(scripts/binaries) && export KUBEBUILDER_ASSETS && $(BIN)/pytest -sx -p no:cacheprovider tests/e2e

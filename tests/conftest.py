@@ -1,14 +1,19 @@
-"""How many processes share the tests, that each run of them is the same, and that none is left out unnoticed."""
+"""How processes share the tests, that each run of them is the same, and that none is left out unnoticed."""
 
 import gc
 import os
+from collections import defaultdict
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 FUZZ = "LEEWARD_FUZZ"
 """How many examples each property draws in `make fuzz`, whose seed says which."""
+
+LONGEST = {"test_walkthrough.py": 3, "test_who_was_away.py": 2, "test_outage_and_return.py": 1}
+"""The files of tests/processes that take a minute and more, whatever the machine, in minutes."""
 
 settings.register_profile("the same each time", deadline=None, derandomize=True, database=None)
 settings.register_profile("fresh", deadline=None, database=None, max_examples=int(os.environ.get(FUZZ, 1)))
@@ -18,6 +23,27 @@ settings.load_profile("fresh" if FUZZ in os.environ else "the same each time")
 def pytest_xdist_auto_num_workers() -> int:
     """Two for each processor: tests on real processes mostly wait for them."""
     return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spreads the files that wait for real processes over the first half of all files, the longest first.
+
+    While one process of the tests waits, the others compute; and no long wait is left for the end.
+    """
+    waiting, computing = defaultdict[Path, list[pytest.Item]](list), defaultdict[Path, list[pytest.Item]](list)
+    for item in items:
+        (waiting if item.get_closest_marker("processes") else computing)[item.path].append(item)
+    if not waiting or not computing:
+        return
+    steps = -(-len(computing) // (2 * len(waiting)))
+    first = sorted(waiting.values(), key=lambda file: -LONGEST.get(file[0].path.name, 0))
+    ordered = list[pytest.Item]()
+    for index, file in enumerate(computing.values()):
+        if index % steps == 0 and first:
+            ordered += first.pop(0)
+        ordered += file
+    items[:] = [*ordered, *(item for file in first for item in file)]
 
 
 def pytest_collection_finish() -> None:
