@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
+import pytest
+
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
@@ -25,7 +27,9 @@ from kubeserver.inprocess import InProcessTransport
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.api.schema import custom_resource_definitions
-from leeward.app.access import SPEAKING, grant_member_access
+from leeward.app.access import OURS, SPEAKING, grant_member_access
+from leeward.app.local.errors import FleetError
+from leeward.app.member_accounts import accounts_of, open_account
 from leeward.client import Client
 from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, UnifiedAuthController
 from leeward.manager.proxy_headers import headers_to_member
@@ -112,7 +116,9 @@ def tell(story: Story, speaker: User = IMPERSONATOR, *, runs: bool = True) -> No
 
 async def open_accounts(member: Client) -> None:
     """What `leeward join` makes there, and what a local member has of itself."""
-    await member.create(CLUSTER_ROLES, {"metadata": {"name": "karmada-impersonator"}, "rules": SPEAKING})
+    await member.create(
+        CLUSTER_ROLES, {"metadata": {"name": "karmada-impersonator", "labels": OURS}, "rules": SPEAKING}
+    )
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "karmada-impersonator"}
     account = subject_of("ServiceAccount", "karmada-cluster/karmada-impersonator")
     bound = {"metadata": {"name": "karmada-impersonator"}, "roleRef": reference, "subjects": [account]}
@@ -203,6 +209,54 @@ def test_roles_that_are_not_there_are_not_made() -> None:
         await fleet.bind("proxy", PROXY, ("User", "jane"))
         roles = [role["metadata"]["name"] for role in (await member.list(CLUSTER_ROLES)).items]
         assert "karmada-impersonator" not in roles
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_ours"),
+    [
+        ({}, False),
+        ({"app.kubernetes.io/managed-by": "Helm"}, False),
+        ({"karmada.io/system": "false"}, False),
+        ({"karmada.io/system": "true"}, True),
+        ({"karmada.io/managed": "true"}, True),
+    ],
+)
+def test_s6_a_role_of_somebody_else_is_left_as_it_is_and_that_is_said(labels: dict[str, str], *, is_ours: bool) -> None:
+    """Somebody in the member has a role of that name, for purposes of their own."""
+
+    async def story(fleet: Fleet) -> None:
+        member = Client(fleet.member.transport)
+        await member.delete(CLUSTER_ROLES, "karmada-impersonator")
+        theirs = {"metadata": {"name": "karmada-impersonator", "labels": labels}, "rules": SPEAKING}
+        made = await member.create(CLUSTER_ROLES, theirs)
+        await fleet.bind("proxy", PROXY, ("User", "jane"))
+        await asyncio.sleep(1_800)
+        found = await member.get(CLUSTER_ROLES, "karmada-impersonator")
+        assert (found["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]) is not is_ours
+        assert (found["rules"] == SPEAKING) is not is_ours
+        other = await member.get(CLUSTER_ROLES, "system:karmada:impersonator")
+        assert other["rules"][0]["resourceNames"] == ["jane"], "what is ours is kept up beside it"
+        told = [e for e in (await fleet.admin.list(EVENTS)).items if e.reason == "SyncImpersonationConfigFailed"]
+        assert len(told) == (0 if is_ours else 2), "again once the other role was written"
+        assert all("karmada-impersonator was not made by joining" in event.message for event in told)
+
+    tell(story)
+
+
+def test_joining_makes_the_role_its_own() -> None:
+    async def story(fleet: Fleet) -> None:
+        member = Client(fleet.member.transport)
+        await member.delete(CLUSTER_ROLES, "karmada-impersonator")
+        await member.create(CLUSTER_ROLES, {"metadata": {"name": "karmada-impersonator"}, "rules": SPEAKING})
+        await fleet.bind("proxy", PROXY, ("User", "jane"))
+        assert await fleet.says_to_be("mallory")
+        _, speaker = accounts_of("member1")
+        with pytest.raises(FleetError, match="has put no token"):
+            await open_account(member, speaker)
+        await asyncio.sleep(301)
+        assert not await fleet.says_to_be("mallory")
 
     tell(story)
 

@@ -52,6 +52,7 @@ MANAGED_ANNOTATIONS_ANNOTATION = "resourcetemplate.karmada.io/managed-annotation
 
 MANAGED_LABEL = "karmada.io/managed"
 SYSTEM_LABEL = "karmada.io/system"
+"""`true` on what Karmada, or we, have made for ourselves, and no user."""
 POLICY_ID_LABEL = "propagationpolicy.karmada.io/permanent-id"
 CLUSTER_POLICY_ID_LABEL = "clusterpropagationpolicy.karmada.io/permanent-id"
 BINDING_ID_LABEL = "resourcebinding.karmada.io/permanent-id"

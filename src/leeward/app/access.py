@@ -6,6 +6,7 @@ Karmada: `karmadactl join` and `register` make the same ClusterRoles in a member
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.api.names import SYSTEM_LABEL
 from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS, SPEAKER_ACCESS
 from leeward.client import AlreadyExists, Client
 
@@ -23,6 +24,8 @@ EVERYTHING: list[Manifest] = [
 SPEAKING: list[Manifest] = [
     {"apiGroups": [""], "resources": ["users", "groups", "serviceaccounts"], "verbs": ["impersonate"]}
 ]
+OURS = {SYSTEM_LABEL: "true"}
+"""The labels of the roles that are made when a member joins; who changes them later asks for these."""
 
 
 async def grant_member_access(client: Client) -> None:
@@ -32,8 +35,11 @@ async def grant_member_access(client: Client) -> None:
 
 
 async def _grant(client: Client, name: str, rules: list[Manifest], group: str) -> None:
-    """The ClusterRole `name`, bound to `group`. `leeward join` and `unjoin` have none of these names."""
-    role: Manifest = {"metadata": {"name": name}, "rules": rules}
+    """The ClusterRole `name`, bound to `group`. `leeward join` and `unjoin` have none of these names.
+
+    Of a role that is there nothing but the labels is changed.
+    """
+    role: Manifest = {"metadata": {"name": name, "labels": OURS}, "rules": rules}
     binding: Manifest = {
         "metadata": {"name": name},
         "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": name},
@@ -44,3 +50,4 @@ async def _grant(client: Client, name: str, rules: list[Manifest], group: str) -
             await client.create(resource, manifest)
         except AlreadyExists:
             continue
+    await client.patch(CLUSTER_ROLES, name, {"metadata": {"labels": OURS}})

@@ -16,7 +16,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import SECRETS
-from leeward.app.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, EVERYTHING, SPEAKING
+from leeward.app.access import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, EVERYTHING, OURS, SPEAKING
 from leeward.app.config import IMPERSONATOR
 from leeward.app.install.manifests import SERVICE_ACCOUNTS
 from leeward.app.local.errors import FleetError
@@ -54,7 +54,7 @@ async def open_account(member: Client, account: Account) -> bytes:
         "metadata": {**metadata, "annotations": {"kubernetes.io/service-account.name": account.name}},
         "type": _TOKEN_TYPE,
     }
-    role: Manifest = {"metadata": {"name": account.role}, "rules": account.rules}
+    role: Manifest = {"metadata": {"name": account.role, "labels": OURS}, "rules": account.rules}
     binding: Manifest = {
         "metadata": {"name": account.role},
         "roleRef": {"apiGroup": CLUSTER_ROLES.group, "kind": "ClusterRole", "name": account.role},

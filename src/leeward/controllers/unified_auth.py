@@ -1,7 +1,8 @@
 """The unified auth controller: cuts the impersonator of a Push member down to the users of the member's proxy.
 
 Whoever has the impersonator's token may then be those users there, and nobody else. It writes where the rules differ,
-into roles that are there, and makes none. What somebody widens in the member, joining anew among it, is cut again.
+into roles that are there and were made by joining, which their labels say (Holds: S6), and makes none. What somebody
+widens in the member, joining anew among it, is cut again.
 Not run by default: who reaches the proxy by a role of `*`, or with groups that have no right to the proxy themselves,
 is refused by the member where it runs.
 
@@ -10,8 +11,9 @@ Karmada: pkg/controllers/unifiedauth (`unifiedAuth`); there by a Work, in every 
 
 from datetime import datetime, timedelta
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
+from leeward.api.names import MANAGED_LABEL, SYSTEM_LABEL
 from leeward.api.resource import CLUSTERS
 from leeward.client import NotFound, NotServed
 from leeward.core.impersonation import rules_to_speak, users_of_proxy
@@ -27,6 +29,10 @@ _RBAC = "rbac.authorization.k8s.io"
 CLUSTER_ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "clusterroles", "ClusterRole", False)
 CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
     f"{_RBAC}/v1", "clusterrolebindings", "ClusterRoleBinding", False
+)
+_FOREIGN = (
+    "in the member, the ClusterRole {name} was not made by joining, and is left as it is: "
+    f"`leeward join` again makes it ours, as does the label {SYSTEM_LABEL}=true"
 )
 
 
@@ -59,7 +65,11 @@ class UnifiedAuthController:
         except ValueError as problem:
             self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", str(problem))
             return None
-        written = [role for role in ROLES_TO_SPEAK if await self._write(role, rules)]
+        found = {name: role for name in ROLES_TO_SPEAK if (role := await self._role(name)) is not None}
+        for name in (name for name, role in found.items() if not is_made_by_joining(role)):
+            self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", _FOREIGN.format(name=name))
+        ours = {name: role for name, role in found.items() if is_made_by_joining(role)}
+        written = [name for name, role in ours.items() if await self._write(role, rules)]
         if written:
             count = sum(len(rule["resourceNames"]) for rule in rules)
             message = (
@@ -68,20 +78,29 @@ class UnifiedAuthController:
             self._recorder.normal(CLUSTERS, cluster, "SyncImpersonationConfigSucceed", message)
         return self._plane.clock.now() + LOOK_AGAIN
 
-    async def _write(self, name: str, rules: list[Manifest]) -> bool:
-        """Whether it had to be written. Raises: WorldError."""
-        client = self._member.server.client
+    async def _role(self, name: str) -> Manifest | None:
+        """A ClusterRole of the member. Raises: WorldError."""
         try:
-            role = await client.get(CLUSTER_ROLES, name)
+            return await self._member.server.client.get(CLUSTER_ROLES, name)
         except NotServed:
             raise
         except NotFound:
-            return False
+            return None
+
+    async def _write(self, role: Manifest, rules: list[Manifest]) -> bool:
+        """Whether it had to be written. Raises: WorldError."""
         if (role.get("rules") or []) == rules:
             return False
-        version = role["metadata"]["resourceVersion"]
-        await client.patch(CLUSTER_ROLES, name, {"rules": rules}, resource_version=version)
+        name, version = role["metadata"]["name"], role["metadata"]["resourceVersion"]
+        await self._member.server.client.patch(CLUSTER_ROLES, name, {"rules": rules}, resource_version=version)
         return True
 
     def _rights_changed(self, old: Manifest | None, new: Manifest | None) -> None:
         self._controller.queue.add_at(self._member.name, self._plane.clock.now() + SETTLE)
+
+
+def is_made_by_joining(role: Manifest) -> bool:
+    """Whether it is ours to write: `leeward join`, a local member and Karmada (all but its old versions, which have it
+    managed by a Work) give it the label of their own things."""
+    labels = labels_of(role)
+    return any(labels.get(label) == "true" for label in (SYSTEM_LABEL, MANAGED_LABEL))
