@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubeserver.patch.apply.checking import misfits
+from kubeserver.patch.apply.checking import schema_errors
 from kubeserver.patch.apply.fieldset import in_order, parse_fields, render_fields, show_path
 from kubeserver.patch.apply.managers import APPLY, UPDATE, Entry, Managed, Manager, read_managed
 from kubeserver.patch.apply.typed import compare, fields_of, merge, remove
@@ -115,7 +115,7 @@ def test_removing_an_element_takes_all_of_it():
     ],
 )
 def test_a_configuration_that_does_not_fit_is_told_where(config: Any, said: str):
-    assert misfits(_pod(), config) == [said]
+    assert schema_errors(_pod(), config) == [said]
 
 
 def test_an_apply_is_the_same_manager_in_every_version():

@@ -8,7 +8,7 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
-from kubeserver.apiextensions.conversion.conversion_cache import Remembered
+from kubeserver.apiextensions.conversion.conversion_cache import ConversionCache
 from tests.kubeserver.api_world import CONFIG_MAPS, DEFINITIONS, TABLE, ApiWorld, config_map, tell
 from tests.kubeserver.conversion import FIRST, SECOND, Convert, InProcessConversion, gadget, gadgets, rename
 from tests.kubeserver.webhooks import MUTATING, mutating, rule, webhook
@@ -426,7 +426,7 @@ def test_what_is_asked_for_by_several_is_asked_once_and_only_the_newest_is_kept(
         return [value.upper() for value in values]
 
     async def play() -> None:
-        remembered = Remembered(ask, limit_bytes=4)
+        remembered = ConversionCache(ask, limit_bytes=4)
         first = asyncio.ensure_future(remembered.get([b"a", b"b"], "v2"))
         second = asyncio.ensure_future(remembered.get([b"b", b"c"], "v2"))
         assert await first == [b"A", b"B"]
@@ -443,7 +443,7 @@ def test_who_waits_for_one_who_gives_up_asks_alone():
         return list(values)
 
     async def play() -> None:
-        remembered = Remembered(ask)
+        remembered = ConversionCache(ask)
         first = asyncio.ensure_future(remembered.get([b"a"], "v2"))
         second = asyncio.ensure_future(remembered.get([b"a"], "v2"))
         await asyncio.sleep(0.5)

@@ -7,7 +7,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.transport import Request, Response
 from kubeserver.handler import StreamResponse, User
 from kubeserver.handlers.fairness import Fairness, Limits
-from kubeserver.handlers.rate_limits import REMEMBERED_USERS, Rates
+from kubeserver.handlers.rate_limits import REMEMBERED_USERS, RateLimiter
 
 GREEDY, MODEST = User("greedy"), User("modest")
 
@@ -143,7 +143,7 @@ def test_whoever_asks_too_often_is_told_when_to_come_again_and_nobody_else_is() 
 
 
 def test_a_bucket_holds_no_more_than_its_burst_and_the_oldest_user_is_forgotten_first() -> None:
-    rates = Rates(per_second=1, burst=1)
+    rates = RateLimiter(per_second=1, burst=1)
     assert rates.wait_seconds("a", 0.0) == 0
     assert rates.wait_seconds("a", 0.25) == 0.75
     assert [rates.wait_seconds("a", 100.0), rates.wait_seconds("a", 100.0)] == [0, 1]

@@ -8,7 +8,7 @@ from kubeserver.apiextensions.node import compile_schema
 from kubeserver.apiextensions.rules import check_rules
 from kubeserver.builtin_kinds import BUILT_IN
 from kubeserver.cel import Unwritable, compile_program
-from kubeserver.registry.decoding_errors import Misfit
+from kubeserver.registry.decoding_errors import DecodingError
 from kubeserver.registry.duplicates import duplicate_fields, duplicate_yaml_fields
 from kubeserver.registry.labels import parse_labels
 from kubeserver.registry.strict_decoding import fit
@@ -59,7 +59,7 @@ def test_what_is_empty_stays_where_it_says_something(group: str, kind: str, give
 
 
 def test_an_exact_instant_is_on_a_day_that_there_is():
-    with pytest.raises(Misfit, match="day out of range"):
+    with pytest.raises(DecodingError, match="day out of range"):
         fit(_structure("coordination.k8s.io", "Lease"), {"spec": {"renewTime": "2026-02-31T00:00:00.000000Z"}})
 
 
@@ -97,13 +97,13 @@ def test_null_is_nothing_in_a_list_and_absent_elsewhere():
     ],
 )
 def test_a_wrong_type_is_told_in_the_words_of_kubernetes(manifest: Any, said: str):
-    with pytest.raises(Misfit) as refused:
+    with pytest.raises(DecodingError) as refused:
         fit(_structure("", "ConfigMap"), manifest)
     assert str(refused.value) == said
 
 
 def test_whole_numbers_keep_their_range():
-    with pytest.raises(Misfit, match=r"number 2147483648 into Go struct field DeploymentSpec\.spec\.replicas"):
+    with pytest.raises(DecodingError, match=r"number 2147483648 into Go struct field DeploymentSpec\.spec\.replicas"):
         fit(_structure("apps", "Deployment"), {"spec": {"replicas": 2**31}})
 
 

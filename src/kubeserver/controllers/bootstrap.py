@@ -79,7 +79,7 @@ async def _create_missing(writer: Writer, scheme: Scheme, manifest: Manifest) ->
 
 
 async def install_definitions(writer: Writer, kind: Kind, definitions: Definitions, wanted: Sequence[Manifest]) -> None:
-    """Creates or updates the given definitions, and settles them. Raises: Refused, Unfit for broken ones."""
+    """Creates, updates and settles the given definitions. Raises: Refused; UndecodableObject for a broken one."""
     await asyncio.gather(*(_install(writer, kind, manifest) for manifest in wanted))
     for manifest in wanted:
         await definitions.settle(writer, manifest["metadata"]["name"])

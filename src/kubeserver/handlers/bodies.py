@@ -8,7 +8,7 @@ from kubeserver.kinds.kind import Kind
 from kubeserver.kinds.metadata import drop_repeated_owners, size_problems
 from kubeserver.registry.decoding import (
     Decoded,
-    Unfit,
+    UndecodableObject,
     cannot_handle,
     check_type,
     decode_object,
@@ -29,10 +29,10 @@ def read_body(call: Call, field_validation: str, kind: Kind | None = None) -> Ma
     check_type(kind, manifest)
     read = duplicate_yaml_fields if "yaml" in call.content_type else duplicate_fields
     repeated = () if field_validation == "Ignore" else read(call.request.body)
-    remarks = [f'duplicate field "{path}"' for path in repeated]
+    warnings = [f'duplicate field "{path}"' for path in repeated]
     try:
-        return _told(kind, decode_object(kind, manifest, field_validation, remarks)).manifest
-    except Unfit as unfit:
+        return _told(kind, decode_object(kind, manifest, field_validation, warnings)).manifest
+    except UndecodableObject as unfit:
         raise cannot_handle(kind, unfit) from unfit
 
 
@@ -45,9 +45,9 @@ def fit_patched(
 ) -> Decoded:
     _check_patched_type(kind, manifest)
     try:
-        remarks = patch.remarks if patch is not None else ()
-        return _told(kind, decode_object(kind, manifest, field_validation, remarks, known))
-    except Unfit as unfit:
+        warnings = patch.warnings if patch is not None else ()
+        return _told(kind, decode_object(kind, manifest, field_validation, warnings, known))
+    except UndecodableObject as unfit:
         raise (patch.unfit(unfit) if patch is not None else unfit_patch(str(unfit))) from unfit
 
 

@@ -23,7 +23,7 @@ from kubeapi.transport import Request, Response
 from kubeserver.errors import status_response
 from kubeserver.handler import ADMIN_GROUP, Handler, StreamResponse, User
 from kubeserver.handlers.connecting import leads_out
-from kubeserver.handlers.rate_limits import Rates
+from kubeserver.handlers.rate_limits import RateLimiter
 from kubeserver.health import OPEN_PATHS
 
 RETRY_AFTER_SECONDS = 1
@@ -55,14 +55,14 @@ class Fairness:
         self._reading = Seats(limits.reading, limits.queued, limits.waiting_seconds)
         self._writing = Seats(limits.writing, limits.queued, limits.waiting_seconds)
         self._leading_out = Seats(limits.leading_out, limits.queued, limits.waiting_seconds)
-        self._rates = Rates(limits.per_second, limits.burst)
+        self._rate_limiter = RateLimiter(limits.per_second, limits.burst)
         self._clock = clock or SystemClock()
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         if request.path.startswith(OPEN_PATHS):
             return await self._handler.handle(request, user)
         if ADMIN_GROUP not in user.groups:
-            wait_seconds = self._rates.wait_seconds(user.name, self._clock.monotonic())
+            wait_seconds = self._rate_limiter.wait_seconds(user.name, self._clock.monotonic())
             if wait_seconds > 0:
                 return too_many(wait_seconds)
         seats = self._seats(request)

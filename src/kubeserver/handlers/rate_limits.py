@@ -9,7 +9,7 @@ REMEMBERED_USERS = 10_000
 """The one who asked least recently is forgotten first; a full bucket says nothing that would be lost."""
 
 
-class Rates:
+class RateLimiter:
     """`per_second` requests in the long run, `burst` at once."""
 
     def __init__(self, per_second: float, burst: float) -> None:

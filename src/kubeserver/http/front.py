@@ -27,7 +27,7 @@ from kubeserver.handler import REJECTED, Handler, StreamResponse, User, WayBack
 from kubeserver.handlers.fairness import RETRY_AFTER_SECONDS, too_many
 from kubeserver.http.heap import HeapTrimming
 from kubeserver.http.incoming import TooLarge, WithoutWhatWasSent, read_body, read_head
-from kubeserver.http.memory_limit import NoRoom, Room
+from kubeserver.http.memory_limit import UserLimit, UserLimitExceeded
 from kubeserver.http.outgoing import keep_little, render, write, write_pieces
 from kubeserver.http.upgrading import pass_bytes
 
@@ -77,10 +77,10 @@ class HttpFront:
         self._delay = delay
         self._idle_seconds = idle_seconds
         self._write_seconds = write_seconds
-        self._bodies = Room(bodies_bytes)
-        self._answers = Room(answers_bytes)
-        self._pieces = Room(pieces_bytes)
-        self._watches = Room(watches)
+        self._bodies = UserLimit(bodies_bytes)
+        self._answers = UserLimit(answers_bytes)
+        self._pieces = UserLimit(pieces_bytes)
+        self._watches = UserLimit(watches)
         self._heap = HeapTrimming()
 
         self._conversations = Supervisor("conversations of the API server")
@@ -125,7 +125,7 @@ class HttpFront:
         try:
             with self._watches.taken(user.name, int(is_watch(head))):
                 return await self._serve_user(incoming, head, user)
-        except NoRoom:
+        except UserLimitExceeded:
             return await render(incoming, too_many(RETRY_AFTER_SECONDS, _too_many_watches(user, self._watches.most)))
 
     async def _serve_user(self, incoming: web.BaseRequest, head: Request, user: User) -> web.StreamResponse:
@@ -137,7 +137,7 @@ class HttpFront:
                     answer = await self._answer(structs.replace(head, body=body), user)
         except TooLarge as error:
             answer = _refusal(413, "RequestEntityTooLarge", str(error))
-        except NoRoom:
+        except UserLimitExceeded:
             answer = too_many(RETRY_AFTER_SECONDS)
         except TimeoutError:
             answer = _refusal(504, "Timeout", "the request was not completed in time")
@@ -175,7 +175,7 @@ class HttpFront:
             with self._answers.taken(user.name, len(answer.body)):
                 async with asyncio.timeout(self._write_seconds):
                     return await write(incoming, answer)
-        except NoRoom:
+        except UserLimitExceeded:
             return await render(incoming, too_many(RETRY_AFTER_SECONDS))
         except TimeoutError:
             _abort(incoming)
@@ -193,7 +193,7 @@ class HttpFront:
             await outgoing.write_eof()
         except (TimeoutError, ConnectionError):
             _abort(incoming)
-        except NoRoom:
+        except UserLimitExceeded:
             log.info("a watch of %r is ended: %d bytes of its pieces were not taken", user.name, self._pieces.most)
             _abort(incoming)
         except Exception:
@@ -206,7 +206,7 @@ class HttpFront:
     async def _pass_on(self, answer: StreamResponse, outgoing: web.StreamResponse, user: User) -> None:
         """Returns when the stream has ended, or when the server stops.
 
-        Raises: TimeoutError for a client that hangs; NoRoom for one of many.
+        Raises: TimeoutError for a client that hangs; UserLimitExceeded for one of many.
         """
         until_stop = asyncio.timeout(None)
         try:

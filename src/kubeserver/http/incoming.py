@@ -14,7 +14,7 @@ from aiohttp import http, web
 
 from kubeapi.transport import Request
 from kubeserver.handler import ANONYMOUS, User
-from kubeserver.http.memory_limit import Room
+from kubeserver.http.memory_limit import UserLimit
 from kubeserver.limits import MAX_BODY_BYTES
 
 READ_TIMEOUT_SECONDS = 30.0
@@ -61,8 +61,8 @@ def _escaped(query_string: str) -> str:
 
 
 @asynccontextmanager
-async def read_body(incoming: web.BaseRequest, user: User, room: Room) -> AsyncGenerator[bytes, None]:
-    """The body, for which there is room until the context ends. Raises: TooLarge, NoRoom, TimeoutError.
+async def read_body(incoming: web.BaseRequest, user: User, room: UserLimit) -> AsyncGenerator[bytes, None]:
+    """The body, for which there is room until the context ends. Raises: TooLarge, UserLimitExceeded, TimeoutError.
 
     What came together with its head need not be waited for.
     """

@@ -4,11 +4,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 
-class NoRoom(Exception):
+class UserLimitExceeded(Exception):
     """The user has taken up too much already."""
 
 
-class Room:
+class UserLimit:
     """Holds: of no user there are more than `most` at a time."""
 
     def __init__(self, most: int) -> None:
@@ -16,10 +16,10 @@ class Room:
         self._taken: dict[str, int] = {}
 
     def take(self, user: str, size: int) -> None:
-        """Raises: NoRoom."""
+        """Raises: UserLimitExceeded."""
         taken = self._taken.get(user, 0) + size
         if taken > self.most:
-            raise NoRoom
+            raise UserLimitExceeded
         self._taken[user] = taken
 
     def give_back(self, user: str, size: int) -> None:
@@ -29,7 +29,7 @@ class Room:
 
     @contextmanager
     def taken(self, user: str, size: int) -> Generator[None]:
-        """What is larger than all of the room takes all of it. Raises: NoRoom."""
+        """What is larger than all of the room takes all of it. Raises: UserLimitExceeded."""
         size = min(size, self.most)
         self.take(user, size)
         try:

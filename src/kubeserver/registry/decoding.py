@@ -15,7 +15,7 @@ from kubeapi.status import Problem
 from kubeserver.builtin_kinds import is_served
 from kubeserver.errors import Refused, bad_request, invalid, refused_with_warnings, unsupported_media_type
 from kubeserver.kinds.kind import Kind, Schema
-from kubeserver.registry.decoding_errors import Misfit
+from kubeserver.registry.decoding_errors import DecodingError
 from kubeserver.registry.strict_decoding import fit
 from kubeserver.serialization.json_text import json_fault, json_name
 from kubeserver.serialization.protobuf import MEDIA_TYPE, UnknownMessage, parse_protobuf
@@ -33,8 +33,8 @@ _EMPTY: tuple[object, ...] = ({}, [], "", None)
 _READ = ("application/json", "application/yaml")
 
 
-class Unfit(Exception):
-    """The object cannot be read as its kind; the message names the field. `conversion` is that of the misfit."""
+class UndecodableObject(Exception):
+    """The object cannot be read as its kind; the message names the field. `conversion` is that of the error."""
 
     def __init__(self, message: str, conversion: str = "") -> None:
         super().__init__(message)
@@ -129,8 +129,8 @@ def _why_not(group: str, version: str, said_version: str, said_kind: str, kind: 
         return unregistered(said_version, said_kind)
     try:
         fit(structure, manifest)
-    except Misfit as misfit:
-        return str(misfit)
+    except DecodingError as error:
+        return str(error)
     package = kind.stored_group.partition(".")[0] or "core"
     return f"converting ({version}.{said_kind}) to ({package}.{kind.kind}): unknown conversion"
 
@@ -139,12 +139,12 @@ def decode_object(
     kind: Kind,
     manifest: Manifest,
     field_validation: str,
-    remarks: Sequence[str] = (),
+    warnings: Sequence[str] = (),
     known: ReadOnlyManifest | None = None,
 ) -> Decoded:
-    """Checks types, prunes what is unknown, and cleans the metadata. Changes `manifest`. Raises: Unfit.
+    """Checks types, prunes what is unknown, and cleans the metadata. Changes `manifest`. Raises: UndecodableObject.
 
-    `remarks` are what is to be said about the text of the object, such as fields that it had twice. `known` is the
+    `warnings` are what is to be said about the text of the object, such as fields that it had twice. `known` is the
     stored object that `manifest` was made of: parts of it that are in `manifest`, untouched, are not looked at again.
     """
     manifest["apiVersion"], manifest["kind"] = kind.api_version, kind.kind
@@ -154,11 +154,11 @@ def decode_object(
             unknown = _fit_custom(kind.schema, manifest, stored)
         else:
             unknown = _fit_builtin(kind, manifest, stored)
-    except Misfit as misfit:
-        raise Unfit(str(misfit), misfit.conversion) from misfit
-    said = [*remarks, *(f'unknown field "{path}"' for path in unknown)]
+    except DecodingError as error:
+        raise UndecodableObject(str(error), error.conversion) from error
+    said = [*warnings, *(f'unknown field "{path}"' for path in unknown)]
     if said and field_validation == "Strict":
-        raise Unfit(f"strict decoding error: {', '.join(said)}")
+        raise UndecodableObject(f"strict decoding error: {', '.join(said)}")
     return Decoded(manifest, said if field_validation == "Warn" else [])
 
 
@@ -214,7 +214,7 @@ def _clean_metadata(manifest: Manifest) -> None:
     manifest["metadata"] = kept
 
 
-def cannot_handle(kind: Kind, unfit: Unfit) -> Refused:
+def cannot_handle(kind: Kind, unfit: UndecodableObject) -> Refused:
     """The answer to a create or update with an object that does not fit."""
     return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {unfit}')
 

@@ -10,7 +10,7 @@ _CONVERTIBLE = (("string", "int64"), ("int32", "float64"), ("int64", "float64"))
 """Types that Go can convert, but its converter does not; of others it knows nothing."""
 
 
-class Misfit(Exception):
+class DecodingError(Exception):
     """A value has the wrong type; the message says where.
 
     `conversion` is what the same is called where no text is read: a strategic merge patch is applied to the object.
@@ -38,10 +38,10 @@ class Place:
     def item(self, index: int) -> "Place":
         return Place(self.owner, self.fields, f"{self.path}[{index}]")
 
-    def wrong(self, value: Any, structure: Structure, got: str = "") -> Misfit:
+    def wrong(self, value: Any, structure: Structure, got: str = "") -> DecodingError:
         into = f"Go struct field {self.owner}.{self.fields}" if self.fields else "Go value"
         said = f"json: cannot unmarshal {got or json_name(value)} into {into} of type {go_type(structure)}"
-        return Misfit(said, _conversion(structure, value))
+        return DecodingError(said, _conversion(structure, value))
 
 
 def go_type(structure: Structure) -> str:

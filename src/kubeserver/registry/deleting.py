@@ -22,7 +22,7 @@ from kubeserver.kinds.kind import Kind
 from kubeserver.registry import lifecycle
 from kubeserver.registry.conversion import read_object
 from kubeserver.registry.decoding import check_media_type
-from kubeserver.registry.decoding_errors import Misfit
+from kubeserver.registry.decoding_errors import DecodingError
 from kubeserver.registry.options import parse_integer
 from kubeserver.registry.strict_decoding import fit
 from kubeserver.registry.writing import MAX_RACES, Writer, Written
@@ -99,8 +99,8 @@ def _read_body(body: bytes, content_type: str) -> _Body:
     assert structure is not None
     try:
         fit(structure, options)
-    except Misfit as misfit:
-        raise errors.bad_request(str(misfit)) from misfit
+    except DecodingError as error:
+        raise errors.bad_request(str(error)) from error
     return msgspec.convert(options, _Body)
 
 

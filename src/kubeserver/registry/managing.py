@@ -12,7 +12,7 @@ from kubeserver import errors
 from kubeserver.kinds.kind import Kind
 from kubeserver.kinds.metadata import MAX_ANNOTATION_BYTES
 from kubeserver.patch.apply import last_applied, updating
-from kubeserver.patch.apply.checking import misfits, render_misfits
+from kubeserver.patch.apply.checking import render_schema_errors, schema_errors
 from kubeserver.patch.apply.fieldset import EMPTY, Path, in_order, show_path
 from kubeserver.patch.apply.managers import APPLY, UPDATE, Managed, Manager, is_reset, read_managed
 from kubeserver.registry.objects import metadata_of
@@ -127,11 +127,11 @@ def _spec_and_labels(path: Path) -> bool:
 
 def check_fits(kind: Kind, config: ReadOnlyManifest) -> None:
     """Raises: Refused for a configuration that its kind has no place for."""
-    found = misfits(kind.structure, config)
+    found = schema_errors(kind.structure, config)
     if found:
         metadata = config["metadata"]
         place = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {_named(kind)}"
-        raise errors.plain_error(f"failed to create typed patch object ({place}): {render_misfits(found)}")
+        raise errors.plain_error(f"failed to create typed patch object ({place}): {render_schema_errors(found)}")
 
 
 def _named(kind: Kind) -> str:

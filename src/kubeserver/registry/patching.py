@@ -21,7 +21,7 @@ from kubeserver.errors import (
 )
 from kubeserver.kinds.kind import Kind
 from kubeserver.patch import jsonpatch, merge, strategic
-from kubeserver.registry.decoding import Unfit
+from kubeserver.registry.decoding import UndecodableObject
 from kubeserver.registry.duplicates import duplicate_fields
 from kubeserver.serialization.json_text import json_fault, json_name
 from kubeserver.serialization.yaml import load_yaml
@@ -44,17 +44,17 @@ Apply = Callable[[Manifest], Manifest]
 class Patch:
     """What a patch does to an object; `apply` raises: Refused.
 
-    `remarks` are what fieldValidation says about its own text. `strategic`: it is merged into the object, not into the
+    `warnings` are what fieldValidation says about its own text. `strategic`: it is merged into the object, not into the
     text of it, which shows where the result does not fit. `shares`: what it leaves alone is in the result as the same
     objects, which are unchanged.
     """
 
     apply: Apply
-    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     strategic: str = ""
     shares: bool = False
 
-    def unfit(self, unfit: Unfit) -> Refused:
+    def unfit(self, unfit: UndecodableObject) -> Refused:
         """The answer when its result cannot be read as its kind."""
         if self.strategic:
             return unfit_patch(unfit.conversion, self.strategic)
@@ -70,14 +70,14 @@ def parse_patch(kind: Kind, body: bytes, content_type: str, field_validation: st
     if media_type == JSON_PATCH:
         return _json_patch(kind, body, field_validation)
     repeated = () if field_validation == "Ignore" else duplicate_fields(body)
-    remarks = tuple(f'duplicate field "{path}"' for path in repeated)
+    warnings = tuple(f'duplicate field "{path}"' for path in repeated)
     if media_type == MERGE_PATCH:
         fields = _fields(_decode(body, "error decoding patch: "), "error decoding patch: ")
         if fields is None:
             raise bad_request("Invalid JSON Patch")
-        return Patch(partial(_merged, kind, fields), remarks, shares=True)
+        return Patch(partial(_merged, kind, fields), warnings, shares=True)
     changes = _fields(_decode(body, ""), "") or {}
-    return Patch(lambda target: _strategically_patched(kind, target, changes), remarks, strategic.go_text(changes))
+    return Patch(lambda target: _strategically_patched(kind, target, changes), warnings, strategic.go_text(changes))
 
 
 def _merged(kind: Kind, fields: Manifest, target: Manifest) -> Manifest:
@@ -122,14 +122,14 @@ def _json_patch(kind: Kind, body: bytes, field_validation: str) -> Patch:
     operations = _operations(
         _decode(body, where), where, "jsonpatch.Patch" if not where else f"[]handlers.{_OPERATION}"
     )
-    remarks = () if field_validation == "Ignore" else tuple(_remarks(body, operations))
+    warnings = () if field_validation == "Ignore" else tuple(_warnings(body, operations))
     if len(operations) > jsonpatch.MAX_OPERATIONS:
         said = f"The allowed maximum operations in a JSON patch is {jsonpatch.MAX_OPERATIONS}, got {len(operations)}"
         raise too_large(f"Request entity too large: {said}")
-    return Patch(lambda target: _json_patched(kind, target, operations), remarks)
+    return Patch(lambda target: _json_patched(kind, target, operations), warnings)
 
 
-def _remarks(body: bytes, operations: list[Any]) -> Iterator[str]:
+def _warnings(body: bytes, operations: list[Any]) -> Iterator[str]:
     yield from (f'json patch duplicate field "{path}"' for path in duplicate_fields(body))
     for index, operation in enumerate(operations):
         unknown = [name for name in operation or () if name not in (*_TEXTS, "value")]

@@ -6,7 +6,7 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.meta import format_time, parse_time
-from kubeserver.registry.decoding_errors import Misfit, Place
+from kubeserver.registry.decoding_errors import DecodingError, Place
 from kubeserver.serialization.json_text import json_name
 from kubeserver.structures.structure import Structure
 
@@ -23,7 +23,7 @@ _INT_BITS = {"int32": 31, "int64": 63}
 
 
 def read_scalar(structure: Structure, value: Any, place: Place) -> Any:
-    """The value as it is kept. Raises: Misfit."""
+    """The value as it is kept. Raises: DecodingError."""
     match structure.type:
         case "string":
             return _of_type(isinstance(value, str), structure, value, place)
@@ -61,7 +61,7 @@ def _read_bytes(text: str) -> str:
         base64.b64decode(text, validate=True)
     except ValueError:
         said = f"illegal base64 data at input byte {_first_illegal(text)}"
-        raise Misfit(said, f"error decoding from json: {said}") from None
+        raise DecodingError(said, f"error decoding from json: {said}") from None
     return text
 
 
@@ -76,13 +76,13 @@ def _first_illegal(text: str) -> int:
 def _read_quantity(value: Any) -> str:
     text = codec.encode(value).decode() if isinstance(value, int | float) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not re.fullmatch(_QUANTITY, text):
-        raise Misfit(f"quantities must match the regular expression '{_QUANTITY}'")
+        raise DecodingError(f"quantities must match the regular expression '{_QUANTITY}'")
     return text
 
 
 def _read_time(kind: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise Misfit(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
+        raise DecodingError(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
     exact = kind == "microtime"
     if not exact and _WHOLE_SECONDS.fullmatch(value) and _is_instant(value):
         return value
@@ -92,13 +92,13 @@ def _read_time(kind: str, value: Any) -> str:
         found = re.match(pattern, rest)
         if found is None:
             layout = _MICROSECONDS if exact else _SECONDS
-            raise Misfit(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{part}"')
+            raise DecodingError(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{part}"')
         rest = rest[found.end() :]
     try:
         instant = parse_time(value)
         return value if exact or (value.endswith("Z") and "." not in value) else format_time(instant)
     except (ValueError, OverflowError):
-        raise Misfit(f'parsing time "{value}": day out of range') from None
+        raise DecodingError(f'parsing time "{value}": day out of range') from None
 
 
 def _is_instant(text: str) -> bool:

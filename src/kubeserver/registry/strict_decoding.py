@@ -20,7 +20,7 @@ def fit(structure: Structure, value: Any, known: Any = None) -> list[str]:
     """Drops unknown fields and nulls from `value` in place; returns the paths of the former, in the order of the text.
 
     `known` is a value of the structure that fits: what `value` has from there, as the same objects, is not looked at.
-    Raises: Misfit.
+    Raises: DecodingError.
     """
     return list(_fit(structure, value, Place(structure.type, "", ""), known))
 

@@ -16,7 +16,7 @@ _Found = dict[bytes, bytes]
 _Key = tuple[str, bytes]
 
 
-class Remembered:
+class ConversionCache:
     """Conversions by version and object, up to `limit_bytes` together; `ask` makes those that are missing."""
 
     def __init__(self, ask: Ask, limit_bytes: int = KEPT_BYTES) -> None:

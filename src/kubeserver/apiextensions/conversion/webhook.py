@@ -8,7 +8,7 @@ import msgspec
 
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import ReadOnlyManifest
-from kubeserver.apiextensions.conversion.conversion_cache import Remembered
+from kubeserver.apiextensions.conversion.conversion_cache import ConversionCache
 from kubeserver.apiextensions.conversion.review import Misconverted, read_review, render_review, type_of
 from kubeserver.errors import unconvertible
 from kubeserver.store import Store
@@ -48,13 +48,13 @@ class WebhookConversion:
     def __init__(self, means: Converters, webhook: _Webhook) -> None:
         self._means = means
         self._webhook = webhook
-        self._remembered = Remembered(self._ask)
+        self._cache = ConversionCache(self._ask)
 
     def known(self, value: bytes, target: str) -> bytes | None:
-        return self._remembered.known(value, target)
+        return self._cache.known(value, target)
 
     async def convert(self, values: Sequence[bytes], target: str) -> list[bytes]:
-        return await self._remembered.get(values, target)
+        return await self._cache.get(values, target)
 
     async def _ask(self, values: Sequence[bytes], target: str) -> list[bytes]:
         return [made for batch in _batches(values) for made in await self._ask_once(batch, target)]

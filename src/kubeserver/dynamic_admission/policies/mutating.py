@@ -29,7 +29,7 @@ from kubeserver.dynamic_admission.policies.sight import Sight, is_exempt
 from kubeserver.dynamic_admission.webhooks.patching import rewritten
 from kubeserver.errors import Refused
 from kubeserver.kinds.kind import Kind
-from kubeserver.registry.decoding import Unfit
+from kubeserver.registry.decoding import UndecodableObject
 from kubeserver.registry.objects import metadata_of
 from kubeserver.registry.scaling import SCALE_KIND
 from kubeserver.store import Store
@@ -105,7 +105,7 @@ class MutatingPolicies:
         structure = (SCALE_KIND if review.subresource == "scale" else kind).structure
         try:
             after = await rewritten(review, kind, lambda seen: mutated(mutation, expressions, structure, seen))
-        except (ValueError, Unfit) as error:
+        except (ValueError, UndecodableObject) as error:
             raise Failed(f"the result is no {kind.kind}: {error}") from error
         return review.object if after == review.object else after
 

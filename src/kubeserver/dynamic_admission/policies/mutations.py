@@ -11,7 +11,7 @@ from kubeserver.cel.objects import OBJECT, PATCH, Unfitting, name_of, read_objec
 from kubeserver.dynamic_admission.policies.configuration import Mutation
 from kubeserver.dynamic_admission.policies.evaluation import Expressions, Failed
 from kubeserver.patch import jsonpatch
-from kubeserver.patch.apply.checking import misfits, render_misfits
+from kubeserver.patch.apply.checking import render_schema_errors, schema_errors
 from kubeserver.patch.apply.typed import merge
 from kubeserver.structures.structure import ANY, Structure
 
@@ -34,8 +34,8 @@ def _merged(made: Any, structure: Structure, seen: Manifest) -> Manifest:
         raise Failed(f"must evaluate to {OBJECT}")
     config = {**read_object(made), "apiVersion": seen["apiVersion"], "kind": seen["kind"]}
     start = "error applying patch:"
-    if found := misfits(structure, config):
-        raise Failed(f"{start} failed to convert patch object to typed object: {render_misfits(found)}")
+    if found := schema_errors(structure, config):
+        raise Failed(f"{start} failed to convert patch object to typed object: {render_schema_errors(found)}")
     if atoms := ", ".join(_atoms(structure, config, "")):
         said = f"may not mutate atomic arrays, maps or structs: {atoms}"
         raise Failed(f"{start} invalid ApplyConfiguration: {said}")

@@ -12,7 +12,7 @@ from kubeserver.dynamic_admission.webhooks.wire import Verdict, is_whole
 from kubeserver.kinds.kind import Kind
 from kubeserver.patch import jsonpatch
 from kubeserver.registry import lifecycle
-from kubeserver.registry.decoding import Unfit, decode_object
+from kubeserver.registry.decoding import UndecodableObject, decode_object
 from kubeserver.registry.objects import metadata_of
 from kubeserver.webhooks.configuration import Webhook
 
@@ -26,13 +26,13 @@ async def patched(review: AdmissionReview, kind: Kind, webhook: Webhook, verdict
         raise errors.internal_error(f'admission webhook "{webhook.name}" {said}')
     try:
         return await rewritten(review, kind, lambda seen: jsonpatch.apply(seen, verdict.patch))
-    except (ValueError, Unfit) as error:
+    except (ValueError, UndecodableObject) as error:
         said = f'admission webhook "{webhook.name}" returned a patch that cannot be applied'
         raise errors.internal_error(f"{said}: {error}") from error
 
 
 async def rewritten(review: AdmissionReview, other: Kind, rewrite: Callable[[Manifest], Any]) -> Manifest:
-    """The object after `rewrite` of a copy of it as `other`. Raises: ValueError, Unfit for what is no such object."""
+    """The object after `rewrite` of a copy of it as `other`. Raises: ValueError; UndecodableObject for what is none."""
     kind, before = review.kind, review.object
     if kind.ephemeral or not is_whole(review):
         return rewrite(copy.deepcopy(before))

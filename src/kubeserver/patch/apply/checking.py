@@ -18,16 +18,16 @@ _GO_TYPES: Mapping[type, str] = {
 }
 
 
-def misfits(structure: Structure, value: Any) -> list[str]:
+def schema_errors(structure: Structure, value: Any) -> list[str]:
     """What does not fit, each with its path."""
-    return list(_misfits(structure, value, ()))
+    return list(_schema_errors(structure, value, ()))
 
 
-def render_misfits(found: list[str]) -> str:
+def render_schema_errors(found: list[str]) -> str:
     return found[0] if len(found) == 1 else "errors:\n" + "\n".join(f"  {one}" for one in found)
 
 
-def _misfits(structure: Structure, value: Any, path: Path) -> Iterator[str]:
+def _schema_errors(structure: Structure, value: Any, path: Path) -> Iterator[str]:
     if value is None or structure.form == "any":
         return
     match structure.form:
@@ -59,7 +59,7 @@ def _list(structure: Structure, value: Any, path: Path) -> Iterator[str]:
     seen: set[str] = set()
     for index, item in enumerate(cast(list[Any], value)):
         if structure.atomic:
-            yield from _misfits(structure.item, item, (*path, f"i:{index}"))
+            yield from _schema_errors(structure.item, item, (*path, f"i:{index}"))
             continue
         missing = _missing_key(structure, item)
         if missing:
@@ -69,7 +69,7 @@ def _list(structure: Structure, value: Any, path: Path) -> Iterator[str]:
         if name in seen:
             yield f"{show_path(path)}: duplicate entries for key {show_path((name,))}"
         seen.add(name)
-        yield from _misfits(structure.item, item, (*path, name))
+        yield from _schema_errors(structure.item, item, (*path, name))
 
 
 def _missing_key(structure: Structure, item: Any) -> str:
@@ -96,7 +96,7 @@ def _map(structure: Structure, value: Any, path: Path) -> Iterator[str]:
         if child is None:
             yield f"{show_path(where)}: field not declared in schema"
         else:
-            yield from _misfits(child, item, where)
+            yield from _schema_errors(child, item, where)
 
 
 def _go_type(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from kubeserver.patch.apply.checking import misfits
+from kubeserver.patch.apply.checking import schema_errors
 from kubeserver.patch.apply.fieldset import EMPTY, FieldSet
 from kubeserver.patch.apply.typed import compare, fields_of
 from kubeserver.structures.structure import Structure
@@ -28,7 +28,7 @@ def said_last(structure: Structure, live: ReadOnlyManifest) -> FieldSet:
         said: Any = codec.decode(_annotation(live).encode(), dict[str, Any])
     except codec.DecodeError:
         return EMPTY
-    if said.get("apiVersion") != live.get("apiVersion") or misfits(structure, said):
+    if said.get("apiVersion") != live.get("apiVersion") or schema_errors(structure, said):
         return EMPTY
     difference = compare(structure, said, live)
     return fields_of(structure, said) - difference.taken - difference.removed
