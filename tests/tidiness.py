@@ -82,14 +82,35 @@ def shared_class_names() -> dict[str, int]:
 
 def imported_libraries() -> set[str]:
     """The top-level modules that `src` imports and Python does not bring."""
+    imported = {name for _, text in sources("src") for name in _imports(text)}
+    return {name.partition(".")[0] for name in imported} - sys.stdlib_module_names
+
+
+def importers(package: str, *folders: str) -> set[str]:
+    """Files below the folders, and modules of tests that these import, which import the package."""
+    left, seen, found = [path for path, _ in sources(*folders)], set[Path](), set[str]()
+    while left:
+        path = left.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        names = _imports((ROOT / path).read_text())
+        if any(name.partition(".")[0] == package for name in names):
+            found.add(str(path))
+        modules = (Path(*name.split(".")).with_suffix(".py") for name in names if name.startswith("tests."))
+        left += [module for module in modules if (ROOT / module).exists()]
+    return found
+
+
+def _imports(text: str) -> set[str]:
+    """The modules that are imported; of `from package import name` both, for a name can be a module."""
     names: set[str] = set()
-    for _, text in sources("src"):
-        for node in ast.walk(_tree(text)):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names.add(node.module.partition(".")[0])
-    return names - sys.stdlib_module_names
+    for node in ast.walk(_tree(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
 
 
 def unread_names() -> set[str]:

@@ -1,26 +1,37 @@
 """JSON for the wire, and YAML from users, which is bounded."""
 
+from typing import Literal
+
+import msgspec
 import pytest
 
 from kubeapi import codec
-from kubeapi.meta import ObjectMeta
+from kubeapi.meta import Object, ObjectMeta
 from kubeapi.yaml_reading import MAX_DEPTH
-from leeward.api.cluster import Cluster, ClusterSpec
-
-CLUSTER = Cluster(metadata=ObjectMeta(name="member1"), spec=ClusterSpec(sync_mode="Push", proxy_url="http://p"))
 
 
-def test_a_struct_goes_over_the_wire_with_karmadas_names() -> None:
-    wire = codec.to_wire(CLUSTER)
-    assert wire == {"metadata": {"name": "member1"}, "spec": {"syncMode": "Push", "proxyURL": "http://p"}}
-    assert codec.from_wire(wire, Cluster) == CLUSTER
-    assert codec.decode(codec.encode(CLUSTER), Cluster) == CLUSTER
+class Claim(Object, frozen=True, kw_only=True):
+    """Fields whose names differ on the wire: by rule, and by a name of their own."""
+
+    metadata: ObjectMeta
+    access_mode: Literal["", "ReadOnce"] = ""
+    volume_id: str = msgspec.field(default="", name="volumeID")
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"spec": {"syncMode": "Sideways"}}'])
+CLAIM = Claim(metadata=ObjectMeta(name="data"), access_mode="ReadOnce", volume_id="v-1")
+
+
+def test_a_struct_goes_over_the_wire_with_the_names_of_kubernetes() -> None:
+    wire = codec.to_wire(CLAIM)
+    assert wire == {"metadata": {"name": "data"}, "accessMode": "ReadOnce", "volumeID": "v-1"}
+    assert codec.from_wire(wire, Claim) == CLAIM
+    assert codec.decode(codec.encode(CLAIM), Claim) == CLAIM
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"metadata": {}, "accessMode": "Sideways"}'])
 def test_what_cannot_be_decoded_is_one_kind_of_error(data: bytes) -> None:
     with pytest.raises(codec.DecodeError):
-        codec.decode(data, Cluster)
+        codec.decode(data, Claim)
 
 
 def test_a_yaml_stream_is_read_without_its_empty_documents() -> None:
@@ -76,4 +87,4 @@ def test_yaml_nested_too_deeply_is_refused() -> None:
 
 
 def test_rendered_yaml_is_read_back() -> None:
-    assert list(codec.parse_yaml(codec.render_yaml(CLUSTER))) == [codec.to_wire(CLUSTER)]
+    assert list(codec.parse_yaml(codec.render_yaml(CLAIM))) == [codec.to_wire(CLAIM)]

@@ -6,11 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeapi.diff import json_patch, merge_patch, status_patch
+from kubeapi.meta import Object
 from kubeserver.patch import jsonpatch, merge
-from leeward.api.work import AggregatedStatusItem, ResourceBindingStatus
 
 SCALARS = st.integers(0, 3) | st.text("ab", max_size=2)
 KEYS = st.sampled_from("abc")
+
+
+class Replica(Object, frozen=True):
+    node_name: str
+
+
+class Progress(Object, frozen=True):
+    observed_generation: int = 0
+    replicas: tuple[Replica, ...] = ()
 
 
 def manifests(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -43,12 +52,10 @@ def test_a_null_in_the_target_is_an_absence_and_is_not_asked_for_twice(
 
 
 def test_a_status_is_patched_field_by_field() -> None:
-    old = ResourceBindingStatus(scheduler_observed_generation=1)
-    new = ResourceBindingStatus(aggregated_status=(AggregatedStatusItem("member1"),))
+    old = Progress(observed_generation=1)
+    new = Progress(replicas=(Replica("node-1"),))
     assert status_patch(old, old) == {}
-    assert status_patch(old, new) == {
-        "status": {"schedulerObservedGeneration": None, "aggregatedStatus": [{"clusterName": "member1"}]}
-    }
+    assert status_patch(old, new) == {"status": {"observedGeneration": None, "replicas": [{"nodeName": "node-1"}]}}
 
 
 @given(manifests(SCALARS), manifests(SCALARS))

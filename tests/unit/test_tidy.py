@@ -58,6 +58,10 @@ def test_each_foreign_library_has_a_contract() -> None:
     assert tidiness.imported_libraries() - ours - protected == {"msgspec"}
 
 
+def test_kubeserver_and_kubeapi_are_tested_without_leeward() -> None:
+    assert tidiness.importers("leeward", "tests/kubeserver", "tests/kubeapi") == set()
+
+
 @pytest.mark.parametrize("invariant", invariants.ids())
 def test_an_invariant_is_held_by_code_judged_by_a_checker_and_named_by_a_test(invariant: str) -> None:
     assert invariants.holders()[invariant] or invariant in invariants.HELD_BY_THE_WHOLE
@@ -96,3 +100,7 @@ def test_each_measure_sees_what_it_is_for(tmp_path: Path, monkeypatch: pytest.Mo
     assert tidiness.unread_names() == {"long", "Twice"}
     missing = {told.partition(": ")[2] for told in tidiness.missing_pages()}
     assert missing == {"docs/gone.md", "decision 7", "HOUSE", "below/other.py"}
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/shared.py").write_text("from package.layer import same\n")
+    (tmp_path / "bench/measure.py").write_text("from tests import shared\n")
+    assert tidiness.importers("package", "bench") == {"tests/shared.py"}
