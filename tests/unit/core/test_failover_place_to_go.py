@@ -12,8 +12,8 @@ from leeward.api.policy import Placement, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster
 from leeward.core.failover.places import (
     candidates,
-    find_part,
-    find_place,
+    find_partial_replacement,
+    find_replacement,
     has_died,
     is_leaving,
     is_spread,
@@ -96,8 +96,8 @@ def of(placement: Placement, replicas: int, *tasks: GracefulEvictionTask, **held
     return binding(placement, replicas, targets(**held), tasks)
 
 
-def anew(bound: ResourceBinding, *clusters: Cluster, shunned: tuple[str, ...] = ()) -> Placed | Unplaceable:
-    return place_anew(bound, bound.spec, fleet(*clusters), at(10), shunned)
+def anew(bound: ResourceBinding, *clusters: Cluster, tried: tuple[str, ...] = ()) -> Placed | Unplaceable:
+    return place_anew(bound, bound.spec, fleet(*clusters), at(10), tried)
 
 
 FADING = cluster("z", taints=LOST.spec.taints)
@@ -137,11 +137,11 @@ def test_parts_that_are_more_than_is_asked_for_are_divided_afresh() -> None:
 def test_nothing_new_goes_where_it_was_in_vain_unless_nobody_else_takes_it() -> None:
     one = duplicated("a", "b", groups=1)
     assert found(anew(of(one, 1), A, B)) == {"a": 1}
-    assert found(anew(of(one, 1), A, B, shunned=("a",))) == {"b": 1}
-    assert found(anew(of(one, 1), A, FADING, shunned=("a",))) == {"a": 1}
-    assert found(anew(of(one, 1, a=1), A, B, shunned=("a",))) == {"a": 1}, "what is there may stay"
+    assert found(anew(of(one, 1), A, B, tried=("a",))) == {"b": 1}
+    assert found(anew(of(one, 1), A, FADING, tried=("a",))) == {"a": 1}
+    assert found(anew(of(one, 1, a=1), A, B, tried=("a",))) == {"a": 1}, "what is there may stay"
     both = of(SHARES, 4, a=2)
-    assert found(anew(both, A, B, shunned=("a",))) == {"a": 2, "b": 2}
+    assert found(anew(both, A, B, tried=("a",))) == {"a": 2, "b": 2}
 
 
 def test_c1_what_is_held_down_is_a_last_resort() -> None:
@@ -169,7 +169,7 @@ def test_to_tolerate_the_hold_down_changes_nothing_else() -> None:
 
 
 def place_of(bound: ResourceBinding, *clusters: Cluster, **how: object) -> Placed | Unplaceable:
-    return find_place(bound, bound.spec, fleet(*clusters), at(10), **how)  # type: ignore[arg-type]
+    return find_replacement(bound, bound.spec, fleet(*clusters), at(10), **how)  # type: ignore[arg-type]
 
 
 def test_c1_a_failover_goes_to_what_is_held_down_only_as_a_last_resort() -> None:
@@ -184,17 +184,17 @@ def test_c1_a_failover_goes_to_what_is_held_down_only_as_a_last_resort() -> None
     [
         (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), B, C), {}, {"b": 3, "c": 3}),
         (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), dead("b"), C), {}, {"b": 2, "c": 4}),
-        (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), B, C), {"suspects": ("b",)}, {"b": 2, "c": 4}),
+        (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), B, C), {"excluded": ("b",)}, {"b": 2, "c": 4}),
         (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), C), {}, {"b": 2, "c": 4}),
         (of(SHARES, 6, leaving("a", 2), b=2, c=2), (dead("a"), deleted(B), C), {}, {"b": 2, "c": 4}),
         (of(SHARES, 6, leaving("a", 2), b=4), (dead("a"), dead("b"), dead("c")), {}, None),
-        (of(SHARES, 6, leaving("a", 2), b=4), (dead("a"), B), {"suspects": ("b",)}, None),
+        (of(SHARES, 6, leaving("a", 2), b=4), (dead("a"), B), {"excluded": ("b",)}, None),
         (of(SHARES, 3, leaving("a", 3)), (dead("a"), cluster("b", ready="False"), C), {}, {"c": 3}),
         (of(SHARES, 3, leaving("a", 3)), (dead("a"), cluster("b", ready="False")), {}, None),
     ],
     ids=[
         "all are well", "a target is lost", "a target is suspected", "a target is not listed", "one is being deleted",
-        "nobody is left", "only suspects are left", "one looks dead without a taint", "nothing but that",
+        "nobody is left", "only excluded ones are left", "one looks dead without a taint", "nothing but that",
     ],
 )  # fmt: skip
 def test_what_leaves_finds_its_place_among_those_that_live_and_the_others_keep_what_they_have(
@@ -329,7 +329,7 @@ def test_a_copy_counts_as_lost_where_its_cluster_is_or_goes(there: Cluster | Non
 
 
 def part_of(bound: ResourceBinding, gone: tuple[str, ...], *clusters: Cluster, **how: bool) -> tuple[object, object]:
-    part = find_part(bound, bound.spec, gone, fleet(*clusters), at(10), **how)
+    part = find_partial_replacement(bound, bound.spec, gone, fleet(*clusters), at(10), **how)
     return (None, None) if part is None else (found(part.result), dict(part.staying))
 
 

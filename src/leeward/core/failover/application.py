@@ -65,7 +65,7 @@ class Watch:
     wake_at: datetime | None = None
 
     @property
-    def suspects(self) -> frozenset[str]:
+    def unhealthy_clusters(self) -> frozenset[str]:
         """Where the present release is unhealthy, or has failed: nowhere to go for another copy of it."""
         return frozenset((*self.record.since, *self.record.left))
 
@@ -184,9 +184,9 @@ def after_leaving(record: FailureRecord, clusters: tuple[str, ...], *, remember:
 
 def held_failure(watched: Watch, reason: str) -> Condition:
     """Why failed copies stay: no place to go. Failed in several clusters, it is more likely the release than these."""
-    suspects = ", ".join(sorted(watched.suspects))
-    if len(watched.suspects) > 1:
-        looks = f"it is or was unhealthy in {suspects}, which looks like a bad release, and no other cluster fits"
+    names = ", ".join(sorted(watched.unhealthy_clusters))
+    if len(watched.unhealthy_clusters) > 1:
+        looks = f"it is or was unhealthy in {names}, which looks like a bad release, and no other cluster fits"
         return _held(HeldReason.UNHEALTHY_EVERYWHERE, watched, f"{looks}: {reason}")
     return _held(HeldReason.NO_PLACE_TO_GO, watched, f"there is no place to go: {reason}")
 

@@ -1,9 +1,9 @@
 """Where copies may go: the scheduling pipeline, asked on behalf of a failover.
 
-    candidates   the clusters that a copy would not have to leave again at once
-    place_anew   the question of a user's change, as Karmada's scheduler answers it
-    find_place   a place for all that leaves; what stays is frozen where it is
-    find_part    a place for as many replicas as find one; the others stay where they were
+    candidates                 the clusters that a copy would not have to leave again at once
+    place_anew                 the question of a user's change, as Karmada's scheduler answers it
+    find_replacement           a place for all that leaves; what stays is pinned where it is
+    find_partial_replacement   a place for as many replicas as find one; the others stay where they were
 
 Asks the scheduler and writes nothing; whether anything leaves is decided elsewhere. Holds: S2, S3, S11, C1, C2.
 """
@@ -36,7 +36,7 @@ NOBODY_ALIVE = Unplaceable("Error", "no cluster that is alive would hold a copy"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartialReplacement:
     """A place for some of what leaves: the result with all clusters in it, and how many replicas stay in which."""
 
     result: Placed
@@ -58,25 +58,25 @@ def candidates(
     return fleet.staying(encode(tolerations), leaves_at, now, targets, but)
 
 
-def find_place(
+def find_replacement(
     binding: Binding,
     left: ResourceBindingSpec,
     fleet: ClusterArrays,
     now: datetime,
-    suspects: Collection[str] = (),
+    excluded: Collection[str] = (),
     staying: Collection[str] = (),
     last_resort: bool = False,
     trace: Trace | None = None,
 ) -> Placed | Unplaceable:
-    """A place for what is missing in `left`, on clusters that are alive and no suspects.
+    """A place for what is missing in `left`, on clusters that are alive and not `excluded`.
 
-    Targets that look dead, or are suspects, keep what they have, unless the place is in an affinity term that they are
+    Targets that look dead, or are excluded, keep what they have, unless the place is in an affinity term that they are
     not in. Those of `staying` keep it in any case, and count for no group that a spread constraint asks for. As a
     `last_resort` clusters that are held down will do. `trace` is told why.
     """
-    result = _find_place(binding, left, fleet, now, suspects, staying, trace)
+    result = _find_replacement(binding, left, fleet, now, excluded, staying, trace)
     if last_resort and _would_fit_held_down(result, fleet):
-        return _find_place(binding, tolerating_hold_down(left), fleet, now, suspects, staying, trace)
+        return _find_replacement(binding, tolerating_hold_down(left), fleet, now, excluded, staying, trace)
     return result
 
 
@@ -85,12 +85,12 @@ def place_anew(
     spec: ResourceBindingSpec,
     fleet: ClusterArrays,
     now: datetime,
-    shunned: Collection[str] = (),
+    tried: Collection[str] = (),
     trace: Trace | None = None,
 ) -> Placed | Unplaceable:
     """Scheduling that a change of the binding asks for, as Karmada answers it.
 
-    Nothing new goes to the `shunned` clusters, nor to those that are held down, as long as it can go elsewhere. A
+    Nothing new goes to the `tried` clusters, nor to those that are held down, as long as it can go elsewhere. A
     target of which a part is leaving is no candidate, and keeps the other part.
     """
     leaving = {task.from_cluster for task in spec.graceful_eviction_tasks}
@@ -99,8 +99,8 @@ def place_anew(
     if parts and kept == spec.replicas:
         in_order = tuple(sorted(parts, key=lambda target: target.name))
         return Placed(in_order, binding.status.scheduler_observing_affinity_name)
-    asked = spec if kept > spec.replicas else _without_frozen(spec, parts, ())
-    but = set(shunned) - {target.name for target in spec.clusters}
+    asked = spec if kept > spec.replicas else _without_pinned(spec, parts, ())
+    but = set(tried) - {target.name for target in spec.clusters}
     result = schedule(asked, binding.status, candidates(spec, fleet, now, but), trace=trace)
     if but and isinstance(result, Unplaceable):
         result = schedule(asked, binding.status, candidates(spec, fleet, now), trace=trace)
@@ -124,18 +124,18 @@ def tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
     return msgspec.structs.replace(spec, placement=placement)
 
 
-def _find_place(
+def _find_replacement(
     binding: Binding,
     left: ResourceBindingSpec,
     fleet: ClusterArrays,
     now: datetime,
-    suspects: Collection[str],
+    excluded: Collection[str],
     staying: Collection[str],
     trace: Trace | None,
 ) -> Placed | Unplaceable:
-    kept = {*suspects, *staying}
-    frozen = tuple(t for t in left.clusters if t.name in kept or has_died(fleet.get(t.name)))
-    asked, barred = _without_frozen(left, frozen, staying), {*kept, *(target.name for target in frozen)}
+    kept = {*excluded, *staying}
+    pinned = tuple(t for t in left.clusters if t.name in kept or has_died(fleet.get(t.name)))
+    asked, barred = _without_pinned(left, pinned, staying), {*kept, *(target.name for target in pinned)}
     if left.is_divided and not asked.is_divided:
         return NOBODY_ALIVE
     result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
@@ -144,13 +144,13 @@ def _find_place(
         result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
     if isinstance(result, Unplaceable):
         return result
-    rest = (target.name for target in frozen if target.name not in staying)
+    rest = (target.name for target in pinned if target.name not in staying)
     outside = {name for name in rest if not is_in_term(left, result.affinity_name, fleet.get(name))}
     if outside:
         inside = tuple(target for target in left.clusters if target.name not in outside)
         left = msgspec.structs.replace(left, clusters=inside)
-        return _find_place(binding, left, fleet, now, {*suspects, *outside}, staying, trace)
-    placed = tuple(sorted((*result.clusters, *frozen), key=lambda target: target.name))
+        return _find_replacement(binding, left, fleet, now, {*excluded, *outside}, staying, trace)
+    placed = tuple(sorted((*result.clusters, *pinned), key=lambda target: target.name))
     return replace(result, clusters=placed) if result.clusters else NOBODY_ALIVE
 
 
@@ -159,28 +159,28 @@ def _dead_among(result: Placed, fleet: Mapping[str, Cluster]) -> set[str]:
     return {target.name for target in result.clusters if has_died(fleet.get(target.name))}
 
 
-def find_part(
+def find_partial_replacement(
     binding: Binding,
     spec: ResourceBindingSpec,
     leaving: Collection[str],
     fleet: ClusterArrays,
     now: datetime,
     last_resort: bool = False,
-) -> Part | None:
+) -> PartialReplacement | None:
     """A place for as many replicas of `leaving` as find one, where there is none for all; None when there is for none.
 
     How many that are is found by halving: a question for each bit of their number.
     """
     total = sum(target.replicas for target in spec.clusters if target.name in leaving)
-    found: Part | None = None
+    found: PartialReplacement | None = None
     fits, too_many = 0, total
     while spec.is_divided and too_many - fits > 1:
         moved = (fits + too_many) // 2
         staying = _stay(spec, leaving, fleet, total - moved)
         kept = _keeping(spec, leaving, staying)
-        result = find_place(binding, kept, fleet, now, staying=leaving, last_resort=last_resort)
+        result = find_replacement(binding, kept, fleet, now, staying=leaving, last_resort=last_resort)
         if isinstance(result, Placed):
-            found, fits = Part(result, staying), moved
+            found, fits = PartialReplacement(result, staying), moved
         else:
             too_many = moved
     return found
@@ -204,18 +204,18 @@ def _keeping(spec: ResourceBindingSpec, leaving: Collection[str], staying: Mappi
     return msgspec.structs.replace(spec, clusters=kept)
 
 
-def _without_frozen(
-    spec: ResourceBindingSpec, frozen: tuple[TargetCluster, ...], staying: Collection[str]
+def _without_pinned(
+    spec: ResourceBindingSpec, pinned: tuple[TargetCluster, ...], staying: Collection[str]
 ) -> ResourceBindingSpec:
     """What is left to place: neither these replicas, nor these groups of a constraint on clusters."""
-    if not frozen:
+    if not pinned:
         return spec
-    names = {target.name for target in frozen}
-    held = sum(target.replicas for target in frozen)
+    names = {target.name for target in pinned}
+    held = sum(target.replicas for target in pinned)
     placement = spec.placement or Placement()
     groups = len(names.difference(staying))
     constraints = tuple(
-        msgspec.structs.replace(c, min_groups=max(1, c.min_groups - groups), max_groups=c.max_groups - len(frozen))
+        msgspec.structs.replace(c, min_groups=max(1, c.min_groups - groups), max_groups=c.max_groups - len(pinned))
         if is_over_clusters(c)
         else c
         for c in placement.spread_constraints

@@ -6,6 +6,7 @@ Whether one of them is due is asked in `phases`. Holds: S1, S2, S3, S11, S12, C2
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 
@@ -21,8 +22,8 @@ from leeward.core.failover.eviction import Eviction, last_resort_at, replicas_in
 from leeward.core.failover.holding import held_for_lost_state, held_for_place, held_without_gain, is_automatic
 from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task
 from leeward.core.failover.places import (
-    find_part,
-    find_place,
+    find_partial_replacement,
+    find_replacement,
     is_leaving,
     is_spread,
     place_anew,
@@ -36,16 +37,16 @@ from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 from leeward.core.scheduling.affinity import common_term
 
 
-def place(at: Situation, shunned: Collection[str] | None = None) -> Outcome:
+def place(at: Situation, tried: Collection[str] | None = None) -> Outcome:
     """Scheduling where it is due; the earlier result stays unless no cluster fits at all.
 
-    Nothing new goes to the `shunned` clusters as long as it can go elsewhere; by default those where the release was
+    Nothing new goes to the `tried` clusters as long as it can go elsewhere; by default those where the release was
     tried in vain.
     """
     spec = at.spec
     if not at.authority.places or not needs_scheduling(_with_spec(at.binding, spec), at.clusters):
         return Outcome.of(spec)
-    avoided = at.watched.record.left if shunned is None else shunned
+    avoided = at.watched.record.left if tried is None else tried
     result = place_anew(at.binding, spec, at.clusters, at.now, avoided, at.trace)
     match result:
         case Placed():
@@ -89,7 +90,9 @@ def _evict_in_part(
     """Where not all that leaves finds a place: as many replicas as find one move, and the others stay (S11)."""
     spec, due = at.spec, at.due
     leaving = {eviction.cluster for eviction in due}
-    part = find_part(at.binding, spec, leaving, at.clusters, at.now, last_resort) if at.authority.places else None
+    part = None
+    if at.authority.places:
+        part = find_partial_replacement(at.binding, spec, leaving, at.clusters, at.now, last_resort)
     if part is None:
         return replace(place(at, ()), held=held_for_place(spec, due, refused.message))
     moved = [e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster)]
@@ -103,12 +106,10 @@ def _find(at: Situation, left: ResourceBindingSpec, last_resort: bool) -> Placed
     """A place for what is missing in `left`; on clusters that were tried in vain only where no other takes it."""
     if at.authority.refusal is not None:
         return at.authority.refusal
+    find = partial(find_replacement, at.binding, left, at.clusters, at.now, last_resort=last_resort, trace=at.trace)
     tried = at.watched.record.left
-    if tried:
-        result = find_place(at.binding, left, at.clusters, at.now, tried, last_resort=last_resort, trace=at.trace)
-        if isinstance(result, Placed):
-            return result
-    return find_place(at.binding, left, at.clusters, at.now, last_resort=last_resort, trace=at.trace)
+    result = find(tried) if tried else None
+    return result if isinstance(result, Placed) else find()
 
 
 def _without_gain(at: Situation, result: Placed) -> tuple[Eviction, ...]:
@@ -186,8 +187,8 @@ def fail_over(at: Situation) -> Outcome:
     left = leave(spec, tasks)
     if not at.settings.graceful:
         left = _without_tasks(spec, left, tasks)
-    suspects = () if at.settings.exact_health else watched.suspects
-    result = at.authority.refusal or find_place(at.binding, left, at.clusters, at.now, suspects, trace=at.trace)
+    excluded = () if at.settings.exact_health else watched.unhealthy_clusters
+    result = at.authority.refusal or find_replacement(at.binding, left, at.clusters, at.now, excluded, trace=at.trace)
     evicted = tuple(Eviction(task.from_cluster) for task in tasks)
     if isinstance(result, Placed):
         return _moved(at, left, result, tasks, evicted)
@@ -210,7 +211,7 @@ def move_on(at: Situation) -> Outcome | None:
     tasks = [stalled_task(target.cluster, mode, at.now) for target in stalled]
     left = _left(at, tasks, {target.cluster: target.staying for target in stalled if target.staying})
     avoided = {*at.watched.record.left, *(target.cluster for target in stalled)}
-    result = find_place(at.binding, left, at.clusters, at.now, avoided, trace=at.trace)
+    result = find_replacement(at.binding, left, at.clusters, at.now, avoided, trace=at.trace)
     present = {target.name for target in spec.clusters}
     if isinstance(result, Unplaceable):
         return None
