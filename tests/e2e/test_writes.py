@@ -62,7 +62,7 @@ def test_a_quiet_fleet_writes_nothing(fleet: Fleet) -> None:
 
 
 def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a failover beside which nothing else fails: where member2 is late, too, as on a busy machine, it is repeated."""
+    """Of a failover beside which nothing else fails: where member2 is late, too (a busy machine), it is repeated."""
     for _ in range(ATTEMPTS):
         since = ready_since(fleet, "member2")
         written, seconds = failover(fleet)

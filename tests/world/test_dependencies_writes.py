@@ -3,7 +3,7 @@
 from leeward.sim.world import World
 from tests.world.stories import apply, by_weight, play, tasks
 from tests.world.test_dependencies import config, followed, needed_in, reading
-from tests.world.test_writes import MOST_WRITES, Accounts
+from tests.world.test_writes import MOST_WRITES, QUICK, Accounts
 
 BINDINGS = 40
 MOST_FOR_ITS_OWN = 2
@@ -23,7 +23,7 @@ def test_what_follows_costs_few_writes_of_its_own_and_what_is_shared_hardly_any(
         await world.until(lambda: all(len(world.assigned(name)) == 2 for name in names))
         await world.until(lambda: len(needed_in(world, "shared-configmap")) == BINDINGS)
         await world.sleep(400)
-        accounts = Accounts(world)
+        accounts = Accounts(world, QUICK)
         await world.member("member1").stop()
         await world.until(lambda: all(world.assigned(name) == {"member2": 2} for name in names))
         await world.until(lambda: not any(tasks(world, name) for name in names))
