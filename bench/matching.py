@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 from kubeapi.meta import LabelSelector, LabelSelectorRequirement, Manifest, ObjectMeta
 from leeward.api.policy import (
     AnyPropagationPolicy,
-    ClusterPropagationPolicy,
     PropagationPolicy,
     PropagationSpec,
     ResourceSelector,
 )
 from leeward.core.propagation.matching import keep_or_find_policy
-from leeward.runtime.policy_index import PolicyIndex, search
+from leeward.runtime.policy_index import PolicyIndexes
 
 NAMESPACE = "tenant"
 SAMPLE_SELECTORS = 400_000
@@ -34,13 +33,13 @@ def _compare(
     title: str, templates: int, policies: int, selectors: int, selector: Callable[[int], ResourceSelector]
 ) -> None:
     made = [policy(number, [selector(n) for n in range(selectors)]) for number in range(policies)]
-    index, everywhere = PolicyIndex[PropagationPolicy](), PolicyIndex[ClusterPropagationPolicy]()
+    index = PolicyIndexes()
     for one in made:
         index.put(one)
     asked = [template(number) for number in range(templates)]
 
     def indexed(template: Manifest) -> AnyPropagationPolicy | None:
-        searching = search(template, "", index, everywhere)
+        searching = index.search(template, "")
         while True:
             try:
                 next(searching)

@@ -113,6 +113,9 @@ VOLUMES_FOLLOW_ANNOTATION = "leeward.dev/volumes-follow"
 replicated storage is, so that a failover may move it (ours)."""
 PRESERVED_STATE_ANNOTATION = "leeward.dev/preserved-state"
 """On a binding: the labels that its last failover has preserved, and for which cluster, as JSON (ours)."""
+LAZY_DIGEST_ANNOTATION = "leeward.dev/lazy-digest"
+"""On a template that a lazy policy has claimed: its contents when that policy took effect last, or began to wait
+(ours)."""
 HOME_ANNOTATION = "leeward.dev/home"
 """On a binding that an outage has driven from its clusters: where it was before, as JSON (ours)."""
 

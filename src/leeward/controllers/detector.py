@@ -18,15 +18,13 @@ from typing import Any
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import (
-    TEMPLATE_DIGEST_ANNOTATION,
-    is_reserved_namespace,
-)
+from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION, binding_name, is_reserved_namespace
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, WorldError
 from leeward.core.failover.volumes import claims_annotation
+from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
@@ -45,10 +43,12 @@ SKIPPED_TOLD = 4_096
 
 @dataclass(frozen=True, slots=True)
 class DetectorSettings:
-    """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling."""
+    """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling, `preemption`
+    PropagationPolicyPreemption."""
 
     workload_affinity: bool = False
     priorities: bool = True
+    preemption: bool = False
     reach: Reach = field(default_factory=Reach)
 
 
@@ -64,7 +64,7 @@ class Detector:
             for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
         }
         self._controller = plane.controller("resource-detector", self.reconcile)
-        self._matching = PolicyMatching(plane, templates, self._controller.queue.add)
+        self._matching = PolicyMatching(plane, templates, self._controller.queue.add, preemption=settings.preemption)
 
     def start(self) -> None:
         self._templates.on_change(self._controller.queue.add)
@@ -86,8 +86,37 @@ class Detector:
         started = self._plane.clock.monotonic()
         policy = await self._matching.find(template, claimed_by(template))
         self._plane.metrics.propagation.matched_policy(self._plane.clock.monotonic() - started)
-        await self._apply(policy, resource, templates, template)
+        claimant = self._matching.claiming(template, claimed_by(template))
+        if policy is None or claimant is None or claimant is policy:
+            await self._apply(policy, resource, templates, template)
+        else:
+            await self._preempt(policy, claimant, resource, templates, template)
         return None
+
+    async def _preempt(
+        self,
+        policy: AnyPropagationPolicy,
+        claimant: AnyPropagationPolicy,
+        resource: Resource[Manifest],
+        templates: Informer[Manifest],
+        template: Manifest,
+    ) -> None:
+        """The policy takes over what another has claimed, and says so."""
+        taker, other = _described(policy), _described(claimant)
+        failed = True
+        try:
+            await self._apply(policy, resource, templates, template)
+            failed = False
+        except Conflict:
+            raise
+        except WorldError as error:
+            message = f"{taker} failed to preempt {_lowered(other)}: {error}"
+            self._recorder.warning(resource, template, "PreemptPolicyFailed", message)
+            raise
+        finally:
+            self._plane.metrics.propagation.preempted_policy(failed=failed)
+        message = f"{taker} preempted {_lowered(other)} successfully"
+        self._recorder.normal(resource, template, "PreemptPolicySucceed", message)
 
     async def _apply(
         self,
@@ -99,10 +128,7 @@ class Detector:
         """Claims the template for the policy, and keeps its binding; without one it is released."""
         started, failed = self._plane.clock.monotonic(), True
         try:
-            labels, annotations = claim(policy) if policy is not None else ({}, {})
-            template = await self._mark(resource, templates, template, claim_patch(template, labels, annotations))
-            if policy is not None:
-                await self._ensure_binding(resource, template, policy)
+            await self._carry_out(policy, resource, templates, template)
             failed = False
         except Conflict:
             raise
@@ -115,6 +141,36 @@ class Detector:
             if policy is not None:
                 seconds = self._plane.clock.monotonic() - started
                 self._plane.metrics.propagation.applied_policy(seconds, failed=failed)
+
+    async def _carry_out(
+        self,
+        policy: AnyPropagationPolicy | None,
+        resource: Resource[Manifest],
+        templates: Informer[Manifest],
+        template: Manifest,
+    ) -> None:
+        """The claim first, then the binding; then what a lazy policy remembers of the template."""
+        if policy is None:
+            await self._mark(resource, templates, template, claim_patch(template, {}, {}))
+            return
+        labels, annotations = claim(policy)
+        activation = decide_activation(template, policy, has_binding=await self._has_binding(template))
+        if activation.waits:
+            waiting = claim_patch(template, labels, {**annotations, **activation.after})
+            await self._mark(resource, templates, template, waiting)
+            return
+        before = claim_patch(template, labels, {**annotations, **activation.before})
+        template = await self._mark(resource, templates, template, before)
+        await self._ensure_binding(resource, template, policy)
+        after = claim_patch(template, labels, {**annotations, **activation.after})
+        await self._mark(resource, templates, template, after)
+
+    async def _has_binding(self, template: Manifest) -> bool:
+        _, bindings = self._bindings[bool(key_of(template).namespace)]
+        await bindings.wait_synced()
+        name = binding_name(template["kind"], template["metadata"]["name"])
+        present = bindings.get(name, key_of(template).namespace)
+        return present is not None and belongs_to(to_wire(present), template)
 
     def _is_skipped(self, key: TemplateKey) -> bool:
         namespace, reach = key.key.namespace, self._settings.reach
@@ -219,3 +275,12 @@ class Detector:
 
 def _name(policy: AnyPropagationPolicy) -> str:
     return f"{policy.namespace}/{policy.name}" if policy.namespace else policy.name
+
+
+def _described(policy: AnyPropagationPolicy) -> str:
+    """As Karmada's events begin with it."""
+    return f"{'Propagation' if policy.namespace else 'Cluster propagation'} policy({_name(policy)})"
+
+
+def _lowered(text: str) -> str:
+    return text[0].lower() + text[1:]

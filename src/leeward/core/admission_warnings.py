@@ -44,26 +44,16 @@ UNSUPPORTED: Final[Sequence[Unsupported]] = (
     ),
     Unsupported(((POLICY, "FederatedResourceQuota"),), "", bool, "no quota is enforced, nor made in members"),
     Unsupported(_PROPAGATION, "spec.association", bool, "it is deprecated, and Karmada ignores it, too"),
-    Unsupported(
-        _PROPAGATION,
-        "spec.activationPreference",
-        lambda value: value == "Lazy",
-        "a changed policy takes effect at once",
-    ),
-    Unsupported(
-        _PROPAGATION,
-        "spec.preemption",
-        lambda value: value == "Always",
-        "what another policy has claimed stays with that policy",
-    ),
     Unsupported(_PROPAGATION, "spec.dependentOverrides", bool, "it does not wait for these override policies"),
     Unsupported(((CLUSTER, "Cluster"),), "spec.proxyHeader", bool, "the proxy is called without these headers"),
 )
 
-GATED: Final[Sequence[tuple[tuple[tuple[str, str], ...], str, str]]] = (
-    (_PROPAGATION, "spec.placement.workloadAffinity", "WorkloadAffinity"),
+GATED: Final[Sequence[tuple[str, Callable[[object], bool], str]]] = (
+    ("spec.placement.workloadAffinity", bool, "WorkloadAffinity"),
+    ("spec.preemption", lambda value: value == "Always", "PropagationPolicyPreemption"),
 )
-"""Kinds, field, and the feature gate without which the field is ignored; those that are off by default."""
+"""A field of propagation policies, which values of it ask for something, and the feature gate without which it is
+ignored; those that are off by default."""
 
 _WITH_REPLICAS = frozenset(kind for kind, rules in KINDS.items() if rules.replicas is not None)
 
@@ -84,8 +74,8 @@ def _unsupported(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[s
 
 
 def _gated(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
-    for kinds, field, gate in GATED:
-        if key in kinds and _value_at(manifest, field):
+    for field, concerns, gate in GATED:
+        if key in _PROPAGATION and concerns(_value_at(manifest, field)):
             yield f"{field} has an effect only with --feature-gates={gate}=true, which is off by default"
 
 

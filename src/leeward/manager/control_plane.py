@@ -169,6 +169,7 @@ def _detector_settings(settings: ManagerSettings) -> DetectorSettings:
     return DetectorSettings(
         enabled("WorkloadAffinity"),
         enabled("PriorityBasedScheduling"),
+        enabled("PropagationPolicyPreemption"),
         settings.skipped.reach,
     )
 

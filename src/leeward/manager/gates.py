@@ -27,7 +27,7 @@ GATES = (
     Gate("PropagateDeps", True),
     Gate("PriorityBasedScheduling", True),
     Gate("StatefulFailoverInjection", True, _ALWAYS),
-    Gate("PropagationPolicyPreemption", False, _ABSENT),
+    Gate("PropagationPolicyPreemption", False),
     Gate("ResourceQuotaEstimate", False, _ABSENT),
     Gate("FederatedQuotaEnforcement", False, _ABSENT),
     Gate("MultiplePodTemplatesScheduling", False),

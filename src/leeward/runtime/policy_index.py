@@ -17,7 +17,7 @@ from kubeapi.meta import ReadOnlyManifest, labels_of
 from kubeapi.selectors import Selector, matches
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
-from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME, NO_MATCH
+from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME, NO_MATCH, preempts
 from leeward.core.propagation.selecting import Scope, Selected, precision_in, scopes_of, select
 from leeward.runtime.identity import Key, key_of
 
@@ -150,16 +150,62 @@ class PolicyIndex(Generic[P]):
         return found
 
 
-def search(
+class PolicyIndexes:
+    """All policies, and with `preemption` once more those that take over what others have claimed."""
+
+    def __init__(self, *, preemption: bool = False) -> None:
+        self._all = PolicyIndex[PropagationPolicy](), PolicyIndex[ClusterPropagationPolicy]()
+        self._preempting = (PolicyIndex[PropagationPolicy](), PolicyIndex[ClusterPropagationPolicy]())
+        self._preemption = preemption
+
+    def put(self, policy: AnyPropagationPolicy) -> Selected:
+        """Takes in a policy, in place of an earlier state of it. Returns what that selected."""
+        if isinstance(policy, PropagationPolicy):
+            return self._put(policy, self._all[0], self._preempting[0])
+        return self._put(policy, self._all[1], self._preempting[1])
+
+    def drop(self, policy: AnyPropagationPolicy) -> Selected:
+        """Forgets a policy. Returns what it selected."""
+        number, key = int(not isinstance(policy, PropagationPolicy)), key_of(policy)
+        self._preempting[number].drop(key)
+        return self._all[number].drop(key)
+
+    def selected(self, key: Key, *, clustered: bool) -> Selected:
+        """What the policy selects now."""
+        return self._all[int(clustered)].selected(key)
+
+    def claiming(self, template: ReadOnlyManifest, claimed_by: str) -> AnyPropagationPolicy | None:
+        """The policy with the permanent id `claimed_by`, while it selects the template."""
+        if not claimed_by:
+            return None
+        return self._all[0].with_id(claimed_by, template) or self._all[1].with_id(claimed_by, template)
+
+    def search(self, template: ReadOnlyManifest, claimed_by: str) -> Pauses:
+        """The policy with the permanent id `claimed_by` while it matches, or one that preempts it; else the one that
+        wins."""
+        kept = self.claiming(template, claimed_by)
+        if kept is None:
+            return (yield from _search(template, *self._all))
+        if self._preemption:
+            local, everywhere = self._preempting
+            above = yield from _search(template, local, everywhere)
+            if above is not None and preempts(above, kept):
+                return above
+        return kept
+
+    def _put(self, policy: P, index: PolicyIndex[P], preempting: PolicyIndex[P]) -> Selected:
+        if self._preemption and policy.spec.preemption == "Always":
+            preempting.put(policy)
+        else:
+            preempting.drop(key_of(policy))
+        return index.put(policy)
+
+
+def _search(
     template: ReadOnlyManifest,
-    claimed_by: str,
     local: PolicyIndex[PropagationPolicy],
     everywhere: PolicyIndex[ClusterPropagationPolicy],
 ) -> Pauses:
-    """The policy with the permanent id `claimed_by` while it matches; else the one that wins."""
-    kept = (local.with_id(claimed_by, template) or everywhere.with_id(claimed_by, template)) if claimed_by else None
-    if kept is not None:
-        return kept
     own = (yield from local.search(template)) if template["metadata"].get("namespace") else None
     return own or (yield from everywhere.search(template))
 

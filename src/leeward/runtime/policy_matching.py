@@ -10,13 +10,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
+from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
 from leeward.core.propagation.matching import NO_MATCH
 from leeward.core.propagation.selecting import Scope, Selected, SelectedIn, precision_in
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.policy_index import PolicyIndex, search
+from leeward.runtime.policy_index import PolicyIndexes
 from leeward.runtime.templates import TemplateKey, Templates
 
 MOST_EARLIER = 4
@@ -30,22 +30,29 @@ class PolicyKey(NamedTuple):
 
 
 class PolicyMatching:
-    """`concerns` is told of each template that may have another policy now."""
+    """`concerns` is told of each template that may have another policy now. `preemption` is the gate
+    PropagationPolicyPreemption."""
 
-    def __init__(self, plane: ControlPlane, templates: Templates, concerns: Callable[[TemplateKey], None]) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        templates: Templates,
+        concerns: Callable[[TemplateKey], None],
+        *,
+        preemption: bool = False,
+    ) -> None:
         self._plane = plane
         self._templates = templates
         self._concerns = concerns
         self._policies = plane.informers.of(PROPAGATION_POLICIES)
         self._cluster_policies = plane.informers.of(CLUSTER_PROPAGATION_POLICIES)
-        self._local = PolicyIndex[PropagationPolicy]()
-        self._everywhere = PolicyIndex[ClusterPropagationPolicy]()
+        self._known = PolicyIndexes(preemption=preemption)
         self._earlier: dict[PolicyKey, list[Selected]] = {}
         self._controller = plane.controller("policy-matching", self.reconcile, workers=1)
 
     def start(self) -> None:
-        self._policies.on_change(self._changed(self._local, clustered=False))
-        self._cluster_policies.on_change(self._changed(self._everywhere, clustered=True))
+        self._policies.on_change(self._changed(clustered=False))
+        self._cluster_policies.on_change(self._changed(clustered=True))
         self._controller.start(self._plane.supervisor)
 
     async def wait_synced(self) -> None:
@@ -54,8 +61,11 @@ class PolicyMatching:
         await self._cluster_policies.wait_synced()
 
     async def find(self, template: ReadOnlyManifest, claimed_by: str = "") -> AnyPropagationPolicy | None:
-        """The policy with the permanent id `claimed_by` while it selects the template; else the one that wins it."""
-        searching = search(template, claimed_by, self._local, self._everywhere)
+        """The policy with the permanent id `claimed_by` while it selects the template, or one that preempts it.
+
+        Where there is neither, the one that wins the template.
+        """
+        searching = self._known.search(template, claimed_by)
         while True:
             try:
                 next(searching)
@@ -65,13 +75,15 @@ class PolicyMatching:
             await self._plane.turns.take()
 
     def selected_by(self, policy: AnyPropagationPolicy) -> Selected:
-        index = self._local if policy.namespace else self._everywhere
-        return index.selected(key_of(policy))
+        return self._known.selected(key_of(policy), clustered=not policy.namespace)
+
+    def claiming(self, template: ReadOnlyManifest, claimed_by: str) -> AnyPropagationPolicy | None:
+        """The policy with the permanent id `claimed_by`, while it selects the template."""
+        return self._known.claiming(template, claimed_by)
 
     async def reconcile(self, key: PolicyKey) -> datetime | None:
         """Tells of the templates that a policy has selected, or selects."""
-        index = self._everywhere if key.clustered else self._local
-        selections = [*self._earlier.pop(key, ()), index.selected(key.key)]
+        selections = [*self._earlier.pop(key, ()), self._known.selected(key.key, clustered=key.clustered)]
         for scope in dict.fromkeys(scope for selected in selections for scope in selected):
             await self._plane.turns.take()
             for template in self._candidates(scope, selections):
@@ -93,13 +105,13 @@ class PolicyMatching:
             if (template := templates.get(name, scope.namespace)) is not None:
                 yield template
 
-    def _changed(self, index: PolicyIndex[Any], *, clustered: bool) -> Callable[[Any, Any], None]:
+    def _changed(self, *, clustered: bool) -> Callable[[Any, Any], None]:
         def changed(old: AnyPropagationPolicy | None, new: AnyPropagationPolicy | None) -> None:
             policy = new or old
             if policy is None:
                 return
             key = PolicyKey(clustered, key_of(policy))
-            before = index.put(new) if new is not None else index.drop(key.key)
+            before = self._known.drop(policy) if new is None else self._known.put(new)
             earlier = self._earlier.setdefault(key, [])
             if len(earlier) >= MOST_EARLIER:
                 earlier[:] = [_whole([*earlier, before])]

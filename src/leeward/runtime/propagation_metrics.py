@@ -25,6 +25,7 @@ class PropagationMetrics:
         self._match = histogram("resource_match_policy_duration_seconds", "Finding the policy of a template")
         self._apply = histogram("resource_apply_policy_duration_seconds", "Applying a policy to a template", "result")
         self._attempts = Counter("policy_apply_attempts", "Policies applied", ("result",), registry=registry)
+        self._preemptions = Counter("policy_preemption", "Policies that took over", ("result",), registry=registry)
         self._sync_works = histogram("binding_sync_work_duration_seconds", "From a binding to its Works", "result")
         self._sync_member = histogram("work_sync_workload_duration_seconds", "From a Work to its member", "result")
         labels = ("result", "apiversion", "kind", "member_cluster")
@@ -40,6 +41,9 @@ class PropagationMetrics:
     def applied_policy(self, seconds: float, *, failed: bool) -> None:
         self._apply.labels(_result(failed)).observe(seconds)
         self._attempts.labels(_result(failed)).inc()
+
+    def preempted_policy(self, *, failed: bool) -> None:
+        self._preemptions.labels(_result(failed)).inc()
 
     def synced_works(self, seconds: float, *, failed: bool) -> None:
         self._sync_works.labels(_result(failed)).observe(seconds)

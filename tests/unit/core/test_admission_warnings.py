@@ -71,7 +71,6 @@ BODIES: dict[str, Manifest] = {
 
 ASKED: dict[str, Any] = {
     "spec.association": True,
-    "spec.activationPreference": "Lazy",
     "spec.preemption": "Always",
     "spec.dependentOverrides": ["a"],
     "spec.proxyHeader": {"a": "b"},
@@ -81,7 +80,7 @@ ASKED: dict[str, Any] = {
 
 LINES = [
     *((kind, line.field) for line in UNSUPPORTED for _, kind in line.kinds),
-    *((kind, field) for kinds, field, _ in GATED for _, kind in kinds),
+    *((kind, field) for field, _, _ in GATED for kind in ("PropagationPolicy", "ClusterPropagationPolicy")),
 ]
 
 

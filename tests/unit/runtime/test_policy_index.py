@@ -11,8 +11,8 @@ from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy, PropagationSpec, ResourceSelector
 from leeward.core.propagation.matching import keep_or_find_policy, selector_priority
 from leeward.core.propagation.selecting import precision_in, select
-from leeward.runtime.identity import key_of
-from leeward.runtime.policy_index import PAUSE_AFTER, PolicyIndex, search
+from leeward.runtime.identity import Key
+from leeward.runtime.policy_index import PAUSE_AFTER, PolicyIndex, PolicyIndexes
 
 T = TypeVar("T")
 P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
@@ -27,7 +27,8 @@ class Drawn:
         self.draw = random.Random(seed)
         self.local: dict[str, PropagationPolicy] = {}
         self.everywhere: dict[str, ClusterPropagationPolicy] = {}
-        self.indexes = PolicyIndex[PropagationPolicy](), PolicyIndex[ClusterPropagationPolicy]()
+        self.preemption = seed % 4 > 0
+        self.policies = PolicyIndexes(preemption=self.preemption)
 
     def change(self) -> None:
         """Makes a policy, changes one, or takes one away."""
@@ -39,20 +40,21 @@ class Drawn:
         spec = PropagationSpec(
             resource_selectors=tuple(self._selector() for _ in range(self.draw.randint(1, 4))),
             priority=self.draw.choice((None, 0, 1, -1)),
+            preemption=self.draw.choice(("Never", "Always", "Always")),
         )
         if namespace:
             policy = PropagationPolicy(metadata=metadata, spec=spec)
-            self._put(self.indexes[0], self.local, policy, f"{namespace}/{name}")
+            self._put(self.local, policy, f"{namespace}/{name}")
         else:
-            self._put(self.indexes[1], self.everywhere, ClusterPropagationPolicy(metadata=metadata, spec=spec), name)
+            self._put(self.everywhere, ClusterPropagationPolicy(metadata=metadata, spec=spec), name)
 
-    def _put(self, index: PolicyIndex[P], known: dict[str, P], policy: P, key: str) -> None:
+    def _put(self, known: dict[str, P], policy: P, key: str) -> None:
         if self.draw.random() < 0.2:
             known.pop(key, None)
-            index.drop(key_of(policy))
+            self.policies.drop(policy)
         else:
             known[key] = policy
-            index.put(policy)
+            self.policies.put(policy)
 
     def _selector(self) -> ResourceSelector:
         draw = self.draw
@@ -109,9 +111,12 @@ def test_the_index_answers_as_the_plain_search_does() -> None:
         for _ in range(25):
             drawn.change()
             template, claim = drawn.template(), drawn.claim()
-            plain = keep_or_find_policy(template, claim, drawn.local.values(), drawn.everywhere.values())
-            indexed, _ = ended(search(template, claim, *drawn.indexes))
+            local, everywhere = drawn.local.values(), drawn.everywhere.values()
+            plain = keep_or_find_policy(template, claim, local, everywhere, preemption=drawn.preemption)
+            indexed, _ = ended(drawn.policies.search(template, claim))
             assert indexed is plain
+            kept = drawn.policies.claiming(template, claim)
+            reached["preempted"] += kept is not None and kept is not plain
             for policy in (*drawn.local.values(), *drawn.everywhere.values()):
                 if policy.metadata.deletion_timestamp is None and policy.namespace in (
                     "",
@@ -127,6 +132,7 @@ def test_the_index_answers_as_the_plain_search_does() -> None:
     assert min(reached[f"precision {n}"] for n in range(4)) > 500, reached
     assert min(reached[k] for k in ("none", "PropagationPolicy", "ClusterPropagationPolicy")) > 200, reached
     assert min(reached[k] for k in ("PropagationPolicy kept", "ClusterPropagationPolicy kept")) > 20, reached
+    assert reached["preempted"] > 20, reached
 
 
 def test_l4_a_search_through_what_nothing_narrows_lets_others_run() -> None:
@@ -147,9 +153,16 @@ def test_l4_a_search_through_what_nothing_narrows_lets_others_run() -> None:
 def test_d9_what_is_taken_out_leaves_nothing_behind() -> None:
     for seed in range(20):
         drawn = Drawn(seed)
+        index, everywhere = PolicyIndex[PropagationPolicy](), PolicyIndex[ClusterPropagationPolicy]()
         for _ in range(30):
             drawn.change()
-        for index in drawn.indexes:
-            for policy in (*drawn.local.values(), *drawn.everywhere.values()):
-                index.drop(key_of(policy))
-            assert not any(kept for name, kept in vars(index).items() if not name.startswith("__"))
+            for policy in drawn.local.values():
+                index.put(policy)
+            for policy in drawn.everywhere.values():
+                everywhere.put(policy)
+        for number in range(6):
+            everywhere.drop(Key("", f"p{number}"))
+            for namespace in NAMESPACES:
+                index.drop(Key(namespace, f"p{number}"))
+        for each in (index, everywhere):
+            assert not any(kept for name, kept in vars(each).items() if not name.startswith("__"))

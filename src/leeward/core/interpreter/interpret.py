@@ -6,9 +6,10 @@ from typing import Any, cast
 from kubeapi.codec import copy_manifest
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.interpreter_config import DependentObjectReference
+from leeward.api.names import LAZY_DIGEST_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
 from leeward.core.interpreter.dependencies import in_order
-from leeward.core.interpreter.fields import value_at
+from leeward.core.interpreter.fields import drop, value_at
 from leeward.core.interpreter.kinds import rules_of
 from leeward.core.interpreter.resource_health import ResourceHealth
 
@@ -96,6 +97,7 @@ def prune(manifest: ReadOnlyManifest) -> Manifest:
     if isinstance(metadata, dict):
         for field in _OF_THE_CONTROL_PLANE:
             cast(Manifest, metadata).pop(field, None)
+        drop(pruned, "metadata", "annotations", LAZY_DIGEST_ANNOTATION)
     rule = rules_of(manifest).prune
     if rule is not None:
         rule(pruned)

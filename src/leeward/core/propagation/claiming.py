@@ -15,6 +15,7 @@ from leeward.api.names import (
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_ANNOTATION,
     FAILBACK_PACE_ANNOTATION,
+    LAZY_DIGEST_ANNOTATION,
     POLICY_ID_LABEL,
     POLICY_NAME_ANNOTATION,
     POLICY_NAMESPACE_ANNOTATION,
@@ -63,7 +64,7 @@ def claim_patch(template: ReadOnlyManifest, labels: dict[str, str], annotations:
     present = {"labels": labels_of(template), "annotations": annotations_of(template)}
     marked = {
         "labels": _with_marks(present["labels"], CLAIM_LABELS, labels),
-        "annotations": _with_marks(present["annotations"], CLAIM_ANNOTATIONS, annotations),
+        "annotations": _with_marks(present["annotations"], (*CLAIM_ANNOTATIONS, LAZY_DIGEST_ANNOTATION), annotations),
     }
     patch = merge_patch(present, marked)
     return {"metadata": patch} if patch else {}

@@ -1,6 +1,8 @@
 """A short name for what a resource template asks for, so that a change of its status alone is no change."""
 
 import hashlib
+from collections.abc import Mapping
+from typing import Any
 
 from kubeapi.codec import canonical
 from kubeapi.meta import ReadOnlyManifest
@@ -8,8 +10,28 @@ from kubeapi.meta import ReadOnlyManifest
 _VOLATILE = ("resourceVersion", "managedFields", "generation")
 
 
+_KARMADA, _OURS = "karmada.io", "leeward.dev/"
+_OF_USERS = ("namespace.karmada.io/skip-auto-propagation",)
+
+
 def template_digest(template: ReadOnlyManifest) -> str:
     """16 hexadecimal characters that change with everything but status and bookkeeping."""
     metadata = {key: value for key, value in template["metadata"].items() if key not in _VOLATILE}
     content = {key: value for key, value in template.items() if key not in ("status", "metadata")}
     return hashlib.sha256(canonical({**content, "metadata": metadata})).hexdigest()[:16]
+
+
+def user_digest(template: ReadOnlyManifest) -> str:
+    """As `template_digest`, without the labels and annotations that control planes write: it changes when a user
+    changes the template. Karmada: pkg/util/eventfilter (`ResourceChangeByKarmada`); same."""
+    metadata: dict[str, Any] = dict(template["metadata"])
+    for field in ("labels", "annotations"):
+        marks: Mapping[str, Any] = metadata.pop(field, None) or {}
+        metadata[field] = {key: value for key, value in marks.items() if not _is_of_control_planes(key)}
+    return template_digest({**template, "metadata": metadata})
+
+
+def _is_of_control_planes(key: str) -> bool:
+    domain, slash, _ = key.partition("/")
+    is_karmadas = bool(slash) and (domain == _KARMADA or domain.endswith(f".{_KARMADA}")) and key not in _OF_USERS
+    return is_karmadas or key.startswith(_OURS)

@@ -39,17 +39,37 @@ def keep_or_find_policy(
     claimed_by: str,
     policies: Iterable[PropagationPolicy],
     cluster_policies: Iterable[ClusterPropagationPolicy],
+    *,
+    preemption: bool = False,
 ) -> AnyPropagationPolicy | None:
     """The policy with the permanent id `claimed_by` while it matches; else the one that wins.
 
-    Only a policy with `preemption: Always` could take a claimed template over, behind a gate that is off.
+    With `preemption` (the gate PropagationPolicyPreemption) one that preempts it takes a claimed template over.
     """
     local, everywhere = list(policies), list(cluster_policies)
     for policy in (*local, *everywhere):
         ids = (policy.metadata.labels.get(POLICY_ID_LABEL), policy.metadata.labels.get(CLUSTER_POLICY_ID_LABEL))
         if claimed_by and claimed_by in ids and _selects(policy, template):
-            return policy
+            above = find_policy(template, _preempting(local, policy), _preempting(everywhere, policy))
+            return above if preemption and above is not None else policy
     return find_policy(template, local, everywhere)
+
+
+def preempts(policy: AnyPropagationPolicy, claimed: AnyPropagationPolicy) -> bool:
+    """Whether a policy may take over what another has claimed, where it selects it, too.
+
+    One of a namespace always preempts a cluster-wide one, and never the other way round; else the greater explicit
+    priority does. Karmada: pkg/detector/preemption.go; same.
+    """
+    if policy.spec.preemption != "Always":
+        return False
+    if bool(policy.namespace) != bool(claimed.namespace):
+        return bool(policy.namespace)
+    return (policy.spec.priority or 0) > (claimed.spec.priority or 0)
+
+
+def _preempting(policies: Iterable[P], claimed: AnyPropagationPolicy) -> list[P]:
+    return [policy for policy in policies if preempts(policy, claimed)]
 
 
 def _selects(policy: AnyPropagationPolicy, template: ReadOnlyManifest) -> bool:

@@ -1,0 +1,51 @@
+"""Lazy activation: a policy that takes effect on a template only when a user changes the template.
+
+Karmada goes by events, and forgets at a restart what it was waiting for. Here the template carries the digest of what
+was applied last, or was there when the policy came (`leeward.dev/lazy-digest`).
+
+    claimed by a lazy policy for the first time     waits, unless the template is younger than the policy
+    a change of the policy, or by a control plane   waits
+    a change of the template by a user              takes effect, with all that the policy says by then
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubeapi.meta import ReadOnlyManifest, annotations_of, parse_time
+from leeward.api.names import LAZY_DIGEST_ANNOTATION
+from leeward.api.policy import AnyPropagationPolicy
+from leeward.core.propagation.digest import user_digest
+
+_WAITING = "waiting-"
+"""Before the digest of a template on which no policy has taken effect yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """The annotations that the template has of this, `before` the policy takes effect and `after` that.
+
+    `waits`: the binding stays as it is.
+    """
+
+    before: Mapping[str, str] = field(default_factory=dict[str, str])
+    after: Mapping[str, str] = field(default_factory=dict[str, str])
+    waits: bool = False
+
+
+def decide_activation(template: ReadOnlyManifest, policy: AnyPropagationPolicy, *, has_binding: bool) -> Activation:
+    """Whether the policy takes effect on the template now. A binding that somebody has deleted is made again."""
+    if policy.spec.activation_preference != "Lazy":
+        return Activation()
+    digest, seen = user_digest(template), annotations_of(template).get(LAZY_DIGEST_ANNOTATION)
+    before = {} if seen is None else {LAZY_DIGEST_ANNOTATION: seen}
+    if seen is None and not has_binding and not _is_younger(template, policy):
+        return Activation(before, {LAZY_DIGEST_ANNOTATION: _WAITING + digest}, waits=True)
+    if seen == _WAITING + digest:
+        return Activation(before, before, waits=True)
+    return Activation(before, {LAZY_DIGEST_ANNOTATION: digest}, waits=has_binding and seen in (None, digest))
+
+
+def _is_younger(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> bool:
+    """Whether the template was made when the policy was there."""
+    made, since = template["metadata"].get("creationTimestamp"), policy.metadata.creation_timestamp
+    return not made or since is None or parse_time(made) >= since
