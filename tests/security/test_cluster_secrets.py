@@ -23,7 +23,7 @@ from kubeapi.meta import Manifest
 from kubeserver.handler import User
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client
-from leeward.core.member_credentials import ShownSecret, shown_secrets
+from leeward.core.member_credentials import ExposedSecret, exposed_secrets
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.timing import Timing
 from leeward.webhook.credentials import judge_credentials
@@ -196,10 +196,10 @@ def test_an_agent_shows_what_is_in_its_own_execution_space_and_nothing_else() ->
 
 def test_what_stays_is_shown_to_nobody_new() -> None:
     there = cluster("member1", MEMBER1)
-    assert shown_secrets(there, there) == ()
-    assert shown_secrets(cluster("member1", {"syncMode": "Push", "secretRef": "text"}), None) == ()
-    secret = ShownSecret("secretRef", **SECRET)
-    speaker = ShownSecret("impersonatorSecretRef", **SPEAKER)
-    assert shown_secrets(there, None) == (secret, speaker)
+    assert exposed_secrets(there, there) == ()
+    assert exposed_secrets(cluster("member1", {"syncMode": "Push", "secretRef": "text"}), None) == ()
+    secret = ExposedSecret("secretRef", **SECRET)
+    speaker = ExposedSecret("impersonatorSecretRef", **SPEAKER)
+    assert exposed_secrets(there, None) == (secret, speaker)
     other = cluster("member1", {**MEMBER1, "secretRef": {**SECRET, "name": "other"}})
-    assert shown_secrets(other, there) == (ShownSecret("secretRef", "karmada-cluster", "other"),)
+    assert exposed_secrets(other, there) == (ExposedSecret("secretRef", "karmada-cluster", "other"),)

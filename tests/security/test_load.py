@@ -22,7 +22,7 @@ from leeward.api.rules.bounds import MOST_SELECTORS
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client, Invalid, NotFound
 from leeward.sim.world import World
-from leeward.webhook.namespace_bounds import judge_room
+from leeward.webhook.namespace_bounds import judge_policy_count
 from leeward.webhook.reviews import judge
 from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf
@@ -248,10 +248,10 @@ def test_the_webhook_lets_no_namespace_have_more_policies_than_its_bound(plural:
             client = Client(server.transport)
             with mock.patch.object(bounds, "MOST_POLICIES", 3):
                 for number in range(3):
-                    assert await judge_room(asked(), client) is None
+                    assert await judge_policy_count(asked(), client) is None
                     made = {**naming(f"p{number}", ["a"]), "kind": kind}
                     assert (await server.create(path, made)).code == 201
-                refused = await judge_room(asked(), client)
+                refused = await judge_policy_count(asked(), client)
                 assert refused is not None
                 assert (refused["allowed"], refused["status"]["code"]) == (False, 422)
                 assert (
@@ -259,7 +259,7 @@ def test_the_webhook_lets_no_namespace_have_more_policies_than_its_bound(plural:
                     in (refused["status"]["message"])
                 )
                 for passes in (asked("other"), asked(operation="UPDATE"), asked(operation="DELETE")):
-                    assert await judge_room(passes, client) is None
+                    assert await judge_policy_count(passes, client) is None
 
     run_virtual(story())
 
@@ -271,7 +271,7 @@ def test_what_cannot_be_counted_keeps_no_policy_out(*, hangs: bool) -> None:
         "namespace": "default",
         "resource": {"group": "policy.karmada.io", "resource": "propagationpolicies"},
     }
-    assert run_virtual(judge_room(asked, Client(Deaf(hangs=hangs)))) is None
+    assert run_virtual(judge_policy_count(asked, Client(Deaf(hangs=hangs)))) is None
 
 
 def test_what_was_stored_before_the_bound_works_and_can_be_made_smaller_and_deleted() -> None:

@@ -16,14 +16,14 @@ from kubeapi.resource import Resource
 from leeward.api.names import MANAGED_LABEL, SYSTEM_LABEL
 from leeward.api.resource import CLUSTERS
 from leeward.client import NotFound, NotServed
-from leeward.core.impersonation import rules_to_speak, users_of_proxy
+from leeward.core.impersonation import impersonation_rules, users_of_proxy
 from leeward.runtime.plane import ControlPlane, Member
 
 COMPONENT = "unified-auth-controller"
 LOOK_AGAIN = timedelta(minutes=5)
 SETTLE = timedelta(seconds=1)
 """Changes of roles within this time are written together."""
-ROLES_TO_SPEAK = ("karmada-impersonator", "system:karmada:impersonator")
+IMPERSONATOR_ROLES = ("karmada-impersonator", "system:karmada:impersonator")
 """In a member that was joined, and in a local one."""
 _RBAC = "rbac.authorization.k8s.io"
 CLUSTER_ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "clusterroles", "ClusterRole", False)
@@ -61,11 +61,11 @@ class UnifiedAuthController:
         if cluster is None or cluster.is_being_deleted:
             return None
         try:
-            rules = rules_to_speak(users_of_proxy(self._roles.list(), self._bindings.list(), name))
+            rules = impersonation_rules(users_of_proxy(self._roles.list(), self._bindings.list(), name))
         except ValueError as problem:
             self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", str(problem))
             return None
-        found = {name: role for name in ROLES_TO_SPEAK if (role := await self._role(name)) is not None}
+        found = {name: role for name in IMPERSONATOR_ROLES if (role := await self._role(name)) is not None}
         for name in (name for name, role in found.items() if not is_made_by_joining(role)):
             self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", _FOREIGN.format(name=name))
         ours = {name: role for name, role in found.items() if is_made_by_joining(role)}

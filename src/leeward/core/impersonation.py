@@ -26,7 +26,7 @@ _NEVER = frozenset((ADMIN_GROUP, "system:authenticated", "system:unauthenticated
 _SERVICE_ACCOUNTS = "system:serviceaccounts"
 
 
-class Speakable(NamedTuple):
+class Impersonated(NamedTuple):
     """Users, groups and service accounts (without their namespaces) that may be impersonated, sorted."""
 
     users: tuple[str, ...] = ()
@@ -34,7 +34,9 @@ class Speakable(NamedTuple):
     service_accounts: tuple[str, ...] = ()
 
 
-def users_of_proxy(roles: Iterable[ReadOnlyManifest], bindings: Iterable[ReadOnlyManifest], cluster: str) -> Speakable:
+def users_of_proxy(
+    roles: Iterable[ReadOnlyManifest], bindings: Iterable[ReadOnlyManifest], cluster: str
+) -> Impersonated:
     """Of the ClusterRoles and ClusterRoleBindings of the control plane: who may use the proxy of `cluster`."""
     granting = {_text(_section(role, "metadata"), "name") for role in roles if _grants(role, cluster)}
     users, groups, accounts = set[str](), set[str](), set[str]()
@@ -54,15 +56,15 @@ def users_of_proxy(roles: Iterable[ReadOnlyManifest], bindings: Iterable[ReadOnl
                     groups |= {_SERVICE_ACCOUNTS, f"{_SERVICE_ACCOUNTS}:{_text(subject, 'namespace')}"}
                 case _:
                     pass
-    return Speakable(_sorted(users), _sorted(groups - _NEVER), _sorted(accounts))
+    return Impersonated(_sorted(users), _sorted(groups - _NEVER), _sorted(accounts))
 
 
-def rules_to_speak(speakable: Speakable) -> list[Manifest]:
+def impersonation_rules(subjects: Impersonated) -> list[Manifest]:
     """The rules of the impersonator's ClusterRole. Raises: ValueError for more than a role can name."""
     kinds = (
-        ("users", speakable.users),
-        ("groups", speakable.groups),
-        ("serviceaccounts", speakable.service_accounts),
+        ("users", subjects.users),
+        ("groups", subjects.groups),
+        ("serviceaccounts", subjects.service_accounts),
     )
     for plural, names in kinds:
         if len(names) > MOST_NAMES:

@@ -16,7 +16,7 @@ _WHERE = ("apiEndpoint", "proxyURL", "insecureSkipTLSVerification", "syncMode")
 """What of a Cluster's `spec` says who gets to see the tokens."""
 
 
-class ShownSecret(NamedTuple):
+class ExposedSecret(NamedTuple):
     """`field` of the `spec` refers to it."""
 
     field: str
@@ -24,9 +24,9 @@ class ShownSecret(NamedTuple):
     name: str
 
 
-def shown_secrets(
+def exposed_secrets(
     cluster: Mapping[str, Any], before: Mapping[str, Any] | None, groups: Collection[str] = ()
-) -> tuple[ShownSecret, ...]:
+) -> tuple[ExposedSecret, ...]:
     """Those that a writer in `groups` has to be allowed to read; `before` is None for a new Cluster.
 
     What lies in the cluster's own execution space is its agent's to show.
@@ -36,15 +36,15 @@ def shown_secrets(
     moved = any(spec.get(field) != old.get(field) for field in _WHERE) or (
         _in_the_clear(cluster) and not _in_the_clear(before or {})
     )
-    found: list[ShownSecret] = []
+    found: list[ExposedSecret] = []
     for field in REFERENCES:
         reference = _section(spec, field)
         if reference and reference.get("namespace") != own and (moved or reference != _section(old, field)):
-            found.append(ShownSecret(field, str(reference.get("namespace", "")), str(reference.get("name", ""))))
+            found.append(ExposedSecret(field, str(reference.get("namespace", "")), str(reference.get("name", ""))))
     return tuple(found)
 
 
-def refusal_to_show(user: str, secret: ShownSecret) -> str:
+def exposure_refusal(user: str, secret: ExposedSecret) -> str:
     """What is said to a writer who may not read `secret`."""
     what = f"the Secret {secret.namespace}/{secret.name}"
     return (

@@ -20,7 +20,7 @@ from leeward.api.rules.bounds import policy_count_problem
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate, validate_bounds, validate_deletion, validate_types
 from leeward.core.admission_warnings import warnings_for
-from leeward.core.member_credentials import refusal_to_show, shown_secrets
+from leeward.core.member_credentials import exposed_secrets, exposure_refusal
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.manager.timing import Timing
@@ -87,10 +87,10 @@ class KarmadaAdmission:
 
     def _refuse_to_show(self, review: AdmissionReview, cluster: Manifest) -> None:
         """Raises: Rejected when the writer may not read what the Cluster has shown."""
-        for secret in shown_secrets(cluster, review.old_object, review.user.groups):
+        for secret in exposed_secrets(cluster, review.old_object, review.user.groups):
             asked = Attributes("get", resource="secrets", namespace=secret.namespace, name=secret.name)
             if not self._rbac.decide(review.user, asked).allowed:
-                raise Rejected(refusal_to_show(review.user.name, secret))
+                raise Rejected(exposure_refusal(review.user.name, secret))
 
     def _refuse_joined(self, cluster: ReadOnlyManifest) -> None:
         """Raises: Rejected when the cluster has joined under another name, or is the control plane itself."""

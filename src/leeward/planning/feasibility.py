@@ -24,7 +24,7 @@ from leeward.planning.capacity import Demand
 from leeward.planning.reservations import Reservations
 
 
-class KeptArrays(Protocol):
+class CachedArrays(Protocol):
     """`revision` is the fleet's at which they were true; `clusters` and `names` are the fleet's own, as they change."""
 
     revision: int
@@ -34,7 +34,7 @@ class KeptArrays(Protocol):
         ...
 
 
-class KeptFeasibility:
+class CachedFeasibility:
     """`found` is what one placement means for every cluster now."""
 
     def __init__(self, request: Request, filters: Sequence[Filter], clusters: Sequence[Cluster]) -> None:
@@ -77,7 +77,7 @@ def _codes_of(groups: Sequence[tuple[str, ...]]) -> tuple[Ints, list[str]] | Non
     return np.array([codes[values[0]] if values else -1 for values in groups], dtype=np.int64), names
 
 
-class KeptRoom:
+class CachedAvailability:
     """How many more replicas with one request fit into each cluster; a request that cannot be read fits nowhere."""
 
     def __init__(self, asked: Mapping[str, Quantity] | None, names: Sequence[str], reservations: Reservations) -> None:
@@ -88,16 +88,16 @@ class KeptRoom:
             self._demand, self._fits_nowhere = None, True
         self._names = names
         self._reservations = reservations
-        self.room: Ints = np.zeros(len(names), dtype=np.int64)
+        self.available: Ints = np.zeros(len(names), dtype=np.int64)
         self.revision = 0
         self.renew(range(len(names)))
 
     def renew(self, rows: Iterable[int]) -> None:
         for row in () if self._fits_nowhere else rows:
-            self.room[row] = self._reservations.available(self._names[row], self._demand)
+            self.available[row] = self._reservations.available(self._names[row], self._demand)
 
 
-class KeptStays:
+class CachedStays:
     """Until when a copy that is placed now may stay in each cluster, see `ClusterArrays.stays_until`."""
 
     def __init__(self, leaves_at: Callable[[Cluster], datetime | None], clusters: Sequence[Cluster]) -> None:

@@ -25,12 +25,12 @@ from leeward.core.scheduling.model import Placed, PlacementKey, Profile, Request
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.scheduling.workload_affinity import workload_affinity_filters
 from leeward.planning.estimates import Estimates
-from leeward.planning.feasibility import KeptArrays, KeptFeasibility, KeptRoom, KeptStays
+from leeward.planning.feasibility import CachedArrays, CachedAvailability, CachedFeasibility, CachedStays
 from leeward.planning.reservations import Reservations
 from leeward.planning.workload_groups import WorkloadGroups
 
 K = TypeVar("K", bound=Hashable)
-A = TypeVar("A", bound=KeptArrays)
+A = TypeVar("A", bound=CachedArrays)
 
 MAX_CELLS = 4_000_000
 """The arrays of all kinds together hold no more cells than this."""
@@ -79,7 +79,7 @@ class Fleet(ClusterArrays):
             self.facts_revision += 1
             self._facts_changed[row] = self.facts_revision
         if has_new_room:
-            self._room_changed([cluster.name])
+            self._note_capacity([cluster.name])
 
     def remove(self, name: str) -> None:
         if self._by_name.pop(name, None) is not None:
@@ -88,18 +88,18 @@ class Fleet(ClusterArrays):
 
     def reserve(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> None:
         """Takes from the fleet's capacity what the binding gets beyond what it has."""
-        self._room_changed(self.reservations.reserve(key, spec, targets))
+        self._note_capacity(self.reservations.reserve(key, spec, targets))
 
     def release(self, key: str, unless_at: tuple[TargetCluster, ...] | None = None) -> None:
         """Gives back what was reserved for the binding, unless it went just there."""
-        self._room_changed(self.reservations.release(key, unless_at))
+        self._note_capacity(self.reservations.release(key, unless_at))
 
     def stays_until(self, key: Hashable, leaves_at: Callable[[Cluster], datetime | None]) -> Floats:
-        make = partial(KeptStays, leaves_at, self.clusters)
+        make = partial(CachedStays, leaves_at, self.clusters)
         return self._kept(self._stays, key, make, self._facts_changed, self.facts_revision).until
 
     def feasibility(self, request: Request) -> Feasibility:
-        make = partial(KeptFeasibility, request, self.profile.shared_filters, self.clusters)
+        make = partial(CachedFeasibility, request, self.profile.shared_filters, self.clusters)
         return self._kept(
             self._feasibility, request.placement_key, make, self._facts_changed, self.facts_revision
         ).found
@@ -115,8 +115,8 @@ class Fleet(ClusterArrays):
         requirements = request.spec.replica_requirements
         asked = None if requirements is None else requirements.resource_request
         key = None if asked is None else encode(asked)
-        make = partial(KeptRoom, asked, self.names, self.reservations)
-        return self._kept(self._rooms, key, make, self._rooms_changed, self.room_revision).room
+        make = partial(CachedAvailability, asked, self.names, self.reservations)
+        return self._kept(self._availability, key, make, self._capacity_changed, self.capacity_revision).available
 
     def _kept(self, arrays: dict[K, A], key: K, make: Callable[[], A], changed: Ints, revision: int) -> A:
         """The arrays of `key`, renewed where something changed since; `changed` has the revision of each row."""
@@ -136,7 +136,7 @@ class Fleet(ClusterArrays):
     def answer(
         self, key: Hashable, depends_on_room: bool, find: Callable[[], Placed | Unplaceable]
     ) -> Placed | Unplaceable:
-        revision = (self.facts_revision, self.room_revision if depends_on_room else -1)
+        revision = (self.facts_revision, self.capacity_revision if depends_on_room else -1)
         known = self._answers.get(key)
         if known is not None and known[0] == revision:
             return known[1]
@@ -153,25 +153,25 @@ class Fleet(ClusterArrays):
         self.names = sorted(self._by_name)
         self.rows = {name: row for row, name in enumerate(self.names)}
         self.clusters = [self._by_name[name] for name in self.names]
-        self.facts_revision = self.room_revision = 0
+        self.facts_revision = self.capacity_revision = 0
         self._facts_changed: Ints = np.zeros(len(self.names), dtype=np.int64)
-        self._rooms_changed: Ints = np.zeros(len(self.names), dtype=np.int64)
-        self._feasibility: dict[PlacementKey, KeptFeasibility] = {}
-        self._rooms: dict[bytes | None, KeptRoom] = {}
-        self._stays: dict[Hashable, KeptStays] = {}
+        self._capacity_changed: Ints = np.zeros(len(self.names), dtype=np.int64)
+        self._feasibility: dict[PlacementKey, CachedFeasibility] = {}
+        self._availability: dict[bytes | None, CachedAvailability] = {}
+        self._stays: dict[Hashable, CachedStays] = {}
         self._answers: dict[Hashable, tuple[tuple[int, int], Placed | Unplaceable]] = {}
 
-    def _room_changed(self, names: Iterable[str]) -> None:
+    def _note_capacity(self, names: Iterable[str]) -> None:
         if self._stale:
             return
-        self.room_revision += 1
+        self.capacity_revision += 1
         for name in names:
-            self._rooms_changed[self.rows[name]] = self.room_revision
+            self._capacity_changed[self.rows[name]] = self.capacity_revision
 
     def _bound(self) -> None:
         """Drops the oldest arrays when there are too many."""
         most = max(8, MAX_CELLS // max(1, len(self.names)) // 3)
-        for arrays in (self._feasibility, self._rooms, self._stays):
+        for arrays in (self._feasibility, self._availability, self._stays):
             while len(arrays) > most:
                 del arrays[next(iter(arrays))]  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTERS
 from leeward.client import Client
-from leeward.core.member_credentials import ShownSecret, refusal_to_show, shown_secrets
+from leeward.core.member_credentials import ExposedSecret, exposed_secrets, exposure_refusal
 from leeward.webhook.questions import Untold, ask
 from leeward.webhook.reviews import object_in, refusal
 
@@ -25,7 +25,7 @@ async def judge_credentials(request: Mapping[str, Any], client: Client) -> Manif
     who, resource = object_in(request, "userInfo"), object_in(request, "resource").get("resource")
     if resource != CLUSTERS.plural or request.get("operation") == "DELETE":
         return None
-    shown = shown_secrets(
+    shown = exposed_secrets(
         object_in(request, "object"), object_in(request, "oldObject") or None, who.get("groups") or ()
     )
     try:
@@ -33,16 +33,16 @@ async def judge_credentials(request: Mapping[str, Any], client: Client) -> Manif
     except Untold as error:
         return refusal(503, f"it cannot be told whether you may read the Secrets of this Cluster: {error}; try again")
     return (
-        refusal(403, "; ".join(refusal_to_show(who.get("username", ""), each) for each in hidden)) if hidden else None
+        refusal(403, "; ".join(exposure_refusal(who.get("username", ""), each) for each in hidden)) if hidden else None
     )
 
 
-async def _hidden(client: Client, who: Mapping[str, Any], shown: Iterable[ShownSecret]) -> list[ShownSecret]:
+async def _hidden(client: Client, who: Mapping[str, Any], shown: Iterable[ExposedSecret]) -> list[ExposedSecret]:
     """What the writer may not read. Raises: WorldError."""
     return [secret for secret in shown if not await _may_read(client, who, secret)]
 
 
-async def _may_read(client: Client, who: Mapping[str, Any], secret: ShownSecret) -> bool:
+async def _may_read(client: Client, who: Mapping[str, Any], secret: ExposedSecret) -> bool:
     """Raises: WorldError."""
     asked = {"verb": "get", "group": "", "resource": "secrets", "namespace": secret.namespace, "name": secret.name}
     spec: Manifest = {

@@ -27,7 +27,7 @@ _COUNTED = {
 """As plain objects: one that cannot be read as a policy counts, too."""
 
 
-async def judge_room(request: Mapping[str, Any], client: Client) -> Manifest | None:
+async def judge_policy_count(request: Mapping[str, Any], client: Client) -> Manifest | None:
     """The refusal of a policy whose namespace has as many as it may have; None where there is none."""
     resource, namespace = object_in(request, "resource"), str(request.get("namespace") or "")
     counted = _COUNTED.get((resource.get("group", ""), resource.get("resource", "")))

@@ -27,7 +27,7 @@ from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
 from leeward.webhook.configurations import Endpoint, configurations
 from leeward.webhook.credentials import judge_credentials
 from leeward.webhook.joining import judge_joining
-from leeward.webhook.namespace_bounds import judge_room
+from leeward.webhook.namespace_bounds import judge_policy_count
 from leeward.webhook.reviews import judge, mutate
 from leeward.webhook.server import WebhookServer
 
@@ -80,7 +80,7 @@ class Webhook:
         answer = judge(request, self._settings.reach, self._settings.addresses)
         if not answer["allowed"]:
             return answer
-        for question in (judge_credentials, judge_joining, judge_room):
+        for question in (judge_credentials, judge_joining, judge_policy_count):
             if (refused := await question(request, self._client)) is not None:
                 return refused
         return answer

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from leeward.core import impersonation
-from leeward.core.impersonation import MOST_NAMES, Speakable, rules_to_speak, users_of_proxy
+from leeward.core.impersonation import MOST_NAMES, Impersonated, impersonation_rules, users_of_proxy
 
 JANE = {"kind": "User", "name": "jane"}
 
@@ -49,7 +49,7 @@ def rule(
 )
 def test_a_role_counts_that_names_the_proxy_of_the_cluster(given: dict[str, Any], counts: bool) -> None:
     found = users_of_proxy([role("r", **given)], [binding("r", JANE)], "east")
-    assert found == (Speakable(("jane",)) if counts else Speakable())
+    assert found == (Impersonated(("jane",)) if counts else Impersonated())
 
 
 def test_subjects_of_every_kind_are_named_once_and_sorted() -> None:
@@ -57,8 +57,8 @@ def test_subjects_of_every_kind_are_named_once_and_sorted() -> None:
     subjects = ({"kind": "User", "name": "zoe"}, JANE, JANE, {"kind": "Group", "name": "dev"}, account)
     found = users_of_proxy([role("r", **rule())], [binding("r", *subjects)], "east")
     groups = ("dev", "system:serviceaccounts", "system:serviceaccounts:ci")
-    assert found == Speakable(("jane", "zoe"), groups, ("deployer",))
-    assert rules_to_speak(found) == [
+    assert found == Impersonated(("jane", "zoe"), groups, ("deployer",))
+    assert impersonation_rules(found) == [
         {"apiGroups": [""], "resources": [plural], "resourceNames": names, "verbs": ["impersonate"]}
         for plural, names in (
             ("users", ["jane", "zoe"]),
@@ -71,7 +71,7 @@ def test_subjects_of_every_kind_are_named_once_and_sorted() -> None:
 @pytest.mark.parametrize("group", ["system:masters", "system:authenticated", "system:unauthenticated"])
 def test_a_group_that_is_everybody_or_everything_is_never_spoken_for(group: str) -> None:
     found = users_of_proxy([role("r", **rule())], [binding("r", {"kind": "Group", "name": group})], "east")
-    assert rules_to_speak(found) == []
+    assert impersonation_rules(found) == []
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_a_group_that_is_everybody_or_everything_is_never_spoken_for(group: str)
     ],
 )
 def test_other_bindings_name_nobody(bound: dict[str, Any]) -> None:
-    assert users_of_proxy([role("r", **rule())], [bound], "east") == Speakable()
+    assert users_of_proxy([role("r", **rule())], [bound], "east") == Impersonated()
 
 
 def test_more_names_than_a_role_can_hold_are_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_NAMES == 5_000
     monkeypatch.setattr(impersonation, "MOST_NAMES", 2)
-    assert rules_to_speak(Speakable(("a", "b")))
+    assert impersonation_rules(Impersonated(("a", "b")))
     with pytest.raises(ValueError, match="3 users may use its proxy, more than 2: give that right to fewer"):
-        rules_to_speak(Speakable(("a", "b", "c")))
+        impersonation_rules(Impersonated(("a", "b", "c")))

@@ -205,7 +205,7 @@ def test_answers_and_arrays_are_bounded_d9(monkeypatch: pytest.MonkeyPatch) -> N
     assert fleet.feasibility(Request(SPEC, "term-10")) is others[10]
     assert fleet.feasibility(Request(SPEC, "term-1")) is others[1], "ten of a kind are kept, the newest"
     assert fleet.feasibility(Request(SPEC, "term-0")) is not others[0]
-    kept = fleet._rooms  # pyright: ignore[reportPrivateUsage]
+    kept = fleet._availability  # pyright: ignore[reportPrivateUsage]
     assert len(kept) == 10
     few = Fleet([cluster(f"m{number}") for number in range(60)])
     few.refresh()
