@@ -24,6 +24,7 @@ from leeward.api.work import (
 )
 from leeward.core.failover.watched_time import Attention, Gap, WatchedTime
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
+from leeward.core.placement.check import check
 from leeward.core.placement.snapshot import UNLIMITED
 from leeward.core.scheduling import Placed
 from leeward.core.scheduling.estimates import Question
@@ -121,6 +122,12 @@ def _count(snapshot: Snapshot, decision: Decision, reached: Counter[str]) -> Non
     reached["is held"] += decision.held is not None
     reached["finds no place"] += decision.result is not None and not isinstance(decision.result, Placed)
     reached["is changed by what others hold"] += alone != decision
+
+
+@given(scheduled() | in_an_outage())
+@settings(max_examples=100)
+def test_what_is_decided_is_not_refused(snapshot: Snapshot) -> None:
+    assert check(snapshot, decide(snapshot)) == ()
 
 
 def test_a_cluster_resource_binding_stays_one() -> None:

@@ -12,7 +12,9 @@ from datetime import timedelta
 
 import msgspec
 
+from leeward.api.cluster import Cluster
 from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.policy import SpreadConstraint
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.evidence import is_seen_healthy, known_to_serve
@@ -26,6 +28,8 @@ from leeward.core.placement.snapshot import Snapshot
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.model import Rejection, Request
+from leeward.core.scheduling.selection import ignores_constraints
+from leeward.core.scheduling.spread_fields import field_of, is_over_clusters, rules_of_field
 from leeward.core.scheduling.steps import DEFAULT_PROFILE, first_rejection
 
 AUTOMATIC = (NOT_READY_TAINT, UNREACHABLE_TAINT)
@@ -50,7 +54,7 @@ def check(snapshot: Snapshot, decision: Decision) -> tuple[Violation, ...]:
     if decision.clusters == spec.clusters and decision.eviction_tasks == spec.graceful_eviction_tasks:
         return ()
     move = _Move(snapshot, decision)
-    rules = (_is_legal, _is_conserved, _is_left_once, _has_a_place, _gains, _serves_on)
+    rules = (_is_legal, _is_spread, _is_conserved, _is_left_once, _has_a_place, _gains, _serves_on)
     return tuple(violation for rule in rules for violation in rule(move))
 
 
@@ -109,6 +113,43 @@ def _is_legal(move: _Move) -> Iterator[Violation]:
             yield Violation("S2", f"{name} is a new target, though: {reason}")
 
 
+def _is_spread(move: _Move) -> Iterator[Violation]:
+    """Holds: S2. What was spread too little or too widely before may stay so, and a copy that comes back may be beside
+    what took its place until that can go (S1). Divided replicas can be fewer than the groups that were selected.
+
+    Where a constraint allows fewer clusters than another asks for groups, the groups come first, as in Karmada.
+    """
+    spec, result = move.snapshot.binding.spec, move.decision.result
+    placement = spec.placement
+    if placement is None or not isinstance(result, Placed) or ignores_constraints(placement.replica_scheduling):
+        return
+    before, after = _known(move, move.before), _known(move, move.after)
+    least_clusters = max((each.min_groups for each in placement.spread_constraints), default=0)
+    for constraint in placement.spread_constraints:
+        groups, had = len(_groups(constraint, after)), len(_groups(constraint, before))
+        going = len(_groups(constraint, [each for each in after if not _is_return(move, each.name)]))
+        by = constraint.spread_by_field or f"label {constraint.spread_by_label}"
+        most = max(constraint.max_groups, least_clusters) if is_over_clusters(constraint) else constraint.max_groups
+        if constraint.max_groups and going > max(most, had):
+            yield Violation("S2", f"{going} groups by {by} are used, {most} at most are asked for")
+        is_short = groups < constraint.min_groups and (not before or groups < had)
+        if is_short and after and not spec.is_divided:
+            yield Violation("S2", f"{groups} groups by {by} are used, {constraint.min_groups} at least are asked for")
+
+
+def _known(move: _Move, targets: Mapping[str, int]) -> Sequence[Cluster]:
+    clusters = move.snapshot.clusters
+    return [clusters[name] for name in targets if name in clusters]
+
+
+def _groups(constraint: SpreadConstraint, clusters: Sequence[Cluster]) -> set[str]:
+    field = field_of(constraint)
+    if field is None:
+        values = (cluster.metadata.labels.get(constraint.spread_by_label, "") for cluster in clusters)
+        return {value for value in values if value}
+    return {value for cluster in clusters for value in rules_of_field(field).values(cluster) if value}
+
+
 def _is_return(move: _Move, name: str) -> bool:
     """Whether a copy stays where it still is, or comes back where it was."""
     return name in move.decision.withdrawn or name in move.decision.returning
@@ -135,10 +176,11 @@ def _is_conserved(move: _Move) -> Iterator[Violation]:
 
 
 def _is_left_once(move: _Move) -> Iterator[Violation]:
-    """Holds: C3."""
+    """Holds: C3. What somebody else has written twice is left twice."""
+    before = Counter(task.from_cluster for task in move.snapshot.binding.spec.graceful_eviction_tasks)
     tasks = Counter(task.from_cluster for task in move.decision.eviction_tasks)
     for name, count in tasks.items():
-        if count > 1:
+        if count > max(before[name], 1):
             yield Violation("C3", f"{name} is left {count} times")
 
 
