@@ -10,18 +10,18 @@ from leeward.api.core import Taint, Toleration
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.policy import Placement, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster
+from leeward.core.failover.flapping import tolerating_hold_down
 from leeward.core.failover.places import (
     candidates,
     find_partial_replacement,
     find_replacement,
     has_died,
     is_leaving,
-    is_spread,
     place_anew,
-    tolerating_hold_down,
 )
 from leeward.core.placement import Snapshot, decide
 from leeward.core.scheduling import Placed, Unplaceable
+from leeward.core.scheduling.selection import is_spread
 from leeward.planning import Fleet
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread

@@ -26,13 +26,13 @@ from leeward.core.failover.evidence import is_current, is_seen_healthy
 from leeward.core.failover.flapping import is_held_down, parse_flapping
 from leeward.core.failover.home import Home, goal_of
 from leeward.core.failover.leaving import leave
-from leeward.core.failover.places import is_spread
 from leeward.core.failover.purge_modes import PurgeMode
 from leeward.core.failover.task_reasons import Producer, TaskReason
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 from leeward.core.scheduling import ClusterArrays
 from leeward.core.scheduling.found import room_in
 from leeward.core.scheduling.model import Request
+from leeward.core.scheduling.selection import is_spread
 from leeward.core.scheduling.steps import is_feasible
 
 

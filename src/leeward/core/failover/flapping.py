@@ -21,8 +21,10 @@ import msgspec
 from kubeapi.codec import DecodeError, decode, encode
 from kubeapi.meta import Object, wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
+from leeward.api.core import Taint, Toleration
 from leeward.api.names import FLAPPING_ANNOTATION, FLAPPING_TAINT
+from leeward.api.policy import Placement
+from leeward.api.work import ResourceBindingSpec
 from leeward.core.failover.taints import AUTOMATIC, NO_EXECUTE, NO_SCHEDULE, key_of, policy_taints
 
 FLAPS_FROM_SCORE = 1.5
@@ -94,6 +96,14 @@ def hold_down_seconds(score: float, settings: HoldDownSettings) -> float:
     if score < FLAPS_FROM_SCORE:
         return 0
     return min(settings.longest_seconds, settings.first_seconds * 2 ** (min(score, 64) - 2))
+
+
+def tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
+    """`spec` for the question where copies could go if no cluster were held down."""
+    placement = spec.placement or Placement()
+    tolerations = (*placement.cluster_tolerations, Toleration(key=FLAPPING_TAINT, operator="Exists"))
+    placement = msgspec.structs.replace(placement, cluster_tolerations=tolerations)
+    return msgspec.structs.replace(spec, placement=placement)
 
 
 def is_held_down(cluster: Cluster) -> bool:

@@ -16,19 +16,14 @@ import msgspec
 
 from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
-from leeward.api.core import Toleration
-from leeward.api.names import FLAPPING_TAINT
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.eviction import decide_stay
-from leeward.core.failover.flapping import is_held_down
+from leeward.core.failover.flapping import is_held_down, tolerating_hold_down
 from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
 from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.cluster_arrays import ClusterView
-from leeward.core.scheduling.groups import groupings
-from leeward.core.scheduling.model import Request
-from leeward.core.scheduling.selection import ignores_constraints
 from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.toleration import untolerated_taint
 
@@ -114,14 +109,6 @@ def place_anew(
 def _would_fit_held_down(result: Placed | Unplaceable, fleet: Mapping[str, Cluster]) -> bool:
     """Whether nothing was found, and clusters that are held down were not considered."""
     return isinstance(result, Unplaceable) and any(is_held_down(fleet[name]) for name in result.rejected)
-
-
-def tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
-    """`spec` for the question where copies could go if no cluster were held down."""
-    placement = spec.placement or Placement()
-    tolerations = (*placement.cluster_tolerations, Toleration(key=FLAPPING_TAINT, operator="Exists"))
-    placement = msgspec.structs.replace(placement, cluster_tolerations=tolerations)
-    return msgspec.structs.replace(spec, placement=placement)
 
 
 def _find_replacement(
@@ -226,20 +213,6 @@ def _without_pinned(
         replicas=max(0, spec.replicas - held) if spec.is_divided else spec.replicas,
         placement=msgspec.structs.replace(placement, spread_constraints=constraints),
     )
-
-
-def is_spread(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> bool:
-    """Whether the targets satisfy the spread constraints."""
-    request = Request(spec)
-    if ignores_constraints(request.placement.replica_scheduling):
-        return True
-    targets = [fleet[target.name] for target in spec.clusters if target.name in fleet]
-    constraints = request.placement.spread_constraints
-    counts = [(each, len(targets)) for each in constraints if is_over_clusters(each)]
-    for grouping in groupings(constraints):
-        groups = {value for cluster in targets for value in grouping.values(cluster) if value}
-        counts.append((grouping.constraint, len(groups)))
-    return all(each.min_groups <= count and (not each.max_groups or count <= each.max_groups) for each, count in counts)
 
 
 def has_died(cluster: Cluster | None) -> bool:

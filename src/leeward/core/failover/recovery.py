@@ -32,13 +32,14 @@ from leeward.core.failover.evidence import (
     seen_ready,
     was_there_before,
 )
-from leeward.core.failover.places import is_spread, tolerating_hold_down
+from leeward.core.failover.flapping import tolerating_hold_down
 from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.failover.task_reasons import reason_rules_of_task
 from leeward.core.failover.watched_time import ALWAYS, WatchedTime
 from leeward.core.scheduling.affinity import common_term, is_in_term
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.reschedule import placement_changed
+from leeward.core.scheduling.selection import is_spread
 from leeward.core.scheduling.steps import is_feasible
 
 

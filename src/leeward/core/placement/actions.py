@@ -25,7 +25,6 @@ from leeward.core.failover.places import (
     find_partial_replacement,
     find_replacement,
     is_leaving,
-    is_spread,
     place_anew,
 )
 from leeward.core.failover.purge_modes import PurgeMode, rules_of, rules_of_task
@@ -35,6 +34,7 @@ from leeward.core.placement.decision import Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 from leeward.core.scheduling.affinity import common_term
+from leeward.core.scheduling.selection import is_spread
 
 
 def place(at: Situation, tried: Collection[str] | None = None) -> Outcome:

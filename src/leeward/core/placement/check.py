@@ -18,8 +18,8 @@ from leeward.api.policy import SpreadConstraint
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.failover.brake import looks_dead
 from leeward.core.failover.evidence import is_seen_healthy, known_to_serve
+from leeward.core.failover.flapping import tolerating_hold_down
 from leeward.core.failover.holding import held_refused
-from leeward.core.failover.places import tolerating_hold_down
 from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.failover.task_reasons import TaskReason, reason_of
 from leeward.core.placement.authority import authority_over

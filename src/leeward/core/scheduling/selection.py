@@ -4,12 +4,14 @@ Karmada: pkg/scheduler/core/spreadconstraint; the same for `cluster` and `region
 for static weights. Karmada fails on zone, provider and label; here they are spread over as regions are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement, ReplicaSchedulingStrategy, SpreadConstraint
+from leeward.api.work import ResourceBindingSpec
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
-from leeward.core.scheduling.spread_fields import cluster_constraint
+from leeward.core.scheduling.spread_fields import cluster_constraint, is_over_clusters
 from leeward.core.scheduling.spreading import select_by_groups
 
 
@@ -38,6 +40,20 @@ def ignores_constraints(strategy: ReplicaSchedulingStrategy | None) -> bool:
         return False
     preference = strategy.weight_preference
     return preference is None or bool(preference.static_weight_list and not preference.dynamic_weight)
+
+
+def is_spread(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> bool:
+    """Whether the targets satisfy the spread constraints."""
+    request = Request(spec)
+    if ignores_constraints(request.placement.replica_scheduling):
+        return True
+    targets = [clusters[target.name] for target in spec.clusters if target.name in clusters]
+    constraints = request.placement.spread_constraints
+    counts = [(each, len(targets)) for each in constraints if is_over_clusters(each)]
+    for grouping in groupings(constraints):
+        groups = {value for cluster in targets for value in grouping.values(cluster) if value}
+        counts.append((grouping.constraint, len(groups)))
+    return all(each.min_groups <= count and (not each.max_groups or count <= each.max_groups) for each, count in counts)
 
 
 def room_decides(placement: Placement) -> bool:
