@@ -12,9 +12,15 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.meta import set_condition
 from leeward.api.work import ResourceBinding
-from leeward.core.failover.flapping import HoldDownSettings, decide_hold_down
-from leeward.core.failover.health import BEFORE_ALL, HealthMemory, Thresholds, decide_ready, ready_condition
-from leeward.core.failover.taints import decide_taints
+from leeward.core.cluster_health.condition_taints import decide_taints
+from leeward.core.cluster_health.flap_damping import HoldDownSettings, decide_hold_down
+from leeward.core.cluster_health.ready_condition import (
+    BEFORE_ALL,
+    HealthMemory,
+    Thresholds,
+    decide_ready,
+    ready_condition,
+)
 from leeward.core.placement import PlacementSettings, Snapshot, decide
 from tests.builders import aggregated, at, cluster, fleet, works
 

@@ -98,7 +98,7 @@ def _listed(names: set[str]) -> str:
 
 
 def _module(path: Path) -> str:
-    """As it is imported, but without `leeward` in front: `core.failover.brake`."""
+    """As it is imported, but without `leeward` in front: `core.cluster_health.brake`."""
     parts = path.with_suffix("").parts[1:]
     parts = parts[1:] if parts[0] == "leeward" else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

@@ -19,9 +19,9 @@ from leeward.api.work import Work
 from leeward.client import Client, Conflict
 from leeward.controllers import binding as binding_controller
 from leeward.controllers.scheduler import deciding
+from leeward.core.eviction import progress
+from leeward.core.eviction.evidence import is_fresh, is_seen_healthy
 from leeward.core.execution.works import build_works
-from leeward.core.failover import graceful
-from leeward.core.failover.evidence import is_fresh, is_seen_healthy
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.check import Violation
 from leeward.manager import member_side
@@ -147,7 +147,7 @@ def _delete_on_an_empty_result() -> Any:
         nothing = work is None or cluster is None or not is_fresh(work, cluster)
         return nothing or is_seen_healthy(work, cluster, replicas)
 
-    return mock.patch.object(graceful, "is_seen_healthy", healthy)
+    return mock.patch.object(progress, "is_seen_healthy", healthy)
 
 
 BUGS: Mapping[str, Callable[[], Any]] = {

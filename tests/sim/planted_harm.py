@@ -20,11 +20,11 @@ from leeward.controllers import binding as binding_controller
 from leeward.controllers import found_removals, work_writing
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.scheduler import deciding
+from leeward.core.cluster_health.watched_time import UNKEPT, WatchedTime
+from leeward.core.eviction import progress, withdrawal
+from leeward.core.eviction.stalled_replacements import StalledTargets
 from leeward.core.execution import settling
 from leeward.core.execution.works import build_works, evicted_from
-from leeward.core.failover import graceful, recovery
-from leeward.core.failover.stalled import StalledTargets
-from leeward.core.failover.watched_time import UNKEPT, WatchedTime
 from leeward.core.placement import PlacementSettings, actions, situation
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.runtime.heartbeat import HeartbeatView
@@ -72,24 +72,24 @@ def steered(story: Callable[[Casting], Sequence[AnyStep]], turn: int = 0) -> His
 
 def _end_evictions_by_time() -> Any:
     """A task that is past its grace period ends, whatever the old copy serves."""
-    may_end = graceful._may_end  # pyright: ignore[reportPrivateUsage]
+    may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
     def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, brake: bool) -> Any:
         found = may_end(copies, task, now, end, *more, brake=brake)
         return replace(found, at=end + timedelta(microseconds=1)) if found.at is None and not brake else found
 
-    return mock.patch.object(graceful, "_may_end", by_time)
+    return mock.patch.object(progress, "_may_end", by_time)
 
 
 def _end_evictions_under_the_brake() -> Any:
     """The same, and the brake holds no task."""
-    may_end = graceful._may_end  # pyright: ignore[reportPrivateUsage]
+    may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
     def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, brake: bool) -> Any:
         found = may_end(copies, task, now, end, *more, brake=False)
         return replace(found, at=end + timedelta(microseconds=1)) if found.at is None and brake else found
 
-    return mock.patch.object(graceful, "_may_end", by_time)
+    return mock.patch.object(progress, "_may_end", by_time)
 
 
 def _forget_what_is_leaving() -> Any:
@@ -248,7 +248,7 @@ def _remove_what_is_unknown() -> Any:
 def _return_at_the_old_size() -> Any:
     """What comes back is small, and takes the place of what a user has scaled up meanwhile."""
     return _both(
-        mock.patch.object(recovery, "_serves_no_less", return_value=True),
+        mock.patch.object(withdrawal, "_serves_no_less", return_value=True),
         mock.patch.object(deciding, "check", nothing_wrong),
     )
 

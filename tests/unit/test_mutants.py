@@ -29,7 +29,7 @@ class Kind:
 """
 LISTED = """
 [[survivor]]
-function = "core.summary.wait"
+function = "core.cluster_health.summary.wait"
 was = "a > b"
 becomes = ["a >= b", "a != b"]
 reason = "They are never equal."
@@ -41,7 +41,7 @@ reason = "Casts mean nothing."
 
 
 def mutant(code: int, becomes: str, function: str = "wait") -> Played:
-    return Played("core.summary", function, "a > b", becomes, code)
+    return Played("core.cluster_health.summary", function, "a > b", becomes, code)
 
 
 def listed(folder: Path, text: str = LISTED) -> Path:

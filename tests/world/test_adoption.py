@@ -10,7 +10,7 @@ from leeward.api.names import execution_space, work_name
 from leeward.api.resource import CLUSTERS, NAMESPACES, PODS, WORKS
 from leeward.api.work import Work
 from leeward.client import NotFound
-from leeward.core.failover.evidence import is_seen_healthy
+from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy, ready_replicas
 

@@ -9,7 +9,7 @@ from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE, execution_space
 from leeward.api.resource import CLUSTERS, CONFIG_MAPS, EVENTS, NAMESPACES, RESOURCE_BINDINGS, WORKS
 from leeward.app.leaving import unjoin_cluster
 from leeward.client import NotFound, Request, Response
-from leeward.core.failover.brake import parse_brake
+from leeward.core.cluster_health.brake import parse_brake
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas, tasks
 from tests.world.test_detection import answers, empty_list, status

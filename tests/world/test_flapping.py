@@ -2,7 +2,7 @@
 
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.resource import EVENTS
-from leeward.core.failover.flapping import parse_flapping
+from leeward.core.cluster_health.flap_damping import parse_flapping
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
 

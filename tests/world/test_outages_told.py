@@ -8,7 +8,7 @@ from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.resource import CLUSTERS, EVENTS, NODES
 from leeward.client import Request
-from leeward.core.failover.outage import marks_in
+from leeward.core.cluster_health.outage import marks_in
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.member import agent_of

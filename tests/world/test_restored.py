@@ -7,7 +7,7 @@ from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES
-from leeward.core.failover.watched_time import parse_gaps
+from leeward.core.cluster_health.watched_time import parse_gaps
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     POLICIES,

@@ -5,7 +5,7 @@ import pytest
 from leeward.api.meta import find_condition
 from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE
 from leeward.api.resource import CONFIG_MAPS, EVENTS
-from leeward.core.failover.brake import parse_brake
+from leeward.core.cluster_health.brake import parse_brake
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     DEPLOYMENTS,

@@ -7,7 +7,7 @@ import pytest
 
 from kubeserver.handler import StreamResponse
 from leeward.client import Request, Response
-from leeward.core.failover.doubt import doubt_in
+from leeward.core.cluster_health.pending_condition import doubt_in
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.sim.world import World

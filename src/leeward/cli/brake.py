@@ -12,7 +12,7 @@ from leeward.cli.tables import printable
 from leeward.cli.verbs import VerbGroup
 
 if TYPE_CHECKING:
-    from leeward.core.failover.brake import Brake
+    from leeward.core.cluster_health.brake import Brake
 
 
 @click.group(cls=VerbGroup)

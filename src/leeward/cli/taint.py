@@ -24,7 +24,7 @@ def taint(
     KEY=VALUE:EFFECT and KEY:EFFECT add one, KEY:EFFECT- removes it, KEY- removes all with the key. Effects are
     NoSchedule and NoExecute.
     """
-    from leeward.core.failover.taint_edits import TaintProblem, describe_edits, edit_taints, parse_taint_edits
+    from leeward.core.cluster_health.taint_edits import TaintProblem, describe_edits, edit_taints, parse_taint_edits
     from leeward.operations.taints import change_taints
 
     try:

@@ -23,12 +23,12 @@ from leeward.controllers.binding_reports import BindingReports
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import TakenWork, WorkWriting
+from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import removals_blocked
 from leeward.core.execution.works import build_works, evicted_from
-from leeward.core.failover.doubt import is_failing
-from leeward.core.failover.purge_modes import rules_of_task
 from leeward.core.interpreter import replicas_of
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import BindingKind

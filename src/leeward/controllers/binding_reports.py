@@ -15,11 +15,11 @@ from leeward.api.meta import Condition, set_condition
 from leeward.api.work import Binding, ResourceBindingStatus, Work
 from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents
+from leeward.core.cluster_health.outage import marked, marks_in
+from leeward.core.eviction.evidence import trusted
 from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
-from leeward.core.failover.evidence import trusted
-from leeward.core.failover.outage import marked, marks_in
 from leeward.core.interpreter import aggregate_status
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.runtime.binding_kinds import BindingKind

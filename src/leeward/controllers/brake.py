@@ -16,8 +16,8 @@ from leeward.api.core import ConfigMap, Namespace
 from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, execution_space
 from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES
 from leeward.client import AlreadyExists, NotFound, Undecodable
-from leeward.core.failover.brake import Brake, BrakeDecision, decide_brake, looks_dead, render_brake
-from leeward.core.failover.vanished import vanished_clusters
+from leeward.core.cluster_health.brake import Brake, BrakeDecision, decide_brake, looks_dead, render_brake
+from leeward.core.cluster_health.vanished import vanished_clusters
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane

@@ -16,8 +16,8 @@ from leeward.api.cluster import ResourceModel
 from leeward.api.core import Node, Pod
 from leeward.api.resource import CLUSTERS, NODES, PODS
 from leeward.client import Undecodable, Unreachable, WorldError
-from leeward.core.failover.probe import Probe
-from leeward.core.summary import Summary, summarize
+from leeward.core.cluster_health.probe import Probe
+from leeward.core.cluster_health.summary import Summary, summarize
 from leeward.runtime.discovery import Offer
 from leeward.runtime.plane import ControlPlane, Member
 

@@ -22,8 +22,10 @@ from leeward.api.names import DOUBTFUL_CONDITION
 from leeward.api.resource import CLUSTERS
 from leeward.client import Conflict, NotFound, WorldError
 from leeward.controllers.cluster_facts import Facts, FactsCollector
-from leeward.core.failover.doubt import doubt_of, remembered, with_doubt
-from leeward.core.failover.health import (
+from leeward.core.cluster_health.outage import with_last_seen
+from leeward.core.cluster_health.pending_condition import doubt_of, remembered, with_doubt
+from leeward.core.cluster_health.probe import is_conclusive
+from leeward.core.cluster_health.ready_condition import (
     HealthMemory,
     Thresholds,
     decide_ready,
@@ -31,10 +33,8 @@ from leeward.core.failover.health import (
     ready_condition,
     watched_memory,
 )
-from leeward.core.failover.outage import with_last_seen
-from leeward.core.failover.probe import is_conclusive
-from leeward.core.failover.watched_time import has_stepped
-from leeward.core.summary import Summary
+from leeward.core.cluster_health.summary import Summary
+from leeward.core.cluster_health.watched_time import has_stepped
 from leeward.runtime.cluster_probe import ClusterProbe
 from leeward.runtime.metrics import Amount, AmountKind
 from leeward.runtime.plane import ControlPlane, Member

@@ -4,7 +4,8 @@ It writes only taints that policies name, and the annotation that tells which of
 no cluster that looks dead gets a NoExecute taint from a policy either; nor does one whose condition was not seen anew
 since the present heartbeat began. Holds: S4, S9, S13.
 
-Karmada: pkg/controllers/taint (ClusterTaintPolicyController); same, but for the brake and `core.failover.taint_policy`.
+Karmada: pkg/controllers/taint (ClusterTaintPolicyController); same, but for the brake and
+`core.cluster_health.taint_policy`.
 """
 
 from collections.abc import Mapping
@@ -17,15 +18,15 @@ from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_ANNOTAT
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.api.taint_policy import ClusterTaintPolicy
 from leeward.client import Conflict, WorldError
-from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.taint_policy import (
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.condition_taints import describe_taints
+from leeward.core.cluster_health.taint_policy import (
     PolicyTaints,
     decide_policy_taints,
     is_condition_confirmed,
     owned_annotation,
     policy_confirmation,
 )
-from leeward.core.failover.taints import describe_taints
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane

@@ -23,7 +23,7 @@ from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, WorldError
-from leeward.core.failover.volumes import claims_annotation
+from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by

@@ -15,7 +15,15 @@ from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
-from leeward.core.failover.watched_time import ALWAYS, Gap, bounded, gap_between, parse_gaps, render_gaps, was_away
+from leeward.core.cluster_health.watched_time import (
+    ALWAYS,
+    Gap,
+    bounded,
+    gap_between,
+    parse_gaps,
+    render_gaps,
+    was_away,
+)
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import version_of
 from leeward.runtime.plane import ControlPlane

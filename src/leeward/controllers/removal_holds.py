@@ -6,8 +6,8 @@ from datetime import datetime
 from kubeapi.loop.clock import Clock
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, Work
+from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.execution.removal import is_removal_held
-from leeward.core.failover.watched_time import UNKEPT
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.informer import Informer
 

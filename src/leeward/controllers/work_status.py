@@ -21,7 +21,7 @@ from leeward.api.meta import Condition, find_condition, remove_condition, set_co
 from leeward.api.names import REFLECTED_CONDITION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
 from leeward.client import NotFound
-from leeward.core.failover.evidence import served_counts
+from leeward.core.eviction.evidence import served_counts
 from leeward.core.interpreter import health_of, reflect_status
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in

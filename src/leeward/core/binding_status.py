@@ -11,7 +11,7 @@ from kubeapi.meta import wire_time
 from leeward.api.meta import remove_condition, set_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
-from leeward.core.failover.outage import with_report
+from leeward.core.cluster_health.outage import with_report
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
 

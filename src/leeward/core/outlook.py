@@ -15,12 +15,20 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, TargetCluster
-from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.eviction import decide_stay
-from leeward.core.failover.holding import MOST_LOOKS_DEAD
-from leeward.core.failover.outage import Outage, OutageReport, Outcome, Outlook, all_not_seen, find_outages, is_tainted
-from leeward.core.failover.taints import NO_EXECUTE, decide_taints
-from leeward.core.failover.watched_time import ALWAYS, WatchedTime
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.condition_taints import NO_EXECUTE, decide_taints
+from leeward.core.cluster_health.outage import (
+    Outage,
+    OutageReport,
+    Outcome,
+    Outlook,
+    all_not_seen,
+    find_outages,
+    is_tainted,
+)
+from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
+from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
+from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.placement import Decision, Snapshot, decide
 
 

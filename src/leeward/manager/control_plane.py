@@ -18,8 +18,8 @@ from leeward.controllers.namespace_sync import NamespaceSyncController, Namespac
 from leeward.controllers.policies import PolicyController
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
-from leeward.core.failover.flapping import HoldDownSettings
-from leeward.core.failover.liveness import Patience
+from leeward.core.cluster_health.flap_damping import HoldDownSettings
+from leeward.core.cluster_health.monitor_grace_period import Patience
 from leeward.core.outlook import TaintExpectation
 from leeward.core.placement import PlacementSettings
 from leeward.manager.choice import DEPENDENCIES_DISTRIBUTOR, HALVES, MEMBER_SIDE, SCHEDULER, UNIFIED_AUTH

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from leeward.controllers.cluster_status import ClusterStatusController, ClusterStatusSettings
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.work_status import WorkStatusController
-from leeward.core.failover.health import Thresholds
+from leeward.core.cluster_health.ready_condition import Thresholds
 from leeward.manager.choice import Choice
 from leeward.manager.gates import FeatureGates
 from leeward.manager.timing import Timing

@@ -7,7 +7,7 @@ from leeward.api.meta import Condition
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import CONFIG_MAPS
 from leeward.client import Client, Conflict, NotFound
-from leeward.core.failover.brake import Brake, parse_brake
+from leeward.core.cluster_health.brake import Brake, parse_brake
 from leeward.operations.errors import OperationFailed
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from leeward.api.cluster import Cluster
-from leeward.core.failover.brake import VANISHED
-from leeward.core.failover.eviction import Stay, decide_stay
+from leeward.core.cluster_health.brake import VANISHED
+from leeward.core.eviction.due_evictions import Stay, decide_stay
 from leeward.operations.clusters import ClusterState, is_application, left_to_drain
 from leeward.operations.findings import (
     NAMED_AT_MOST,

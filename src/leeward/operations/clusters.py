@@ -14,8 +14,8 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import FLAPPING_TAINT, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import Binding
-from leeward.core.failover.doubt import doubt_in, is_failing
-from leeward.core.failover.health import is_uncollected
+from leeward.core.cluster_health.pending_condition import doubt_in, is_failing
+from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.operations.drain import describe_copy
 from leeward.operations.taints import CORDON, DRAIN, is_same
 

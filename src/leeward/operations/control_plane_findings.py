@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
-from leeward.core.failover.brake import VANISHED
+from leeward.core.cluster_health.brake import VANISHED
 from leeward.operations.findings import Finding, Observed, Severity, needs_somebody
 from leeward.operations.sentences import since
 

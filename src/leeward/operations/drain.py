@@ -9,7 +9,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.work import Binding
 from leeward.client import Client
-from leeward.core.failover.held_reasons import HeldReason
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.toleration import tolerates
 from leeward.operations.bindings import list_bindings
 from leeward.operations.taints import DRAIN, change_taints, with_taint, without_taints

@@ -15,7 +15,7 @@ from leeward.api.core import Lease
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding
-from leeward.core.failover.held_reasons import HeldReason
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterRow
 

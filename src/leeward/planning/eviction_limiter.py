@@ -17,8 +17,8 @@ from typing import Generic, TypeVar
 
 from leeward.api.cluster import Cluster
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION
-from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.held_reasons import Deferral
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget
 
 K = TypeVar("K", bound=Hashable)

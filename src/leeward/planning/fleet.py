@@ -17,7 +17,7 @@ import numpy as np
 from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, TargetCluster
-from leeward.core.failover.brake import looks_dead
+from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.scheduling.bulk import Floats, Ints, listed
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.estimates import estimator_of

@@ -14,7 +14,7 @@ from kubeapi.codec import decode, encode
 from kubeapi.meta import Object
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, ClusterResourceBinding, Component, ReplicaRequirements, ResourceBinding, Work
-from leeward.core.failover.watched_time import UNKEPT, Attention
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.placement.snapshot import DEFAULT_SETTINGS, UNLIMITED, EvictionBudget, PlacementSettings, Snapshot
 from leeward.core.scheduling.estimates import Question
 from leeward.planning.estimates import Estimates

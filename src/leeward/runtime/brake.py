@@ -7,7 +7,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import ConfigMap
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import CONFIG_MAPS
-from leeward.core.failover.brake import Brake, BrakeSettings, holds, parse_brake
+from leeward.core.cluster_health.brake import Brake, BrakeSettings, holds, parse_brake
 from leeward.runtime.informers import Informers
 
 BRAKED_PAUSE = timedelta(seconds=30)

@@ -12,7 +12,7 @@ from kubeapi.transport import Response
 from leeward.api.resource import NAMESPACES
 from leeward.client import Client, Unreachable
 from leeward.client.bounds import MiB
-from leeward.core.failover.probe import Probe, judge_health, judge_read, unanswered_read
+from leeward.core.cluster_health.probe import Probe, judge_health, judge_read, unanswered_read
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 
 _WHAT = f"the Namespace {IDENTIFYING_NAMESPACE}"

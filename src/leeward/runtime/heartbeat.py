@@ -17,7 +17,7 @@ from kubeapi.loop.lag import EventLoopLag
 from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES
-from leeward.core.failover.watched_time import STEP, UNKEPT, Attention, Gap, parse_gaps, was_away
+from leeward.core.cluster_health.watched_time import STEP, UNKEPT, Attention, Gap, parse_gaps, was_away
 from leeward.runtime.identity import version_of
 from leeward.runtime.informers import Informers
 

@@ -22,11 +22,11 @@ from leeward.client import Conflict, Unreachable
 from leeward.controllers.cluster.confirming import OutageConfirmation
 from leeward.controllers.cluster.taints import BRAKED, ClusterTaints, TaintSettings
 from leeward.controllers.cluster.warnings import StandingWarnings
-from leeward.core.failover.brake import BrakeSettings
-from leeward.core.failover.flapping import HoldDownSettings
-from leeward.core.failover.health import UNCOLLECTED
-from leeward.core.failover.liveness import Patience
-from leeward.core.failover.watched_time import Attention, Gap, WatchedTime
+from leeward.core.cluster_health.brake import BrakeSettings
+from leeward.core.cluster_health.flap_damping import HoldDownSettings
+from leeward.core.cluster_health.monitor_grace_period import Patience
+from leeward.core.cluster_health.ready_condition import UNCOLLECTED
+from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
 from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
 from tests.unit.controllers.desk import CLOCK, MEMBER, Desk, play

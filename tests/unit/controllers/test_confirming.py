@@ -8,7 +8,7 @@ import pytest
 
 from kubeapi.loop.lag import EventLoopLag
 from leeward.controllers.cluster.confirming import OutageConfirmation
-from leeward.core.failover.watched_time import Attention
+from leeward.core.cluster_health.watched_time import Attention
 from tests.builders import cluster
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -25,7 +25,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding
 from leeward.client import Client
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
-from leeward.core.failover.brake import BrakeSettings
+from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.core.scheduling.estimates import Answers, Question
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.events import EventRecorder

@@ -16,7 +16,7 @@ from leeward.api.work import Binding, GracefulEvictionTask, ResourceBinding
 from leeward.client import Conflict, Unreachable, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.writing import Writing
-from leeward.core.failover.outage import OutageReport
+from leeward.core.cluster_health.outage import OutageReport
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.runtime.identity import Key

@@ -6,7 +6,7 @@ import pytest
 from leeward.api.meta import Condition
 from leeward.api.work import AggregatedStatusItem, ResourceBinding, ResourceBindingStatus
 from leeward.core.binding_status import status_after
-from leeward.core.failover.outage import Outage, OutageReport, Outcome, Outlook
+from leeward.core.cluster_health.outage import Outage, OutageReport, Outcome, Outlook
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 from tests.builders import at, binding, duplicated, targets

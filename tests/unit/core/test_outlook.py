@@ -12,7 +12,15 @@ from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import LAST_SEEN_CONDITION, NOT_SEEN_SINCE, OUTAGE_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
-from leeward.core.failover.outage import Outage, OutageReport, Outcome, marked, marks_in, not_seen_since, with_last_seen
+from leeward.core.cluster_health.outage import (
+    Outage,
+    OutageReport,
+    Outcome,
+    marked,
+    marks_in,
+    not_seen_since,
+    with_last_seen,
+)
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.placement import PlacementSettings, Snapshot, decide
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets

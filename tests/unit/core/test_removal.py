@@ -10,8 +10,8 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, ResourceBindingStatus, Work, WorkStatus
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.execution.removal import is_removal_held, removal_blocked, removals_blocked, with_blocked_removals
-from leeward.core.failover.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work
 
 

@@ -8,8 +8,8 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
 from leeward.core import placement
-from leeward.core.failover.brake import BrakeSettings, is_alarming
-from leeward.core.failover.taints import decide_taints
+from leeward.core.cluster_health.brake import BrakeSettings, is_alarming
+from leeward.core.cluster_health.condition_taints import decide_taints
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import aggregated, at, binding, cluster, dead, divided, fleet, targets, works
 

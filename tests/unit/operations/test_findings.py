@@ -14,9 +14,9 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.meta import Condition
 from leeward.api.work import ResourceBinding
-from leeward.core.failover import application, holding
-from leeward.core.failover.brake import Brake
-from leeward.core.failover.held_reasons import HeldReason
+from leeward.core.cluster_health.brake import Brake
+from leeward.core.eviction import application, blocked_evictions
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterState, cluster_row, unreadable_row
 from leeward.operations.findings import HOLDS, Finding, Hold, Observed, Severity, hold_of
@@ -130,8 +130,8 @@ def test_no_other_reason_is_written_for_a_held_eviction() -> None:
     """The only places in core that make the condition take the reason from the closed set."""
     core = Path(leeward.core.__file__).parent
     makers = [path.name for path in sorted(core.rglob("*.py")) if "type=EVICTION_HELD_CONDITION" in path.read_text()]
-    assert makers == ["application.py", "holding.py"]
-    for maker in (application._held, holding._held):  # pyright: ignore[reportPrivateUsage]
+    assert makers == ["application.py", "blocked_evictions.py"]
+    for maker in (application._held, blocked_evictions._held):  # pyright: ignore[reportPrivateUsage]
         assert get_type_hints(maker)["reason"] is HeldReason
 
 

@@ -22,7 +22,7 @@ from leeward.api.work import (
     TargetCluster,
     WorkloadAffinityGroups,
 )
-from leeward.core.failover.watched_time import Attention, Gap, WatchedTime
+from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check
 from leeward.core.placement.snapshot import UNLIMITED

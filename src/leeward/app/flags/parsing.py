@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from leeward.api.rules.member_addresses import parse_networks
-from leeward.core.failover.purge_modes import PurgeMode
+from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.propagation.skipping import parse_skipped_apis
 from leeward.manager.choice import parse_choice
 from leeward.manager.gates import FeatureGates, switch_gates

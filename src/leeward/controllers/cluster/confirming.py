@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION
-from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.doubt import is_recovering
-from leeward.core.failover.liveness import Patience
-from leeward.core.failover.watched_time import Attention
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.monitor_grace_period import Patience
+from leeward.core.cluster_health.pending_condition import is_recovering
+from leeward.core.cluster_health.watched_time import Attention
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 

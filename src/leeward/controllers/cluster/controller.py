@@ -22,8 +22,8 @@ from leeward.controllers.cluster.signs_of_life import SignsOfLife
 from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
 from leeward.controllers.cluster.unjoin import give_back, why_it_stays
 from leeward.controllers.cluster.warnings import StandingWarnings
-from leeward.core.failover.doubt import is_overdue
-from leeward.core.failover.liveness import Patience, decide_silence
+from leeward.core.cluster_health.monitor_grace_period import Patience, decide_silence
+from leeward.core.cluster_health.pending_condition import is_overdue
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane

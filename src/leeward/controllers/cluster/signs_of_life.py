@@ -15,7 +15,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
-from leeward.core.failover.liveness import Patience, is_sign_of_life, last_seen_before
+from leeward.core.cluster_health.monitor_grace_period import Patience, is_sign_of_life, last_seen_before
 from leeward.runtime.plane import ControlPlane
 
 LEASE_MANIFESTS = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)

@@ -1,7 +1,7 @@
 """Keeps the taints that a cluster's condition calls for, in one write per change, and says so.
 
-The four automatic ones (`core.failover.taints`), the hold-down of what flaps (`core.failover.flapping`), and the time
-of NoExecute taints that someone added without one. While the brake holds, no NoExecute taint is added.
+The four automatic ones (`core.cluster_health.condition_taints`), the hold-down of what flaps (`flap_damping`), and
+the time of NoExecute taints that someone added without one. While the brake holds, no NoExecute taint is added.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,9 +18,9 @@ from leeward.api.resource import CLUSTERS
 from leeward.client import Conflict, WorldError
 from leeward.controllers.cluster.confirming import OutageConfirmation
 from leeward.controllers.cluster.warnings import StandingWarnings
-from leeward.core.failover.flapping import Flapping, HoldDownSettings, decide_hold_down
-from leeward.core.failover.taints import confirmation, decide_taints, describe_taints, stamp_no_execute
-from leeward.core.failover.watched_time import Attention
+from leeward.core.cluster_health.condition_taints import confirmation, decide_taints, describe_taints, stamp_no_execute
+from leeward.core.cluster_health.flap_damping import Flapping, HoldDownSettings, decide_hold_down
+from leeward.core.cluster_health.watched_time import Attention
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
 from leeward.runtime.plane import ControlPlane, Recorder
 

@@ -17,10 +17,10 @@ from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.api.work import Binding
 from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.outage import NO_OUTAGE, clusters_of, is_lost
-from leeward.core.failover.task_reasons import TaskReason, reason_of
-from leeward.core.failover.watched_time import Attention
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.outage import NO_OUTAGE, clusters_of, is_lost
+from leeward.core.cluster_health.watched_time import Attention
+from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused

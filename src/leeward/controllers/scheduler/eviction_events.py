@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from leeward.api.cluster import Cluster
 from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
-from leeward.core.failover.outage import Outlook
+from leeward.core.cluster_health.outage import Outlook
 from leeward.runtime.crowd import Crowd
 from leeward.runtime.events import NORMAL, WARNING
 from leeward.runtime.plane import ControlPlane, Recorder

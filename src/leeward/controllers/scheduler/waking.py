@@ -17,9 +17,9 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.deciding import Deciding
-from leeward.core.failover.application import application_failover
-from leeward.core.failover.doubt import is_failing, is_recovering
-from leeward.core.failover.outage import nodes_down
+from leeward.core.cluster_health.outage import nodes_down
+from leeward.core.cluster_health.pending_condition import is_failing, is_recovering
+from leeward.core.eviction.application import application_failover
 from leeward.planning.eviction_limiter import drain_budget
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView

@@ -10,9 +10,9 @@ from leeward.api.cluster import Cluster
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_FINALIZER
 from leeward.api.work import BindingResource, ResourceBinding, TargetCluster, Work
-from leeward.core.failover.evidence import is_seen_healthy
-from leeward.core.failover.purge_modes import rules_of_task
-from leeward.core.failover.shared_resources import SHARED_KINDS, stays_under_taints
+from leeward.core.eviction.evidence import is_seen_healthy
+from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.eviction.shared_resources import SHARED_KINDS, stays_under_taints
 from leeward.core.interpreter import dependencies_of
 from leeward.core.propagation.reach import Reach, reach_problems
 from leeward.core.scheduling.affinity import affinity_names, is_in_term

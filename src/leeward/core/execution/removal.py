@@ -15,9 +15,9 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
-from leeward.core.failover.doubt import is_failing
-from leeward.core.failover.evidence import is_seen_healthy
-from leeward.core.failover.watched_time import Attention
+from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.cluster_health.watched_time import Attention
+from leeward.core.eviction.evidence import is_seen_healthy
 
 FINALIZERS, REPLACEMENT_LOST = "Finalizers", "ReplacementLost"
 

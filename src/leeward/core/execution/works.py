@@ -26,10 +26,10 @@ from leeward.api.names import (
     work_name,
 )
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
+from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.eviction.state_preservation import state_to_inject
 from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.ownership import stamp
-from leeward.core.failover.purge_modes import rules_of_task
-from leeward.core.failover.state import state_to_inject
 from leeward.core.interpreter import prune, revise_replicas
 from leeward.core.interpreter.fields import int_at, text_at, value_at
 from leeward.core.scheduling.division import divide

@@ -5,6 +5,7 @@
     situation   what the snapshot means for the binding
     phases      the decision, from top to bottom
     actions     how a binding moves
+    replacement where to, by asking the scheduler
     decision    the result
     check       what must hold of it before it is written
 

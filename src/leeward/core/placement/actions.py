@@ -11,26 +11,26 @@ from functools import partial
 import msgspec
 
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
-from leeward.core.failover.application import (
+from leeward.core.eviction.application import (
     application_purge_mode,
     held_failure,
     held_for_state,
     held_for_volumes,
     task_of,
 )
-from leeward.core.failover.eviction import Eviction, last_resort_at, replicas_in
-from leeward.core.failover.holding import held_for_lost_state, held_for_place, held_without_gain, is_automatic
-from leeward.core.failover.leaving import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task
-from leeward.core.failover.places import (
+from leeward.core.eviction.blocked_evictions import held_for_lost_state, held_for_place, held_without_gain, is_automatic
+from leeward.core.eviction.due_evictions import Eviction, last_resort_at, replicas_in
+from leeward.core.eviction.purge_modes import PurgeMode, rules_of, rules_of_task
+from leeward.core.eviction.state_preservation import StateNotPreserved
+from leeward.core.eviction.tasks import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task
+from leeward.core.eviction.volumes import purge_mode_with_volumes, stay_behind
+from leeward.core.placement.decision import Outcome
+from leeward.core.placement.replacement import (
     find_partial_replacement,
     find_replacement,
     is_leaving,
     place_anew,
 )
-from leeward.core.failover.purge_modes import PurgeMode, rules_of, rules_of_task
-from leeward.core.failover.state import StateNotPreserved
-from leeward.core.failover.volumes import purge_mode_with_volumes, stay_behind
-from leeward.core.placement.decision import Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 from leeward.core.scheduling.affinity import common_term

@@ -16,12 +16,12 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.policy import SpreadConstraint
 from leeward.api.work import GracefulEvictionTask
-from leeward.core.failover.brake import looks_dead
-from leeward.core.failover.evidence import is_seen_healthy, known_to_serve
-from leeward.core.failover.flapping import tolerating_hold_down
-from leeward.core.failover.holding import held_refused
-from leeward.core.failover.purge_modes import rules_of_task
-from leeward.core.failover.task_reasons import TaskReason, reason_of
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.flap_damping import tolerating_hold_down
+from leeward.core.eviction.blocked_evictions import held_refused
+from leeward.core.eviction.evidence import is_seen_healthy, known_to_serve
+from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.placement.authority import authority_over
 from leeward.core.placement.decision import Decision
 from leeward.core.placement.snapshot import Snapshot

@@ -6,11 +6,11 @@ from datetime import datetime
 
 from leeward.api.meta import Condition
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, TargetCluster
-from leeward.core.failover.eviction import Eviction
-from leeward.core.failover.failback import Failback
-from leeward.core.failover.held_reasons import Deferral
-from leeward.core.failover.outage import OutageReport
-from leeward.core.failover.recovery import Withdrawal
+from leeward.core.cluster_health.outage import OutageReport
+from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.failback import Failback
+from leeward.core.eviction.held_reasons import Deferral
+from leeward.core.eviction.withdrawal import Withdrawal
 from leeward.core.scheduling import Placed, Unplaceable
 
 

@@ -4,11 +4,11 @@ Karmada has three writers for this (taint manager, scheduler, graceful-eviction 
 application has lost its place and gained none. Here the phases are asked one after the other, and the first that has
 something to do is all that happens; what is finished, held and remembered is said with it, and written at once.
 
-    withdraw      a cluster is back before the eviction from it was finished     failover.recovery
-    evict         taints drive copies out                                        failover.eviction
-    fail_over     copies have failed in clusters that are well                   failover.application
-    move_on       what was moved never became healthy there                      failover.stalled
-    return_home   what an outage drove away returns                              failover.failback
+    withdraw      a cluster is back before the eviction from it was finished     eviction.withdrawal
+    evict         taints drive copies out                                        eviction.due_evictions
+    fail_over     copies have failed in clusters that are well                   eviction.application
+    move_on       what was moved never became healthy there                      eviction.stalled_replacements
+    return_home   what an outage drove away returns                              eviction.failback
     place         the user's change is scheduled, or everything stays            scheduling
 
 Holds: S1, S2, S3, S4, S11, S12, C2, C4.
@@ -19,13 +19,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from leeward.api.meta import Condition
-from leeward.core.failover.application import after_leaving, record_patch
-from leeward.core.failover.failback import decide_failback
-from leeward.core.failover.held_reasons import Deferral, HeldReason
-from leeward.core.failover.holding import held_deferred, held_in_place, held_tasks, held_unconfirmed
-from leeward.core.failover.home import Home, home_patch, remembered_home
-from leeward.core.failover.recovery import find_withdrawal
-from leeward.core.failover.state import preserved_state_patch
+from leeward.core.eviction.application import after_leaving, record_patch
+from leeward.core.eviction.blocked_evictions import held_deferred, held_in_place, held_tasks, held_unconfirmed
+from leeward.core.eviction.failback import decide_failback
+from leeward.core.eviction.held_reasons import Deferral, HeldReason
+from leeward.core.eviction.original_placement import Home, home_patch, remembered_home
+from leeward.core.eviction.state_preservation import preserved_state_patch
+from leeward.core.eviction.withdrawal import find_withdrawal
 from leeward.core.placement import actions
 from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation

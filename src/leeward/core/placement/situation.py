@@ -1,13 +1,13 @@
 """Situation: what a snapshot means for its binding, before anything is done about it.
 
-Each part is a question to one module of `core.failover`, asked when it is first needed:
+Each part is a question to one module, asked when it is first needed:
 
     authority    what is ours to decide                        authority
-    assessment   which evictions are finished                  failover.graceful
-    due          what must leave because of taints, and may    failover.eviction
-    watched      which copies have failed                      failover.application
-    stalled      which targets take nothing                    failover.stalled
-    home         where copies were before an outage            failover.home
+    assessment   which evictions are finished                  eviction.progress
+    due          what must leave because of taints, and may    eviction.due_evictions
+    watched      which copies have failed                      eviction.application
+    stalled      which targets take nothing                    eviction.stalled_replacements
+    home         where copies were before an outage            eviction.original_placement
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ import msgspec
 
 from leeward.api.failback import FailbackOptions
 from leeward.api.work import Binding, ResourceBindingSpec
-from leeward.core.failover.application import (
+from leeward.core.eviction.application import (
     FailureRecord,
     Watch,
     application_failover,
@@ -28,15 +28,15 @@ from leeward.core.failover.application import (
     seen_items,
     watch,
 )
-from leeward.core.failover.eviction import DueEvictions, Eviction, due_evictions
-from leeward.core.failover.graceful import Assessment, assess_tasks
-from leeward.core.failover.held_reasons import Deferral, HeldReason
-from leeward.core.failover.holding import is_braked
-from leeward.core.failover.home import Home, failback_options, parse_home
-from leeward.core.failover.purge_modes import PurgeMode, purge_mode_of
-from leeward.core.failover.shared_resources import stays_under_taints
-from leeward.core.failover.stalled import StalledTargets, find_stalled
-from leeward.core.failover.volumes import has_claims, stay_behind
+from leeward.core.eviction.blocked_evictions import is_braked
+from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions
+from leeward.core.eviction.held_reasons import Deferral, HeldReason
+from leeward.core.eviction.original_placement import Home, failback_options, parse_home
+from leeward.core.eviction.progress import Assessment, assess_tasks
+from leeward.core.eviction.purge_modes import PurgeMode, purge_mode_of
+from leeward.core.eviction.shared_resources import stays_under_taints
+from leeward.core.eviction.stalled_replacements import StalledTargets, find_stalled
+from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
 from leeward.core.scheduling import ClusterArrays, Trace

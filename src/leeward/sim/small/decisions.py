@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from leeward import planning
 from leeward.api.cluster import Cluster
+from leeward.core.cluster_health.brake import Brake, BrakeSettings, decide_brake, holds
+from leeward.core.cluster_health.condition_taints import decide_taints
+from leeward.core.cluster_health.ready_condition import HealthMemory, Thresholds, decide_ready, ready_condition
 from leeward.core.execution.works import replicas_by_cluster
-from leeward.core.failover.brake import Brake, BrakeSettings, decide_brake, holds
-from leeward.core.failover.health import HealthMemory, Thresholds, decide_ready, ready_condition
-from leeward.core.failover.taints import decide_taints
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Unplaceable
 from leeward.sim.small.checks import Writing, check_decision

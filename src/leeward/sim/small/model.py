@@ -11,7 +11,7 @@ make worlds that differ in nothing that matters equal, which is what keeps their
 
 from typing import Literal, NamedTuple
 
-from leeward.core.failover.health import Sight
+from leeward.core.cluster_health.ready_condition import Sight
 
 GRACE_TICKS = 2
 """The age at which a task's grace period is over: it lasts one tick and a half."""

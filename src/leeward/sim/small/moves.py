@@ -9,7 +9,7 @@ asked of the real functions.
 
 from collections.abc import Iterator
 
-from leeward.core.failover.health import Sight
+from leeward.core.cluster_health.ready_condition import Sight
 from leeward.sim.small.ageing import aged
 from leeward.sim.small.decisions import Decisions, Placing, Rules
 from leeward.sim.small.members import copy_moves

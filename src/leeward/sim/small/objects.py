@@ -35,10 +35,10 @@ from leeward.api.work import (
     Work,
     WorkStatus,
 )
-from leeward.core.failover.brake import Brake
-from leeward.core.failover.evidence import FULLY_APPLIED
-from leeward.core.failover.taints import NO_EXECUTE, TaintDecision
-from leeward.core.failover.task_reasons import Producer, TaskReason
+from leeward.core.cluster_health.brake import Brake
+from leeward.core.cluster_health.condition_taints import NO_EXECUTE, TaintDecision
+from leeward.core.eviction.evidence import FULLY_APPLIED
+from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed
 from leeward.sim.small.model import (

@@ -27,10 +27,10 @@ from leeward.api.work import (
     GracefulEvictionTask,
     ResourceBinding,
 )
-from leeward.core.failover.application import FailureRecord, Watch
-from leeward.core.failover.eviction import Eviction
-from leeward.core.failover.purge_modes import PurgeMode
-from leeward.core.failover.stalled import StalledTarget, StalledTargets
+from leeward.core.eviction.application import FailureRecord, Watch
+from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.purge_modes import PurgeMode
+from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets
 from leeward.core.placement import PlacementSettings, Snapshot
 from leeward.core.placement.actions import evict, fail_over, move_on, place
 from leeward.core.placement.decision import Outcome

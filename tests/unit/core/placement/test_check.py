@@ -10,8 +10,8 @@ from hypothesis import given
 from leeward.api.core import Taint
 from leeward.api.policy import ClusterAffinityTerm
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, TargetCluster
-from leeward.core.failover.eviction import Eviction
-from leeward.core.failover.purge_modes import PurgeMode
+from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused
 from leeward.core.scheduling import Placed, Unplaceable

@@ -19,10 +19,10 @@ from leeward.api.names import (
 from leeward.api.policy import ApplicationFailover, DecisionConditions, FailoverBehavior
 from leeward.api.work import BindingResource, BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
 from leeward.core import placement
-from leeward.core.failover.application import FailureRecord
-from leeward.core.failover.eviction import Eviction
-from leeward.core.failover.held_reasons import Deferral
-from leeward.core.failover.watched_time import UNKEPT, Attention, Gap, WatchedTime
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
+from leeward.core.eviction.application import FailureRecord
+from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot
 from leeward.core.scheduling import Placed
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works

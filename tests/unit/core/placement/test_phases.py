@@ -13,7 +13,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import DRAIN_TAINT, EVICTION_HELD_CONDITION, FLAPPING_TAINT
 from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
-from leeward.core.failover.held_reasons import Deferral
+from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works

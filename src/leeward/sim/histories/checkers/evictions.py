@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from leeward.api.cluster import Cluster
 from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
-from leeward.core.failover.health import is_uncollected
+from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
 from leeward.sim.histories.truth import Change
 

@@ -1,0 +1,185 @@
+"""The brake: when most of the fleet looks dead, the control plane is more likely cut off than the world at its end.
+
+While it is engaged no automatic NoExecute taint is set, and no eviction for one starts, on a cluster that looks dead.
+Taints set by hand or by a policy on a cluster that is alive are not held. It releases itself when the ratio has
+stayed below its threshold for a while. A cut is not noticed everywhere at once: while clusters begin to fail that would
+raise the alarm, evictions are held already.
+
+Clusters that have vanished from the list (`vanished.py`) count as lost, and half of the fleet is an alarm.
+
+Holds: S4, S5. Karmada has no such thing (fault 5 of docs/karmada-behaviour.md).
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from kubeapi import codec
+from kubeapi.meta import format_time, parse_time
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Condition
+from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.cluster_health.ready_condition import is_uncollected
+from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
+
+BrakeReason = Literal["ClustersVanished", "FleetLooksDead", "FleetLooksWell", "Overruled"]
+VANISHED: BrakeReason = "ClustersVanished"
+
+
+@dataclass(frozen=True, slots=True)
+class BrakeSettings:
+    """--unhealthy-cluster-threshold, --unhealthy-cluster-minimum, --brake-release-after; `enabled` False: no brake."""
+
+    threshold: float = 0.55
+    minimum: int = 3
+    release_seconds: float = 60
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Brake:
+    """`since` is when it was engaged (None: it is not); `calm_since` when the fleet looked well again meanwhile.
+
+    `overruled`: someone released it by hand; it stays so until the alarm is over.
+    """
+
+    since: datetime | None = None
+    calm_since: datetime | None = None
+    overruled: bool = False
+
+    @property
+    def engaged(self) -> bool:
+        return self.since is not None
+
+
+@dataclass(frozen=True, slots=True)
+class BrakeDecision:
+    """`reason` is that of the condition Engaged."""
+
+    brake: Brake
+    message: str
+    wake_at: datetime | None = None
+    reason: BrakeReason = "FleetLooksWell"
+
+
+def looks_dead(cluster: Cluster) -> bool:
+    """Not Ready, for another reason than that its status could not be collected."""
+    ready = cluster.ready
+    return ready is not None and ready.status != "True" and not is_uncollected(ready)
+
+
+def is_dubious(clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
+    """Whether it would be an alarm, were those lost already that begin to fail. One must look dead for that.
+
+    That is soon decided, either way: nothing is engaged for it, but no eviction starts meanwhile.
+    """
+    clusters = list(clusters)
+    return any(map(looks_dead, clusters)) and is_alarming(clusters, settings, is_lost=_is_being_lost)
+
+
+def _is_being_lost(cluster: Cluster) -> bool:
+    return looks_dead(cluster) or is_failing(cluster)
+
+
+def is_alarming(
+    clusters: Iterable[Cluster],
+    settings: BrakeSettings,
+    is_lost: Callable[[Cluster], bool] = looks_dead,
+    vanished: Collection[str] = (),
+) -> bool:
+    """Whether so much of the fleet looks dead that it is more likely us. The fleet is what was ever Ready."""
+    if not settings.enabled:
+        return False
+    fleet = [cluster for cluster in clusters if cluster.status.kubernetes_version and not cluster.is_being_deleted]
+    size = len(fleet) + len(vanished)
+    lost = sum(map(is_lost, fleet)) + len(vanished)
+    most = lost >= settings.minimum and lost > settings.threshold * size
+    return most or (lost > 0 and lost == size) or _is_list_short(vanished, size)
+
+
+def _is_list_short(vanished: Collection[str], size: int) -> bool:
+    return bool(vanished) and 2 * len(vanished) >= size
+
+
+def decide_brake(
+    brake: Brake,
+    clusters: Iterable[Cluster],
+    now: datetime,
+    settings: BrakeSettings,
+    vanished: Collection[str] = (),
+    watched: WatchedTime = ALWAYS,
+) -> BrakeDecision:
+    """What the brake is to be now, why, and when to look again.
+
+    `vanished` are Clusters that are listed no more. It is released over `watched` time alone.
+    """
+    clusters = list(clusters)
+    dead = sorted(cluster.name for cluster in clusters if looks_dead(cluster))
+    count = f"{len(dead)} of {len(clusters)} clusters look dead{_of_vanished(vanished, len(clusters))}"
+    alarming = is_alarming(clusters, settings, vanished=vanished)
+    if alarming and brake.overruled:
+        return BrakeDecision(Brake(overruled=True), f"released by hand: {count}", reason="Overruled")
+    if alarming:
+        message = (
+            f"{count} ({', '.join((*dead, *vanished))}): no automatic eviction starts until they are back, "
+            "or `leeward brake release`"
+        )
+        return BrakeDecision(Brake(brake.since or now), message, reason=_alarm(vanished))
+    if not brake.engaged:
+        return BrakeDecision(Brake(), count, reason=VANISHED if vanished else "FleetLooksWell")
+    calm_since = min(brake.calm_since or now, now)
+    release_at = watched.moved(calm_since) + timedelta(seconds=settings.release_seconds)
+    if now >= release_at:
+        return BrakeDecision(Brake(), f"released: {count}")
+    return BrakeDecision(Brake(brake.since, calm_since), f"{count}: about to be released", release_at, _alarm(vanished))
+
+
+def _alarm(vanished: Collection[str]) -> BrakeReason:
+    return VANISHED if vanished else "FleetLooksDead"
+
+
+def _of_vanished(vanished: Collection[str], listed: int) -> str:
+    if not vanished:
+        return ""
+    return (
+        f"; {len(vanished)} of {listed + len(vanished)} are not listed, though nobody has unjoined them "
+        f"({', '.join(sorted(vanished))}): what names them stays as it is"
+    )
+
+
+def holds(brake: Brake, clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
+    """Whether evictions are held: it is engaged, or is about to be, or may have to be when the doubts are settled."""
+    return settings.enabled and (brake.engaged or (not brake.overruled and is_dubious(clusters, settings)))
+
+
+def parse_brake(data: Mapping[str, str]) -> Brake:
+    """Reads the ConfigMap's data; an instant that cannot be read counts as not set."""
+    return Brake(_instant(data.get("since")), _instant(data.get("calmSince")), data.get("overruled") == "true")
+
+
+def render_brake(decision: BrakeDecision) -> dict[str, str]:
+    """The ConfigMap's data: the state, and the condition `Engaged` for people."""
+    brake = decision.brake
+    condition = Condition(
+        type="Engaged",
+        status="True" if brake.engaged else "False",
+        reason=decision.reason,
+        message=decision.message,
+        last_transition_time=brake.since,
+    )
+    data = {"condition": codec.encode(condition).decode()}
+    if brake.since is not None:
+        data["since"] = format_time(brake.since)
+    if brake.calm_since is not None:
+        data["calmSince"] = format_time(brake.calm_since)
+    if brake.overruled:
+        data["overruled"] = "true"
+    return data
+
+
+def _instant(text: str | None) -> datetime | None:
+    try:
+        return parse_time(text) if text else None
+    except ValueError:
+        return None

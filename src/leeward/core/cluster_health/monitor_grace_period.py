@@ -1,0 +1,113 @@
+"""Is a Pull cluster's agent still heard of? If not, nobody knows how the cluster is: `Ready=Unknown`.
+
+Judged by when a sign of life was *received here* (a status change, a lease renewal), never by the clock in it. An agent
+that is late, but not yet so late, is *overdue*: a doubt (`pending_condition.py`), which the brake counts.
+
+Karmada: pkg/controllers/cluster (monitorClusterHealth); same, but there a lease that was seen long ago counts as seen
+anew after each change of the status.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import msgspec
+
+from leeward.api.cluster import Cluster, ClusterStatus
+from leeward.api.meta import Condition, find_condition, set_condition
+from leeward.api.names import FAILING_CONDITION
+from leeward.core.cluster_health.pending_condition import is_overdue, overdue_doubt, with_doubt
+from leeward.core.cluster_health.ready_condition import READY
+
+OVERDUE_SHARE = 0.625
+"""The part of the patience after which an agent is overdue: two renewals late, with Karmada's intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long silence is borne, in seconds; `startup_seconds` for a cluster that never reported."""
+
+    grace_seconds: float
+    startup_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """`condition` is to be written (None: leave it); look again at `wake_at`."""
+
+    condition: Condition | None
+    wake_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """What the Cluster's conditions are to be; look again at `wake_at`."""
+
+    conditions: tuple[Condition, ...]
+    wake_at: datetime | None
+
+
+def decide_liveness(cluster: Cluster, last_seen: datetime, now: datetime, patience: Patience) -> Liveness:
+    """Push clusters are probed and therefore never judged here."""
+    if cluster.spec.sync_mode != "Pull":
+        return Liveness(None, None)
+    ready = cluster.ready
+    seconds = patience.grace_seconds if ready is not None else patience.startup_seconds
+    silent_from = last_seen + timedelta(seconds=seconds)
+    if now <= silent_from:
+        return Liveness(None, silent_from + timedelta(microseconds=1))
+    if ready is not None and ready.status == "Unknown":
+        return Liveness(None, None)
+    if ready is None:
+        return Liveness(_unknown("ClusterStatusNeverUpdated", "never posted"), None)
+    return Liveness(_unknown("ClusterStatusUnknown", "stopped posting"), None)
+
+
+def decide_silence(
+    cluster: Cluster, last_seen: datetime, started: datetime, now: datetime, patience: Patience
+) -> Silence:
+    """What silence makes of a cluster's conditions, for a control plane that listens since `started`."""
+    conditions = cluster.status.conditions
+    liveness = decide_liveness(cluster, last_seen, now, patience)
+    if liveness.condition is not None:
+        settled = with_doubt(conditions, None, now)
+        return Silence(set_condition(settled, liveness.condition, now), None)
+    without = with_doubt(conditions, None, now) if is_overdue(cluster) else conditions
+    if liveness.wake_at is None or not cluster.is_ready or find_condition(without, FAILING_CONDITION) is not None:
+        return Silence(without, liveness.wake_at)
+    overdue_at = _overdue_at(last_seen, started, patience)
+    if now > overdue_at:
+        return Silence(with_doubt(conditions, overdue_doubt(overdue_at), now), liveness.wake_at)
+    return Silence(without, min(liveness.wake_at, overdue_at + timedelta(microseconds=1)))
+
+
+def _overdue_at(last_seen: datetime, started: datetime, patience: Patience) -> datetime:
+    """Who has just started listens first, until all agents have had the time to be heard."""
+    seconds = patience.grace_seconds
+    heard = started + timedelta(seconds=seconds * (1 - OVERDUE_SHARE))
+    return max(last_seen + timedelta(seconds=seconds * OVERDUE_SHARE), heard)
+
+
+def is_sign_of_life(before: ClusterStatus, after: ClusterStatus) -> bool:
+    """Whether a change of the status comes from the agent: silence is written here."""
+    ready = find_condition(after.conditions, READY)
+    return _without_doubt(before) != _without_doubt(after) and ready is not None and ready.status != "Unknown"
+
+
+def _without_doubt(status: ClusterStatus) -> ClusterStatus:
+    return msgspec.structs.replace(
+        status, conditions=tuple(c for c in status.conditions if c.type != FAILING_CONDITION)
+    )
+
+
+def last_seen_before(received: datetime, started: datetime, patience: Patience) -> datetime:
+    """When a sign of life was received last, as a control plane judges it that has `started` since.
+
+    What it received by the API server's clock counts on, so that no clock starts anew; but it listens for half its
+    patience before it believes in silence, since it may have been the one who was away.
+    """
+    return max(received, started - timedelta(seconds=patience.grace_seconds / 2))
+
+
+def _unknown(reason: str, what: str) -> Condition:
+    message = f"Cluster status controller {what} cluster status."
+    return Condition(type=READY, status="Unknown", reason=reason, message=message)

@@ -1,0 +1,217 @@
+"""What an outage of its clusters means for a binding: facts, what is expected, and the sentences for people.
+
+    not_seen_since   since when nothing is known of a cluster (the condition `leeward.dev/LastSeen` of the Cluster)
+    find_outages     the targets of a binding that are not Ready, or whose nodes are all down
+    Outlook          what is expected to become of one copy (found by `core.outlook`)
+    OutageReport     all of it: the condition `leeward.dev/ClusterOutage`, the events, the marks in aggregated items
+
+The condition and the events say the same sentence, which is made here and nowhere else. Decides nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import cast
+
+import msgspec
+
+from kubeapi.meta import ReadOnlyManifest, format_time, parse_time
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION, FAILING_CONDITION, LAST_SEEN_CONDITION, NOT_SEEN_SINCE
+from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, ResourceBindingStatus
+from leeward.core.cluster_health.condition_taints import AUTOMATIC, key_of, outage_since
+
+
+class Outcome(StrEnum):
+    """What is expected to become of a copy; the reason of the condition."""
+
+    EVICTION = "EvictionExpected"
+    HELD = "EvictionHeld"
+    TOLERATED = "Tolerated"
+    NOT_EVICTED = "EvictionDisabled"
+    NOT_COLLECTED = "StatusCollectionFailed"
+    NODES_NOT_READY = "NodesNotReady"
+    UNDECIDED = "Undecided"
+
+
+TAILS: Mapping[Outcome, str] = {
+    Outcome.EVICTION: "it is evicted from there at {at} to {to}, unless the cluster is back by then{why}",
+    Outcome.HELD: "its eviction{at} is held: {why}",
+    Outcome.TOLERATED: "it stays there, because it tolerates that for ever",
+    Outcome.NOT_EVICTED: "it stays there, because evictions are switched off",
+    Outcome.NOT_COLLECTED: "it stays there, because a cluster that could not be looked at is not taken for dead",
+    Outcome.NODES_NOT_READY: "nothing is evicted for that alone; `failover.application` in the policy moves what stays "
+    "unhealthy",
+    Outcome.UNDECIDED: "what becomes of it is decided at {at}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A cluster of which nothing is known `since`; or one that answers, and none of whose `nodes` is ready."""
+
+    cluster: str
+    since: datetime | None = None
+    nodes: int = 0
+
+    @property
+    def head(self) -> str:
+        """How each sentence about the outage begins; it is the same as long as the outage lasts."""
+        if self.since is None:
+            return f"The API of {self.cluster} answers, but none of its {self.nodes} nodes is ready"
+        return f"Not seen in {self.cluster} since {format_time(self.since)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is expected to become of the copy: `at` which instant, the clusters that it goes `to`, and `why` not."""
+
+    outage: Outage
+    outcome: Outcome
+    at: datetime | None = None
+    to: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def sentence(self) -> str:
+        at = format_time(self.at) if self.at is not None else ""
+        if self.outcome is Outcome.HELD:
+            at = at and f", due at {at},"
+        why = f"; {self.why}" if self.why and self.outcome is Outcome.EVICTION else self.why
+        tail = TAILS[self.outcome].format(at=at, to=", ".join(self.to) or "no other cluster", why=why)
+        return f"{self.outage.head}: {tail.rstrip('.')}."
+
+
+@dataclass(frozen=True, slots=True)
+class OutageReport:
+    """What there is to say of a binding. `not_seen` is since when nothing is known of clusters, also of those left."""
+
+    outlooks: tuple[Outlook, ...] = ()
+    not_seen: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
+
+    @property
+    def condition(self) -> Condition | None:
+        if not self.outlooks:
+            return None
+        message = " ".join(outlook.sentence for outlook in self.outlooks)
+        return Condition(CLUSTER_OUTAGE_CONDITION, "True", self.outlooks[0].outcome.value, message)
+
+    def news(self, standing: Condition | None) -> Iterator[Outlook]:
+        """The outlooks of outages that the condition that stands does not speak of yet."""
+        told = standing.message if standing is not None else ""
+        return (outlook for outlook in self.outlooks if outlook.outage.head not in told)
+
+
+NO_OUTAGE = OutageReport()
+
+
+def not_seen_since(cluster: Cluster) -> datetime | None:
+    """Since when nothing is known of a cluster; None of one that is Ready, or was never reported of."""
+    ready = cluster.ready
+    if ready is None or ready.status == "True":
+        return None
+    last_seen = find_condition(cluster.status.conditions, LAST_SEEN_CONDITION)
+    if last_seen is not None and last_seen.last_transition_time is not None:
+        return last_seen.last_transition_time
+    begun = outage_since(cluster) if ready.status == "Unknown" else None
+    return begun or ready.last_transition_time
+
+
+def with_last_seen(before: Sequence[Condition], after: Sequence[Condition], now: datetime) -> tuple[Condition, ...]:
+    """`after` with the condition LastSeen, where the cluster has just ceased to be Ready; without it, where it is.
+
+    It begins with the doubt that preceded it (`pending_condition.py`): `Ready` itself counts from the threshold on.
+    """
+    was, ready = find_condition(before, "Ready"), find_condition(after, "Ready")
+    if ready is None or ready.status == "True":
+        return remove_condition(after, LAST_SEEN_CONDITION)
+    if was is None or was.status != "True":
+        return tuple(after)
+    failing = find_condition(before, FAILING_CONDITION)
+    since = failing.last_transition_time if failing is not None and failing.status == "True" else None
+    message = "nothing is known of what runs in the cluster since then"
+    last_seen = Condition(LAST_SEEN_CONDITION, "False", ready.reason, message, since)
+    return set_condition(remove_condition(after, LAST_SEEN_CONDITION), last_seen, now)
+
+
+def find_outages(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> tuple[Outage, ...]:
+    """The outages of the clusters that the binding is assigned to."""
+    found = (_outage_of(fleet[target.name]) for target in spec.clusters if target.name in fleet)
+    return tuple(outage for outage in found if outage is not None)
+
+
+def _outage_of(cluster: Cluster) -> Outage | None:
+    since = not_seen_since(cluster)
+    if since is not None:
+        return Outage(cluster.name, since)
+    return Outage(cluster.name, nodes=total) if (total := nodes_down(cluster)) else None
+
+
+def nodes_down(cluster: Cluster) -> int:
+    """How many nodes a Ready cluster has, if none of them is ready; else 0."""
+    nodes = cluster.status.node_summary
+    return nodes.total_num if cluster.is_ready and nodes is not None and not nodes.ready_num else 0
+
+
+def is_lost(cluster: Cluster) -> bool:
+    """Whether there is something to say of it: it is not Ready, or none of its nodes is."""
+    return not cluster.is_ready or bool(nodes_down(cluster))
+
+
+def clusters_of(spec: ResourceBindingSpec) -> Iterator[str]:
+    """The clusters that a binding is assigned to, or on its way out of."""
+    yield from (target.name for target in spec.clusters)
+    yield from (task.from_cluster for task in spec.graceful_eviction_tasks)
+
+
+def is_tainted(cluster: Cluster) -> bool:
+    """Whether its outage was noted as taints, which tell when its clock began."""
+    return any(key_of(taint) in AUTOMATIC for taint in cluster.spec.taints)
+
+
+def all_not_seen(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> dict[str, datetime]:
+    """Since when nothing is known, by cluster that the binding is assigned to or on its way out of."""
+    found = {name: not_seen_since(fleet[name]) for name in clusters_of(spec) if name in fleet}
+    return {name: since for name, since in found.items() if since is not None}
+
+
+def marked(items: Sequence[AggregatedStatusItem], not_seen: Mapping[str, datetime]) -> tuple[AggregatedStatusItem, ...]:
+    """The items with the mark of clusters that are not seen, and no other."""
+    return tuple(_marked(item, not_seen.get(item.cluster_name)) for item in items)
+
+
+def _marked(item: AggregatedStatusItem, since: datetime | None) -> AggregatedStatusItem:
+    mark, reported = None if since is None else format_time(since), _reported(item)
+    if reported.get(NOT_SEEN_SINCE) == mark:
+        return item
+    bare = {name: value for name, value in reported.items() if name != NOT_SEEN_SINCE}
+    return msgspec.structs.replace(item, status=(bare or None) if mark is None else {**bare, NOT_SEEN_SINCE: mark})
+
+
+def marks_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
+    """Since when clusters are not seen, as the items say; what cannot be read is no mark."""
+    marks: dict[str, datetime] = {}
+    for item in items:
+        with suppress(ValueError):
+            if mark := _reported(item).get(NOT_SEEN_SINCE):
+                marks[item.cluster_name] = parse_time(str(mark))
+    return marks
+
+
+def _reported(item: AggregatedStatusItem) -> ReadOnlyManifest:
+    return cast(ReadOnlyManifest, item.status or {})
+
+
+def with_report(status: ResourceBindingStatus, report: OutageReport, now: datetime) -> ResourceBindingStatus:
+    """`status` that says what `report` says."""
+    condition = report.condition
+    conditions = (
+        remove_condition(status.conditions, CLUSTER_OUTAGE_CONDITION)
+        if condition is None
+        else set_condition(status.conditions, condition, now)
+    )
+    items = marked(status.aggregated_status, report.not_seen)
+    return msgspec.structs.replace(status, conditions=conditions, aggregated_status=items)

@@ -1,0 +1,128 @@
+"""From probes to the condition `Ready`: a change must last for a threshold before it counts.
+
+Karmada: pkg/util/helper (condition cache); same, proven by its recorded cases.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from leeward.api.meta import Condition
+from leeward.core.cluster_health.watched_time import was_away
+
+READY = "Ready"
+
+Sight = Literal["healthy", "unhealthy", "not serving", "unreachable", "refused", "too large"]
+"""What a probe saw: ok; an answer other than ok; ok, but reads fail; no answer; an answer that credentials or decoding
+made worthless; one that is beyond a bound."""
+
+UNCOLLECTED, TOO_LARGE = "StatusCollectionFailed", "ResponseTooLarge"
+UNCOLLECTED_REASONS = frozenset((UNCOLLECTED, TOO_LARGE))
+"""Of `Ready`, and of what begins to be so: it could not be looked, which is doubt and no outage."""
+
+BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+"""Since when what needs no threshold has been the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """How long a change must last, in seconds, before it counts."""
+
+    failure_seconds: float
+    success_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class HealthMemory:
+    """The status that was observed last, and since when it has been the same."""
+
+    status: str
+    since: datetime
+
+
+def ready_condition(sight: Sight, detail: str = "") -> Condition:
+    """The condition that one probe by itself would justify."""
+    match sight:
+        case "healthy":
+            return _ready("True", "ClusterReady", "cluster is healthy and ready to accept workloads")
+        case "unhealthy":
+            message = "cluster is reachable but health endpoint responded without ok"
+            return _ready("False", "ClusterNotReady", message)
+        case "not serving":
+            return _ready("False", "ClusterNotServing", detail or "cluster says that it is ready, but serves no reads")
+        case "unreachable":
+            return _ready("False", "ClusterNotReachable", "cluster is not reachable")
+        case "refused":
+            return _ready("False", UNCOLLECTED, detail or "the cluster's status could not be read")
+        case "too large":
+            return _ready("False", TOO_LARGE, detail or "the cluster answers more than is read of a member")
+
+
+def is_uncollected(condition: Condition) -> bool:
+    """Whether the condition says no more than that it could not be looked: that is doubt, and no outage."""
+    return condition.status != "True" and condition.reason in UNCOLLECTED_REASONS
+
+
+def decide_ready(
+    memory: HealthMemory | None,
+    observed: Condition,
+    current: Condition | None,
+    now: datetime,
+    thresholds: Thresholds,
+) -> tuple[HealthMemory | None, Condition]:
+    """The memory to keep and the condition that holds now, after one more observation.
+
+    The very first observation counts at once. Between True and not True the current condition stays until the
+    observed status has been the same for the threshold; False and Unknown change places at once. What was observed by
+    a clock that was ahead, and has been set right, counts from now; and what was observed before another leader made
+    the current condition True or False counts from then, so that two of them do not toss it to and fro (C1).
+    """
+    if memory is None:
+        return HealthMemory(observed.status, BEFORE_ALL), observed
+    if current is None:
+        return memory, observed
+    since = min(memory.since, now) if memory.status == observed.status else now
+    if (observed.status == "True") == (current.status == "True"):
+        return HealthMemory(observed.status, since), observed
+    since = max(since, _decided_at(current, now))
+    memory = HealthMemory(observed.status, since)
+    seconds = thresholds.success_seconds if observed.status == "True" else thresholds.failure_seconds
+    still_doubted = since != BEFORE_ALL and now < since + timedelta(seconds=seconds)
+    return memory, current if still_doubted else observed
+
+
+def watched_memory(
+    memory: HealthMemory,
+    before: tuple[datetime, float],
+    now: tuple[datetime, float],
+    longest_seconds: float,
+    frequency_seconds: float,
+    thresholds: Thresholds,
+    stood_still_seconds: float = 0.0,
+) -> HealthMemory:
+    """The memory without what nobody watched between two looks, each by wall clock and monotonic seconds.
+
+    The seconds in which this process stood still move the beginning of what was observed, as do a pause of more than
+    `longest_seconds` and a step of the wall clock; after those, what was observed before must also be seen twice more,
+    since one look alone completes no threshold. Holds: S13.
+    """
+    if memory.since == BEFORE_ALL:
+        return memory
+    still = timedelta(seconds=stood_still_seconds)
+    ran = now[0] - still, now[1] - stood_still_seconds
+    if stood_still_seconds <= longest_seconds and not was_away(before, ran, longest_seconds):
+        return HealthMemory(memory.status, memory.since + still)
+    watched = min(max(0.0, ran[1] - before[1]), longest_seconds)
+    since = memory.since + (now[0] - before[0]) - timedelta(seconds=watched)
+    shortest = min(thresholds.failure_seconds, thresholds.success_seconds) - frequency_seconds
+    return HealthMemory(memory.status, max(since, now[0] - timedelta(seconds=max(0.0, shortest))))
+
+
+def _decided_at(current: Condition, now: datetime) -> datetime:
+    """When somebody decided that it is True or False. Unknown is the word of who hears nothing, and no observation."""
+    at = current.last_transition_time
+    return BEFORE_ALL if current.status == "Unknown" or at is None or at > now else at
+
+
+def _ready(status: str, reason: str, message: str) -> Condition:
+    return Condition(type=READY, status=status, reason=reason, message=message)

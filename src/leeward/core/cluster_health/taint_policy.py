@@ -1,0 +1,148 @@
+"""The taints that ClusterTaintPolicy objects give to a cluster, and take from it, as its conditions change.
+
+Policies act in the order of their creation; each adds first and removes then. A taint is known by key and effect. What
+a policy has added stays when the policy is deleted.
+
+A policy may name one of the four automatic taints (`cluster.karmada.io/not-ready:NoExecute`, ...), and two controllers
+then write the same key. They never fight (L5), because each taint has one owner: the annotation
+`leeward.dev/policy-taints` lists what policies have added, and
+
+    listed      it comes and goes by policies alone; the cluster's condition leaves it in place
+    not listed  the four come and go by the cluster's condition alone; a policy neither removes nor takes them over
+
+so that a policy's own not-ready:NoExecute may come before --failover-eviction-timeout, may stay after the outage, and
+is removed by its `removeOnConditions`. All other taints, set by hand or not, a policy may remove.
+
+Karmada: pkg/controllers/taint; same, proven by its recorded cases, but for this ownership. Holds: S9, L5.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from kubeapi.meta import wire_time
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import (
+    OUTAGE_CONFIRMED_ANNOTATION,
+    POLICY_TAINTS_ANNOTATION,
+    POLICY_TAINTS_CONFIRMED_ANNOTATION,
+)
+from leeward.api.taint_policy import ClusterTaintPolicy, MatchCondition, PolicyTaint
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.condition_taints import AUTOMATIC, NO_EXECUTE, TaintKey, key_of, policy_taints
+from leeward.core.cluster_health.pending_condition import is_recovering
+from leeward.core.cluster_health.watched_time import Attention
+from leeward.core.scheduling.affinity import cluster_matches
+
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTaints:
+    """What the cluster's taints are to be, and its annotation `leeward.dev/policy-taints` (empty: none)."""
+
+    taints: tuple[Taint, ...]
+    owned: str
+
+
+def decide_policy_taints(
+    cluster: Cluster, policies: Iterable[ClusterTaintPolicy], now: datetime, *, hold_no_execute: bool = False
+) -> PolicyTaints:
+    """All policies on one cluster. With `hold_no_execute` (the brake) no NoExecute taint is added."""
+    before = cluster.spec.taints
+    owned = policy_taints(cluster)
+    reserved = {key_of(t) for t in before if key_of(t) in AUTOMATIC and key_of(t) not in owned}
+    taints = apply_policies(cluster, policies, now, reserved, hold_no_execute=hold_no_execute)
+    if _without_times(taints) == _without_times(before):
+        taints = before
+    present, known = {key_of(t) for t in taints}, {key_of(t) for t in before}
+    return PolicyTaints(taints, _render_owned((owned | (present - known)) & present))
+
+
+def apply_policies(
+    cluster: Cluster,
+    policies: Iterable[ClusterTaintPolicy],
+    now: datetime,
+    reserved: Collection[TaintKey] = (),
+    *,
+    hold_no_execute: bool = False,
+) -> tuple[Taint, ...]:
+    """The cluster's taints after each policy in turn; those in `reserved` are not removed."""
+    taints = cluster.spec.taints
+    for policy in sorted(policies, key=_by_age):
+        spec = policy.spec
+        if spec.target_clusters is not None and not cluster_matches(cluster, spec.target_clusters):
+            continue
+        if all_match(spec.add_on_conditions, cluster.status.conditions):
+            held = [t for t in spec.taints if not (hold_no_execute and t.effect == NO_EXECUTE)]
+            taints = _add(taints, held, now)
+        if all_match(spec.remove_on_conditions, cluster.status.conditions):
+            removed = {(t.key, t.effect) for t in spec.taints} - set(reserved)
+            taints = tuple(t for t in taints if key_of(t) not in removed)
+    return taints
+
+
+def all_match(wanted: Sequence[MatchCondition], conditions: Sequence[Condition]) -> bool:
+    """Whether there are any, and each is present with a status as wanted."""
+    return bool(wanted) and all(_matches(each, conditions) for each in wanted)
+
+
+def _matches(wanted: MatchCondition, conditions: Sequence[Condition]) -> bool:
+    found = find_condition(conditions, wanted.condition_type)
+    match wanted.operator:
+        case "In":
+            return found is not None and found.status in wanted.status_values
+        case "NotIn":
+            return found is not None and found.status not in wanted.status_values
+        case _:
+            return False
+
+
+def _add(taints: tuple[Taint, ...], added: Iterable[PolicyTaint], now: datetime) -> tuple[Taint, ...]:
+    for new in added:
+        if all(key_of(taint) != (new.key, new.effect) for taint in taints):
+            taints = (*taints, Taint(key=new.key, effect=new.effect, value=new.value, time_added=wire_time(now)))
+    return taints
+
+
+def _by_age(policy: ClusterTaintPolicy) -> tuple[datetime, str]:
+    return policy.metadata.creation_timestamp or _FIRST, policy.name
+
+
+def _without_times(taints: Iterable[Taint]) -> set[tuple[str, str, str]]:
+    """What counts as a change: a taint that one policy removes and a later one adds again has not changed."""
+    return {(t.key, t.effect, t.value) for t in taints}
+
+
+def _render_owned(owned: Iterable[TaintKey]) -> str:
+    return ",".join(sorted(f"{key}:{effect}" for key, effect in owned))
+
+
+def owned_annotation(decision: PolicyTaints) -> dict[str, str | None]:
+    """The merge patch of the annotations."""
+    return {POLICY_TAINTS_ANNOTATION: decision.owned or None}
+
+
+def is_condition_confirmed(cluster: Cluster, attention: Attention) -> bool:
+    """Whether NoExecute may follow from the cluster's conditions: an outage must be seen since the heartbeat began.
+
+    Other conditions are read anew by whoever asks. Holds: S13.
+    """
+    if not attention.is_kept:
+        return True
+    seen = cluster.metadata.annotations.get(OUTAGE_CONFIRMED_ANNOTATION) == attention.heartbeat
+    return attention.is_now and not is_recovering(cluster) and (seen or not looks_dead(cluster))
+
+
+def policy_confirmation(
+    cluster: Cluster, decision: PolicyTaints, attention: Attention, *, confirmed: bool
+) -> Mapping[str, str | None]:
+    """The change of the annotation that says that the NoExecute taints by policies were found right. Holds: S13."""
+    present = cluster.metadata.annotations.get(POLICY_TAINTS_CONFIRMED_ANNOTATION)
+    if not any(entry.endswith(f":{NO_EXECUTE}") for entry in decision.owned.split(",")):
+        return {} if present is None else {POLICY_TAINTS_CONFIRMED_ANNOTATION: None}
+    if not attention.heartbeat or not confirmed or present == attention.heartbeat:
+        return {}
+    return {POLICY_TAINTS_CONFIRMED_ANNOTATION: attention.heartbeat}

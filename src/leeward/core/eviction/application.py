@@ -1,0 +1,231 @@
+"""Application failover: a copy that stays Unhealthy leaves its cluster, although the cluster itself is well.
+
+    reported health -> watch -> since when, what has failed -> task_of -> how it leaves
+                                                            -> core.placement: whether there is a place to go
+
+What must outlive a restart is one `FailureRecord` in an annotation of the binding: since when each copy is unhealthy,
+and the clusters in which the present release has failed already. These are no candidates until the round is over: a
+workload that has failed in all of them is a bad release, not a bad cluster, and stays. A round ends with a new
+release, or when all copies have been healthy for as long as being unhealthy would take to count.
+
+Only health that is tied to the present contents counts (`seen_items`); of a cluster that cannot be seen nothing is
+known, which neither starts a clock nor stops it.
+
+Karmada: pkg/controllers/applicationfailover; same clocks and tasks, proven by its recorded cases. The memory of failed
+clusters is ours, and so is that state is carried forward when the copy that fails never had one of its own.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import msgspec
+
+from kubeapi.codec import DecodeError, decode, encode
+from kubeapi.meta import Object, format_time, wire_time
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Condition
+from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
+from leeward.api.policy import ApplicationFailover
+from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.eviction.evidence import is_fresh
+from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.eviction.purge_modes import PurgeMode, rules_of
+from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state
+from leeward.core.eviction.task_reasons import Producer, TaskReason
+from leeward.core.eviction.volumes import purge_mode_with_volumes, why_volumes_stay
+from leeward.core.interpreter.resource_health import health_rules_in
+
+DEFAULT_TOLERATION_SECONDS = 300
+CALM_SECONDS = 300
+"""The shortest time of health that ends a round, however short the toleration is."""
+
+
+class FailureRecord(Object, frozen=True):
+    """`since` is when each copy became unhealthy; `left` are the clusters in which `release` has failed.
+
+    `release` is the template's resourceVersion, `replicas` how many it asked for then.
+    `healthy_since` is when all copies became healthy; it counts while there is something to forget.
+    """
+
+    release: str = ""
+    replicas: int = 0
+    since: Mapping[str, datetime] = {}
+    left: tuple[str, ...] = ()
+    healthy_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is known now: the record to keep, the copies that have failed, and when to look again."""
+
+    record: FailureRecord
+    failed: tuple[AggregatedStatusItem, ...] = ()
+    wake_at: datetime | None = None
+
+    @property
+    def unhealthy_clusters(self) -> frozenset[str]:
+        """Where the present release is unhealthy, or has failed: nowhere to go for another copy of it."""
+        return frozenset((*self.record.since, *self.record.left))
+
+    def describe(self) -> str:
+        """The copies that have failed, for people."""
+        since = ((item.cluster_name, self.record.since[item.cluster_name]) for item in self.failed)
+        return ", ".join(f"{name} (unhealthy since {format_time(at)})" for name, at in since)
+
+
+def application_failover(spec: ResourceBindingSpec) -> ApplicationFailover | None:
+    return spec.failover.application if spec.failover is not None else None
+
+
+def parse_record(binding: Binding) -> FailureRecord:
+    """From the binding's annotation; empty for a new release, and where nobody can read it. Scaling is no release."""
+    release, replicas = binding.spec.resource.resource_version, binding.spec.replicas
+    try:
+        record = decode(binding.metadata.annotations[APPLICATION_FAILURES_ANNOTATION].encode(), FailureRecord)
+    except (KeyError, DecodeError):
+        record = FailureRecord()
+    is_same = record.release == release or record.replicas != replicas
+    return msgspec.structs.replace(record if is_same else FailureRecord(), release=release, replicas=replicas)
+
+
+def record_patch(binding: Binding, record: FailureRecord) -> Mapping[str, str | None]:
+    """The change of the binding's annotations that keeps `record`; empty when it is kept already."""
+    text = encode(record).decode() if record.since or record.left else None
+    present = binding.metadata.annotations.get(APPLICATION_FAILURES_ANNOTATION)
+    return {} if text == present else {APPLICATION_FAILURES_ANNOTATION: text}
+
+
+def seen_items(
+    spec: ResourceBindingSpec, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
+) -> tuple[AggregatedStatusItem, ...]:
+    """What the targets report of their present contents; those of which nothing is known now are left out."""
+    seen = ((t.name, works.get(t.name), clusters.get(t.name)) for t in spec.clusters)
+    fresh = [(name, work) for name, work, cluster in seen if work and cluster and is_fresh(work, cluster)]
+    return tuple(
+        AggregatedStatusItem(cluster_name=name, status=report.status, health=report.health)
+        for name, work in fresh
+        for report in work.status.manifest_statuses
+    )
+
+
+def watch(
+    spec: ResourceBindingSpec,
+    items: tuple[AggregatedStatusItem, ...],
+    record: FailureRecord,
+    now: datetime,
+    attention: Attention = UNKEPT,
+) -> Watch:
+    """Runs the clocks on what was reported. A copy has failed when it is unhealthy for longer than is tolerated.
+
+    The clocks run over watched time; and where nobody watches, or has only just begun to, nothing has failed yet.
+    Holds: S13.
+    """
+    targets = {target.name for target in spec.clusters}
+    unhealthy = {i.cluster_name: i for i in items if health_rules_in(i).has_failed and i.cluster_name in targets}
+    ended = {i.cluster_name for i in items if health_rules_in(i).ends_failure}
+    running = {name: at for name, at in record.since.items() if name in targets - ended}
+    since = {**dict.fromkeys(unhealthy, now), **running}
+    toleration = timedelta(seconds=toleration_seconds(spec))
+    due = {name: attention.time.moved(since[name]) + toleration for name in unhealthy}
+    settled = attention.has_settled(now)
+    failed = tuple(item for name, item in unhealthy.items() if settled and now > due[name])
+    ends = [at for at in (*due.values(), *_settling(unhealthy, attention)) if now <= at]
+    record, round_ends = _end_round(msgspec.structs.replace(record, since=since), targets, items, now, toleration)
+    instants = [end + timedelta(microseconds=1) for end in ends] + ([round_ends] if round_ends else [])
+    return Watch(record, failed, min(instants, default=None))
+
+
+def remember(
+    spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...], record: FailureRecord, now: datetime
+) -> Watch:
+    """The record without application failover: where the release went in vain, until all copies have long been well."""
+    targets = {target.name for target in spec.clusters}
+    record, round_ends = _end_round(msgspec.structs.replace(record, since={}), targets, items, now, timedelta())
+    return Watch(record, wake_at=round_ends)
+
+
+def _settling(unhealthy: Collection[str], attention: Attention) -> tuple[datetime, ...]:
+    return (attention.settled_at,) if unhealthy and attention.settled_at is not None else ()
+
+
+def toleration_seconds(spec: ResourceBindingSpec) -> float:
+    """How long a copy may be unhealthy before it has failed."""
+    application = application_failover(spec)
+    wanted = application.decision_conditions.toleration_seconds if application else None
+    return DEFAULT_TOLERATION_SECONDS if wanted is None else wanted
+
+
+def _end_round(
+    record: FailureRecord,
+    targets: set[str],
+    items: tuple[AggregatedStatusItem, ...],
+    now: datetime,
+    toleration: timedelta,
+) -> tuple[FailureRecord, datetime | None]:
+    """Forgets the clusters that were left, once all copies have been healthy for long; else says when that will be."""
+    healthy = {item.cluster_name for item in items if health_rules_in(item).is_well}
+    if not record.left or not targets or not targets <= healthy:
+        return msgspec.structs.replace(record, healthy_since=None), None
+    healthy_since = record.healthy_since or now
+    ends = healthy_since + max(toleration, timedelta(seconds=CALM_SECONDS))
+    if now >= ends:
+        return msgspec.structs.replace(record, left=(), healthy_since=None), None
+    return msgspec.structs.replace(record, healthy_since=healthy_since), ends
+
+
+def after_leaving(record: FailureRecord, clusters: tuple[str, ...], *, remember: bool = True) -> FailureRecord:
+    """The record once the copies have left these clusters, which are remembered as those that were tried."""
+    since = {name: at for name, at in record.since.items() if name not in clusters}
+    left = (*record.left, *(name for name in clusters if remember and name not in record.left))
+    return msgspec.structs.replace(record, since=since, left=left)
+
+
+def held_failure(watched: Watch, reason: str) -> Condition:
+    """Why failed copies stay: no place to go. Failed in several clusters, it is more likely the release than these."""
+    names = ", ".join(sorted(watched.unhealthy_clusters))
+    if len(watched.unhealthy_clusters) > 1:
+        looks = f"it is or was unhealthy in {names}, which looks like a bad release, and no other cluster fits"
+        return _held(HeldReason.UNHEALTHY_EVERYWHERE, watched, f"{looks}: {reason}")
+    return _held(HeldReason.NO_PLACE_TO_GO, watched, f"there is no place to go: {reason}")
+
+
+def held_for_volumes(watched: Watch, binding: Binding) -> Condition:
+    return _held(HeldReason.VOLUMES_STAY, watched, why_volumes_stay(binding))
+
+
+def held_for_state(watched: Watch, error: StateNotPreserved) -> Condition:
+    return _held(HeldReason.STATE_NOT_PRESERVED, watched, str(error))
+
+
+def _held(reason: HeldReason, watched: Watch, why: str) -> Condition:
+    message = f"not evicted from {watched.describe()}: {why}"
+    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason.value, message=message)
+
+
+def application_purge_mode(spec: ResourceBindingSpec) -> PurgeMode:
+    """How a failed copy leaves, as the policy says."""
+    application = application_failover(spec)
+    return PurgeMode((application.purge_mode if application else None) or PurgeMode.GRACEFULLY)
+
+
+def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None = None) -> GracefulEvictionTask:
+    """How the copy leaves, as the policy says; `Never` keeps it until someone confirms. Raises: StateNotPreserved."""
+    application = application_failover(binding.spec)
+    assert application is not None
+    mode = purge_mode_with_volumes(binding, application_purge_mode(binding.spec))
+    rules = rules_of(mode)
+    state = preserved_state(binding, application.state_preservation, failed)
+    producer = Producer.APPLICATION_FAILOVER if binding.namespace else Producer.CLUSTER_APPLICATION_FAILOVER
+    return GracefulEvictionTask(
+        from_cluster=failed.cluster_name,
+        reason=TaskReason.APPLICATION_FAILURE.value,
+        producer=producer.value,
+        purge_mode=mode.value,
+        grace_period_seconds=application.grace_period_seconds if rules.has_grace else None,
+        suppress_deletion=True if rules.suppresses else None,
+        creation_timestamp=wire_time(now) if now else None,
+        preserved_label_state=state,
+        clusters_before_failover=tuple(target.name for target in binding.spec.clusters) if state else (),
+    )

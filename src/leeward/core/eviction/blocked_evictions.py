@@ -1,0 +1,142 @@
+"""Why something that is due does not happen: the condition EvictionHeld, for people."""
+
+from collections.abc import Mapping, Sequence
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Condition
+from leeward.api.names import (
+    BRAKE_NAME,
+    EVICT_SHARED_ANNOTATION,
+    EVICTION_HELD_CONDITION,
+    NOT_READY_TAINT,
+    SYSTEM_NAMESPACE,
+    UNREACHABLE_TAINT,
+)
+from leeward.api.work import Binding, ResourceBindingSpec, Work
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.condition_taints import key_of, policy_taints
+from leeward.core.eviction.due_evictions import Eviction, replicas_in
+from leeward.core.eviction.held_reasons import Deferral, HeldReason
+from leeward.core.eviction.progress import Assessment
+from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.eviction.state_preservation import StateNotPreserved
+from leeward.core.eviction.volumes import why_volumes_stay
+
+MOST_LOOKS_DEAD = (
+    f"most of the fleet looks dead, or begins to: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; "
+    "`leeward brake release` overrules it"
+)
+
+
+def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
+    """Whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and no person's wish."""
+    policies = policy_taints(cluster)
+    return all(
+        taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) or key_of(taint) in policies for taint in eviction.taints
+    )
+
+
+def is_braked(eviction: Eviction, cluster: Cluster) -> bool:
+    """Whether an engaged brake holds the eviction: it is automatic, and the cluster looks dead."""
+    return looks_dead(cluster) and is_automatic(eviction, cluster)
+
+
+def held_for_place(
+    spec: ResourceBindingSpec, due: Sequence[Eviction], reason: str, staying: Mapping[str, int] | None = None
+) -> Condition:
+    """Says how many replicas of a divided template stay: all that are there, where it is not said."""
+    counts = {eviction.cluster: replicas_in(spec, eviction.cluster) for eviction in due} if staying is None else staying
+    kept = [eviction for eviction in due if eviction.cluster in counts]
+    number = f"{sum(counts.values())} replicas stay, " if spec.is_divided else ""
+    return _held(
+        HeldReason.NO_PLACE_TO_GO, f"{number}not evicted from {_list(kept)}, because there is no place to go: {reason}"
+    )
+
+
+def held_without_gain(kept: Sequence[Eviction]) -> Condition:
+    """S12: it would be deleted there, and nothing new would run anywhere for it."""
+    return _held(
+        HeldReason.NOTHING_TO_GAIN,
+        f"kept in {_list(kept)}: no cluster that does not have it yet would take it, so leaving gains nothing, "
+        "and nothing has to be made anew when the cluster is back",
+    )
+
+
+def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason | None) -> Condition | None:
+    """What others live in is never taken away because of a taint, nor what would leave its volumes behind."""
+    if not kept or reason is None:
+        return None
+    if reason is HeldReason.VOLUMES_STAY:
+        return _held(reason, f"kept in {_list(kept)}: {why_volumes_stay(binding)}")
+    return _held(
+        reason,
+        f"kept in {_list(kept)}: what others keep in a {binding.spec.resource.kind} would be deleted with it; "
+        f"annotate the policy with {EVICT_SHARED_ANNOTATION}=true to evict it all the same",
+    )
+
+
+def held_deferred(
+    waiting: Sequence[Eviction], deferred: Mapping[str, Deferral], budgets: Mapping[str, int]
+) -> Condition | None:
+    """It is not this binding's turn yet. `budgets` are those of drained clusters that are used up."""
+    if not waiting:
+        return None
+    reasons = (
+        f"{deferred[each.cluster]}, {budgets[each.cluster]} at a time"
+        if deferred[each.cluster] is Deferral.DRAIN_BUDGET
+        else str(deferred[each.cluster])
+        for each in waiting
+    )
+    why = "; ".join(dict.fromkeys(reasons))
+    return _held(HeldReason.WAITING_FOR_TURN, f"not evicted from {_list(waiting)} yet: {why}")
+
+
+def held_unconfirmed(unconfirmed: Sequence[Eviction]) -> Condition | None:
+    """Nobody has seen, since the cluster controllers began to watch, that the clusters are still lost."""
+    if not unconfirmed:
+        return None
+    why = "it answers again, or was not looked at yet since the control plane watches it again"
+    return _held(HeldReason.NOT_CONFIRMED, f"not evicted from {_list(unconfirmed)}: {why}")
+
+
+def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Condition:
+    way_out = "remove the rule from failover.cluster.statePreservation to let it go without"
+    return _held(HeldReason.STATE_NOT_PRESERVED, f"not evicted from {_list(due)}: {error}; {way_out}")
+
+
+def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:
+    """Why something that is due does not happen, where it is not for want of a place."""
+    if braked:
+        return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {MOST_LOOKS_DEAD}")
+    purging = [t.from_cluster for t in assessment.kept if t.from_cluster in works and not rules_of_task(t).keeps_copy]
+    if purging:
+        clusters = ", ".join(purging)
+        return _held(
+            HeldReason.WAITING_FOR_PURGE,
+            f"purge mode Directly: no new copy is made before the one in {clusters} is known to be gone; "
+            "it runs nowhere else until then, or until its Work is deleted",
+        )
+    if assessment.overdue:
+        clusters = ", ".join(assessment.overdue)
+        return _held(
+            HeldReason.REPLACEMENT_MISSING,
+            f"the copy in {clusters} stays: what replaces it is not healthy, or not there",
+        )
+    suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]
+    if suppressed:
+        clusters = ", ".join(suppressed)
+        return _held(HeldReason.DELETION_SUPPRESSED, f"the copy in {clusters} stays, because suppressDeletion is set")
+    return None
+
+
+def held_refused(why: str) -> Condition:
+    """The decision would have broken an invariant."""
+    return _held(HeldReason.DECISION_REFUSED, f"nothing is moved: {why}; it is decided again after a minute")
+
+
+def _held(reason: HeldReason, message: str) -> Condition:
+    return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason.value, message=message)
+
+
+def _list(evictions: Sequence[Eviction]) -> str:
+    return ", ".join(f"{e.cluster} ({', '.join(map(str, e.taints))})" for e in evictions)

@@ -1,0 +1,140 @@
+"""What must leave a cluster: NoExecute taints against tolerations, to the second.
+
+Karmada: pkg/controllers/cluster (taint manager), pkg/util/helper (taints); same, proven by its recorded cases.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint, Toleration
+from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION
+from leeward.api.work import ResourceBindingSpec
+from leeward.core.cluster_health.condition_taints import AUTOMATIC, NO_EXECUTE, key_of, policy_taints
+from leeward.core.cluster_health.pending_condition import is_recovering
+from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, WatchedTime
+from leeward.core.toleration import tolerates
+
+LAST_RESORT_SECONDS = 1800
+"""How long taints must have stood before what they drive out may go to a cluster that is held down (C1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """How long a copy may stay under the taints: evict when `due` has come; None is for ever.
+
+    `untolerated` names the taints that end it, for people.
+    """
+
+    due: datetime | None
+    untolerated: tuple[Taint, ...] = ()
+
+    def is_over(self, now: datetime) -> bool:
+        return self.due is not None and self.due <= now
+
+
+def decide_stay(
+    taints: Sequence[Taint], tolerations: Sequence[Toleration], now: datetime, watched: WatchedTime = ALWAYS
+) -> Stay:
+    """A taint without a toleration ends the stay now. Else it ends at the earliest `timeAdded + tolerationSeconds`
+
+    over all pairs of a taint and a toleration that was used and tolerates it. Time that nobody watched does not count.
+    """
+    harmful = [taint for taint in taints if taint.effect == NO_EXECUTE]
+    used: list[Toleration] = []
+    for taint in harmful:
+        toleration = next((t for t in tolerations if tolerates(t, taint)), None)
+        if toleration is None:
+            return Stay(now, tuple(t for t in harmful if not any(tolerates(o, t) for o in tolerations)))
+        used.append(toleration)
+    ends = [
+        (watched.moved(taint.time_added) + timedelta(seconds=toleration.toleration_seconds), taint)
+        for toleration in used
+        if toleration.toleration_seconds is not None
+        for taint in harmful
+        if taint.time_added is not None and tolerates(toleration, taint)
+    ]
+    if not ends:
+        return Stay(None)
+    due = min(end for end, _ in ends)
+    return Stay(due, tuple(dict.fromkeys(taint for end, taint in ends if end == due)))
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """A cluster that the binding leaves now, and what makes it leave: taints, or `why` in words, for people."""
+
+    cluster: str
+    taints: tuple[Taint, ...] = ()
+    why: str = "where the copy has failed"
+
+    @property
+    def cause(self) -> str:
+        return f"which has the taint {', '.join(map(str, self.taints))}" if self.taints else self.why
+
+
+@dataclass(frozen=True, slots=True)
+class DueEvictions:
+    """The targets whose stay is over, and when the next one's ends.
+
+    `unconfirmed` would be over as well, but for what was not seen anew since the present heartbeat began.
+    """
+
+    due: tuple[Eviction, ...] = ()
+    next_due: datetime | None = None
+    unconfirmed: tuple[Eviction, ...] = ()
+
+
+def due_evictions(
+    spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, attention: Attention = UNKEPT
+) -> DueEvictions:
+    """What must leave now, by taints that count. Holds: S13."""
+    tolerations = spec.tolerations
+    due: list[Eviction] = []
+    later: list[datetime] = []
+    unconfirmed: list[Eviction] = []
+    for target in spec.clusters:
+        cluster = fleet.get(target.name)
+        if cluster is None:
+            continue
+        counting = [taint for taint in cluster.spec.taints if counts(taint, cluster, attention)]
+        stay = decide_stay(counting, tolerations, now, attention.time)
+        if stay.is_over(now):
+            due.append(Eviction(target.name, stay.untolerated))
+            continue
+        if stay.due is not None:
+            later.append(stay.due)
+        full = decide_stay(cluster.spec.taints, tolerations, now, attention.time)
+        if full.is_over(now):
+            unconfirmed.append(Eviction(target.name, full.untolerated))
+        elif full.due is not None:
+            later.append(full.due)
+    return DueEvictions(tuple(due), min(later, default=None), tuple(unconfirmed))
+
+
+def counts(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
+    """Whether a taint may evict. What the control plane has set, or a ClusterTaintPolicy, rests on a condition.
+
+    That must have been seen anew since the present heartbeat began, and the cluster must not answer again meanwhile.
+    Taints by hand are a person's wish. Holds: S13.
+    """
+    if not attention.is_kept or taint.effect != NO_EXECUTE:
+        return True
+    if key_of(taint) in policy_taints(cluster):
+        confirmed = cluster.metadata.annotations.get(POLICY_TAINTS_CONFIRMED_ANNOTATION)
+    elif key_of(taint) in AUTOMATIC:
+        confirmed = None if cluster.is_ready else cluster.metadata.annotations.get(OUTAGE_CONFIRMED_ANNOTATION)
+    else:
+        return True
+    return attention.is_now and confirmed == attention.heartbeat and not is_recovering(cluster)
+
+
+def last_resort_at(due: Sequence[Eviction], now: datetime) -> datetime:
+    """From when on what leaves may go to clusters that are held down, where no other takes it."""
+    since = (min((t.time_added or now for t in eviction.taints), default=now) for eviction in due)
+    return max(since, default=now) + timedelta(seconds=LAST_RESORT_SECONDS)
+
+
+def replicas_in(spec: ResourceBindingSpec, cluster: str) -> int:
+    return sum(target.replicas for target in spec.clusters if target.name == cluster)

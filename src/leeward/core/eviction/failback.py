@@ -1,0 +1,170 @@
+"""The way home: what an outage has moved goes back to a cluster that has been healthy for long enough, step by step.
+
+    home (core.eviction.original_placement)  -> who has too few replicas there, who has too many
+    a step                     -> the result with some of them moved, and an eviction task for what they leave
+    core.eviction.progress     -> the task ends, and the old copy shrinks, when the returned one is seen healthy
+    core.eviction.withdrawal     -> it is withdrawn when that fails
+
+A step begins only while all is well: every copy is seen healthy, nothing is being evicted, the brake is off. The next
+one begins when its tasks have ended. So there are never fewer healthy replicas than asked (S1), and a cluster that is
+held down for flapping gets nothing back (C1). Karmada has no such thing: nothing moves back there.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import product
+
+import msgspec
+
+from kubeapi.meta import wire_time
+from leeward.api.cluster import Cluster
+from leeward.api.failback import FailbackOptions
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.core.cluster_health.flap_damping import is_held_down, parse_flapping
+from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
+from leeward.core.eviction.due_evictions import decide_stay
+from leeward.core.eviction.evidence import is_current, is_seen_healthy
+from leeward.core.eviction.original_placement import Home, goal_of
+from leeward.core.eviction.purge_modes import PurgeMode
+from leeward.core.eviction.task_reasons import Producer, TaskReason
+from leeward.core.eviction.tasks import leave
+from leeward.core.scheduling import ClusterArrays
+from leeward.core.scheduling.found import room_in
+from leeward.core.scheduling.model import Request
+from leeward.core.scheduling.selection import is_spread
+from leeward.core.scheduling.steps import is_feasible
+
+
+@dataclass(frozen=True, slots=True)
+class Failback:
+    """`spec` with one step taken (None: none is to be taken now), `moved` replicas by the cluster they return to.
+
+    `home` is what remains to be remembered; `wake_at` when a returned cluster will have been healthy for long enough.
+    """
+
+    home: Home | None
+    spec: ResourceBindingSpec | None = None
+    moved: Mapping[str, int] = field(default_factory=dict[str, int])
+    wake_at: datetime | None = None
+
+
+def decide_failback(
+    binding: Binding,
+    home: Home,
+    fleet: ClusterArrays,
+    works: Mapping[str, Work],
+    now: datetime,
+    options: FailbackOptions,
+    time: WatchedTime = ALWAYS,
+) -> Failback:
+    """For a binding that nothing else happens to. What is waited for runs over watched time. Holds: S1, S2, S3, S13."""
+    spec = binding.spec
+    goal = goal_of(home, spec, fleet)
+    held = {target.name: target.replicas for target in spec.clusters}
+    missing = [name for name in goal if name not in held or held[name] < goal[name]]
+    if not missing:
+        return Failback(None)
+    trusted_at = {name: _trusted_at(fleet[name], options, time) for name in missing}
+    later = min((at for at in trusted_at.values() if at is not None and at > now), default=None)
+    back = [name for name, at in trusted_at.items() if at is not None and at <= now]
+    back = [name for name in back if _may_return(binding, fleet[name], now)]
+    if not back or not _all_healthy(binding, fleet, works):
+        return Failback(home, wake_at=later)
+    moves = _divided(spec, goal, back, fleet, options) if spec.is_divided else _copied(spec, goal, back)
+    for move in moves:
+        after = _moved(spec, move, now)
+        if is_spread(after, fleet):
+            return Failback(home, after, move.returning, later)
+    return Failback(home, wake_at=later)
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Replicas that return, and that leave, by cluster."""
+
+    returning: Mapping[str, int]
+    leaving: Mapping[str, int]
+
+
+def _divided(
+    spec: ResourceBindingSpec,
+    goal: Mapping[str, int],
+    back: Sequence[str],
+    fleet: ClusterArrays,
+    options: FailbackOptions,
+) -> Iterator[_Move]:
+    """As many replicas as the pace allows; or all at once, where a spread constraint allows nothing between."""
+    held = {target.name: target.replicas for target in spec.clusters}
+    wanted = {name: min(goal[name] - held.get(name, 0), room_in(Request(spec), fleet, name)) for name in back}
+    surplus = {name: count - goal.get(name, 0) for name, count in held.items() if count > goal.get(name, 0)}
+    most = min(sum(wanted.values()), sum(surplus.values()))
+    paced = min(options.replicas_of_step(spec.replicas), most)
+    for count in dict.fromkeys((paced, most)):
+        if count > 0:
+            yield _Move(_take(wanted, count), _take(surplus, count))
+
+
+def _copied(spec: ResourceBindingSpec, goal: Mapping[str, int], back: Sequence[str]) -> Iterator[_Move]:
+    """One copy for another; where there is none too many, the scheduler fills up by itself."""
+    strangers = (target.name for target in spec.clusters if target.name not in goal)
+    for returning, leaving in product(sorted(back), sorted(strangers)):
+        yield _Move({returning: spec.replicas}, {leaving: spec.replicas})
+
+
+def _take(amounts: Mapping[str, int], count: int) -> Mapping[str, int]:
+    """`count` in all, from the greatest first."""
+    taken: dict[str, int] = {}
+    for name in sorted(amounts, key=lambda name: (-amounts[name], name)):
+        taken[name] = min(count, amounts[name])
+        count -= taken[name]
+    return {name: number for name, number in taken.items() if number > 0}
+
+
+def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBindingSpec:
+    """What leaves has a task, and leaves for good when that has ended."""
+    held = {target.name: target.replicas for target in spec.clusters}
+    staying = {n: held[n] - count for n, count in move.leaving.items() if spec.is_divided and held[n] > count}
+    tasks = [_task(name, now) for name in sorted(move.leaving)]
+    left = leave(spec, tasks, staying)
+    grown = {target.name: target for target in left.clusters}
+    for name, count in move.returning.items():
+        before = grown.get(name, TargetCluster(name))
+        grown[name] = msgspec.structs.replace(before, replicas=before.replicas + count)
+    return msgspec.structs.replace(left, clusters=tuple(grown[name] for name in sorted(grown)))
+
+
+def _task(cluster: str, now: datetime) -> GracefulEvictionTask:
+    return GracefulEvictionTask(
+        from_cluster=cluster,
+        reason=TaskReason.FAILBACK.value,
+        producer=Producer.LEEWARD.value,
+        purge_mode=PurgeMode.GRACEFULLY.value,
+        creation_timestamp=wire_time(now),
+    )
+
+
+def _trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -> datetime | None:
+    """From when on the cluster has been healthy for long enough, by our own clock where it has been tainted for it."""
+    ready, flapping = cluster.ready, parse_flapping(cluster)
+    if ready is None or ready.status != "True" or ready.last_transition_time is None:
+        return None
+    since = max(ready.last_transition_time, flapping.at) if flapping else ready.last_transition_time
+    return time.moved(since) + timedelta(seconds=options.after_seconds)
+
+
+def _may_return(binding: Binding, cluster: Cluster, now: datetime) -> bool:
+    """Whether the scheduler would consider the cluster, and a copy there would not have to leave it again."""
+    spec = binding.spec
+    tolerations = spec.tolerations
+    if is_held_down(cluster) or decide_stay(cluster.spec.taints, tolerations, now).due is not None:
+        return False
+    bare = msgspec.structs.replace(spec, clusters=())
+    return is_feasible(Request(bare, binding.status.scheduler_observing_affinity_name), cluster)
+
+
+def _all_healthy(binding: Binding, fleet: Mapping[str, Cluster], works: Mapping[str, Work]) -> bool:
+    targets = binding.spec.clusters
+    return is_current(binding) and all(
+        is_seen_healthy(works.get(t.name), fleet.get(t.name), t.replicas) for t in targets
+    )

@@ -1,0 +1,226 @@
+"""When is an eviction finished? Each open task is kept until it is safe to let go of the old copy.
+
+A task ends when every present target is seen healthy, and was looked at since somebody watches. Time alone ends
+nothing: past its grace period a task ends only where the old copy is *known to serve no more than what replaces it*
+(`evidence.known_to_serve`), for a whole grace period, so that a Pod that restarts is not taken for a copy that serves
+nothing. What cannot be seen stays, and while the brake is engaged everything stays. `suppressDeletion` holds a task
+(true) or ends it (false), whatever else is the case. An empty result is never "all healthy" (fault 1 of
+docs/karmada-behaviour.md); but where replicas are shared out and none are asked for any more, nothing is missed, and
+the task ends at once.
+
+A copy that was purged Directly and is gone holds no place free: where nothing replaces it the task ends, so that its
+cluster can take the application in again when it is back. Where a replacement does not become healthy, the task lasts
+for two grace periods, so that the next cluster is tried meanwhile (`stalled`).
+
+Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
+With `exact` its rules hold: the reported health counts whatever it speaks of, and time ends a task by itself.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from kubeapi.meta import wire_time
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.eviction.due_evictions import replicas_in
+from leeward.core.eviction.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
+from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.interpreter.resource_health import health_rules_in
+
+END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+
+_INSTANT = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Tasks that go on, clusters whose task has ended, and when to look again.
+
+    `overdue` are the clusters whose task is past its grace period and goes on.
+    """
+
+    kept: tuple[GracefulEvictionTask, ...]
+    finished: tuple[str, ...]
+    overdue: tuple[str, ...]
+    wake_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """From when on a task may end, by what is known now (None: by nothing that is known); and how many ready replicas
+    of the replacement then stand for its copy and for no other."""
+
+    at: datetime | None
+    taken: int = 0
+
+
+_NEVER = _End(None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """What is known of the copies of a binding: the old ones, and those that replace them."""
+
+    binding: Binding
+    clusters: Mapping[str, Cluster]
+    works: Mapping[str, Work]
+    attention: Attention
+
+    @property
+    def spec(self) -> ResourceBindingSpec:
+        return self.binding.spec
+
+    def is_covered(self, task: GracefulEvictionTask) -> bool:
+        """Whether what replaces the old copy is seen healthy, where nothing begins to fail: not that part of it which
+        stays for want of a place, unless that part is all that is asked for by now."""
+        others = tuple(target for target in self.spec.clusters if target.name != task.from_cluster)
+        targets = others or (self.spec.clusters if self.spec.is_divided else ())
+        return bool(targets) and is_current(self.binding) and all(self._is_relied_upon(target) for target in targets)
+
+    def _is_relied_upon(self, target: TargetCluster) -> bool:
+        cluster = self.clusters.get(target.name)
+        is_doubted = cluster is not None and is_failing(cluster)
+        return not is_doubted and is_seen_healthy(self.works.get(target.name), cluster, target.replicas)
+
+    def is_gone(self, task: GracefulEvictionTask) -> bool:
+        """Whether there is nothing left to take away: it was purged, or its cluster has left the fleet."""
+        if task.from_cluster in self.works:
+            return False
+        return not rules_of_task(task).keeps_copy or task.from_cluster not in self.clusters
+
+    def served_by_old(self, task: GracefulEvictionTask) -> Serving | None:
+        """What would be lost with the part of the old copy that leaves; None where that is not known."""
+        if not rules_of_task(task).keeps_copy:
+            return None
+        name = task.from_cluster
+        serving = known_to_serve(self.works.get(name), self.clusters.get(name))
+        staying = replicas_in(self.spec, name) if self.spec.is_divided else 0
+        return None if serving is None else Serving(max(0, serving.ready - staying), serving.since)
+
+    def served_by_replacement(self) -> int:
+        """The ready replicas that the old copies can be let go for; at least so many, by what is known.
+
+        Divided: what is not ready yet counts as missing of what replaces them. What left later may itself have come
+        from what left earlier, so only the tasks of one instant add up. Duplicated: the worst of the targets.
+        """
+        spec = self.spec
+        ready = {t.name: seen_ready(self.works.get(t.name), self.clusters.get(t.name)) for t in spec.clusters}
+        if not spec.is_divided:
+            return min(ready.values(), default=0)
+        missing = sum(target.replicas - min(target.replicas, ready[target.name]) for target in spec.clusters)
+        leaving = Counter[datetime | None]()
+        for task in spec.graceful_eviction_tasks:
+            leaving[task.creation_timestamp] += task.replicas or 0
+        return max(0, max(leaving.values(), default=0) - missing)
+
+
+def assess_tasks(
+    binding: Binding,
+    clusters: Mapping[str, Cluster],
+    works: Mapping[str, Work],
+    now: datetime,
+    grace_seconds: float,
+    *,
+    exact: bool = False,
+    brake: bool = False,
+    attention: Attention = UNKEPT,
+) -> Assessment:
+    """Judges the open tasks of `binding`; `works` are its Works by cluster. Grace runs over watched time, and nothing
+    ends by it before the members were looked at again. Holds: S1, S4, S13.
+    """
+    copies = _Copies(binding, clusters, works, attention)
+    spare = copies.served_by_replacement()
+    kept: list[GracefulEvictionTask] = []
+    finished: list[str] = []
+    overdue: list[str] = []
+    instants: list[datetime] = []
+    for task in binding.spec.graceful_eviction_tasks:
+        end = _grace_end(task, now, grace_seconds, attention)
+        if task.creation_timestamp is None:
+            kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
+            instants += [end + _INSTANT] if task.suppress_deletion is None else []
+            continue
+        if exact:
+            may_end = _End(now if _all_reported_healthy(binding) else end + _INSTANT)
+        else:
+            may_end = _may_end(copies, task, now, end, grace_of(task, grace_seconds), spare, brake=brake)
+        has_ended = may_end.at is not None and may_end.at <= now
+        spare -= may_end.taken if has_ended else 0
+        is_finished = has_ended if task.suppress_deletion is None else not task.suppress_deletion
+        if is_finished:
+            finished.append(task.from_cluster)
+            continue
+        kept.append(task)
+        if task.suppress_deletion is None:
+            if now > end and not copies.is_gone(task):
+                overdue.append(task.from_cluster)
+            instants += [at for at in (end + _INSTANT, may_end.at) if at is not None and at > now]
+    return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None))
+
+
+def _may_end(
+    copies: _Copies,
+    task: GracefulEvictionTask,
+    now: datetime,
+    end: datetime,
+    grace_seconds: float,
+    spare: int,
+    *,
+    brake: bool,
+) -> _End:
+    """When the task may end; `spare` ready replicas of the replacement stand for no other old copy yet."""
+    if copies.spec.asks_for_none:
+        waits = not rules_of_task(task).keeps_copy and task.from_cluster in copies.works
+        return _NEVER if waits else _End(now)
+    if brake:
+        return _NEVER
+    if not _is_replaced(copies.binding):
+        in_vain = not rules_of_task(task).keeps_copy and task.from_cluster not in copies.works
+        return _End(now) if in_vain else _NEVER
+    if copies.is_covered(task):
+        return _End(now if copies.attention.has_settled(now) else copies.attention.settles_at(now))
+    if copies.is_gone(task):
+        return _End(end + timedelta(seconds=grace_seconds) + _INSTANT)
+    serving = copies.served_by_old(task)
+    if serving is None or serving.ready > spare:
+        return _NEVER
+    if not copies.attention.has_settled(now):
+        return _End(copies.attention.settles_at(now))
+    unchanged = copies.attention.time.moved(serving.since) + timedelta(seconds=grace_seconds)
+    return _End(max(end, unchanged) + _INSTANT, serving.ready if copies.spec.is_divided else 0)
+
+
+def _is_replaced(binding: Binding) -> bool:
+    """Whether the present targets are all that is asked for, so that nothing of the old copies is missed."""
+    spec = binding.spec
+    return bool(spec.clusters) and (
+        not spec.is_divided or sum(target.replicas for target in spec.clusters) >= spec.replicas
+    )
+
+
+def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
+    """Seconds."""
+    return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds
+
+
+def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, attention: Attention) -> datetime:
+    """The end of time for instants that somebody has written and that lie beyond it."""
+    try:
+        since = attention.time.moved(task.creation_timestamp or wire_time(now))
+        return since + timedelta(seconds=grace_of(task, grace_seconds))
+    except OverflowError:
+        return END_OF_TIME
+
+
+def _all_reported_healthy(binding: Binding) -> bool:
+    """Karmada's rule: vacuously true without targets."""
+    if binding.status.scheduler_observed_generation != binding.metadata.generation:
+        return False
+    is_well = {item.cluster_name: health_rules_in(item).is_well for item in binding.status.aggregated_status}
+    return all(is_well.get(target.name, False) for target in binding.spec.clusters)

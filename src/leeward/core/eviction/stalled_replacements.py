@@ -1,0 +1,126 @@
+"""Replacements that take nothing: clusters that are Ready, and where a moved copy never becomes healthy.
+
+A cluster whose disk is full, or whose admission or quota refuses what comes, answers every probe and would swallow an
+application for ever beside a third cluster that is well. During a failover a target has as long as the grace period of
+its eviction to become healthy; then the part of it that does not serve goes to the next cluster (`core.placement`).
+Where it went in vain is remembered in the binding's failure record (`core.eviction.application`), so that each
+cluster is tried once for a release, and nothing goes round in circles (C1). Without a next place it stays.
+
+A whole copy that was there before the failover began is no replacement: it stays, however it is (S12). What somebody
+has suspended is not expected to be taken, and has its time when it goes on.
+
+Holds: S1 (what serves there stays until its replacement is seen healthy), L2. Karmada has no such thing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import find_condition
+from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.eviction.evidence import is_seen_healthy, known_to_serve, reported_ready, was_there_before
+from leeward.core.eviction.progress import grace_of
+from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.eviction.task_reasons import reason_rules_of_task
+
+DISPATCHING = "Dispatching"
+
+
+@dataclass(frozen=True, slots=True)
+class StalledTarget:
+    """A target that has not taken what was moved to it; `serving` of its replicas are ready, as far as was reported.
+
+    `staying` are those that stay there: of a copy that is not divided, none.
+    """
+
+    cluster: str
+    staying: int
+    serving: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StalledTargets:
+    """Those of one binding, and when the next may have to be counted among them."""
+
+    targets: tuple[StalledTarget, ...] = ()
+    wake_at: datetime | None = None
+
+
+def find_stalled(
+    binding: Binding,
+    clusters: Mapping[str, Cluster],
+    works: Mapping[str, Work],
+    now: datetime,
+    grace_seconds: float,
+    attention: Attention = UNKEPT,
+) -> StalledTargets:
+    """Judges the targets of a binding that is in the middle of a failover; `works` are its Works by cluster.
+
+    Only watched time counts (S13).
+    """
+    if not attention.has_settled(now):
+        return StalledTargets(wake_at=attention.settles_at(now))
+    tasks = [task for task in binding.spec.graceful_eviction_tasks if _is_moving(task)]
+    instants = [task.creation_timestamp for task in tasks if task.creation_timestamp]
+    if not instants:
+        return StalledTargets()
+    first, began = min(instants), max(instants)
+    bound = timedelta(seconds=max(grace_of(task, grace_seconds) for task in tasks))
+    found: list[StalledTarget] = []
+    later: list[datetime] = []
+    for target in binding.spec.clusters:
+        work = works.get(target.name)
+        if not binding.spec.is_divided and was_there_before(work, first):
+            continue
+        judged = _judge(binding, target, clusters.get(target.name), work)
+        if judged is None:
+            continue
+        stalled, since = judged
+        stalled_at = attention.time.moved(max(began, since or began)) + bound
+        if now > stalled_at:
+            found.append(stalled)
+        else:
+            later.append(stalled_at + timedelta(microseconds=1))
+    return StalledTargets(tuple(found), min(later, default=None))
+
+
+def _is_moving(task: GracefulEvictionTask) -> bool:
+    is_failover = reason_rules_of_task(task).fails_over
+    return is_failover and task.suppress_deletion is None and rules_of_task(task).moves_on
+
+
+def _judge(
+    binding: Binding, target: TargetCluster, cluster: Cluster | None, work: Work | None
+) -> tuple[StalledTarget, datetime | None] | None:
+    """What is missing in the target and since when; None where nothing is, or where it cannot be said."""
+    if cluster is None or not cluster.is_ready or work is None or _is_suspended(work):
+        return None
+    if is_seen_healthy(work, cluster, target.replicas):
+        return None
+    reported = reported_ready(work)
+    staying = min(target.replicas, reported) if binding.spec.is_divided else 0
+    if binding.spec.is_divided and staying == target.replicas:
+        return None
+    serving = known_to_serve(work, cluster)
+    if serving is not None:
+        why = f"{serving.ready} of {target.replicas} replicas became ready" if target.replicas else "it is not healthy"
+        return StalledTarget(target.name, staying, reported, f"of what was moved there {why}"), serving.since
+    applied = work.applied
+    if applied is not None and applied.status == "False":
+        since = max((at for at in (applied.last_transition_time, _expected_since(cluster, work)) if at), default=None)
+        return StalledTarget(target.name, staying, reported, f"which does not take it: {applied.message}"), since
+    return StalledTarget(target.name, staying, reported, "which has not taken it"), _expected_since(cluster, work)
+
+
+def _is_suspended(work: Work) -> bool:
+    dispatching = find_condition(work.status.conditions, DISPATCHING)
+    return bool(work.spec.suspend_dispatching) or (dispatching is not None and dispatching.status == "False")
+
+
+def _expected_since(cluster: Cluster, work: Work) -> datetime | None:
+    """Since when the cluster is Ready and the Work is dispatched to it."""
+    conditions = (cluster.ready, find_condition(work.status.conditions, DISPATCHING))
+    return max((c.last_transition_time for c in conditions if c and c.last_transition_time), default=None)

@@ -1,0 +1,109 @@
+"""What it does to a binding that a copy leaves a cluster: the target goes, and an eviction task takes its place.
+
+A part of a divided copy can leave as well: the target keeps what stays, the task's `replicas` say how many go, and the
+Work asks for both until the task has ended (`core.execution.works`).
+
+Karmada: `ResourceBindingSpec.GracefulEvictCluster`; same, proven by its recorded cases; there nothing leaves in part.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from kubeapi.meta import wire_time
+from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.purge_modes import PurgeMode
+from leeward.core.eviction.state_preservation import preserved_state
+from leeward.core.eviction.task_reasons import Producer, TaskReason
+
+NOTHING: Mapping[str, int] = {}
+
+
+def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
+    """How a copy leaves a cluster because of its taints. Raises: StateNotPreserved."""
+    spec, cluster = binding.spec, eviction.cluster
+    behaviour = spec.failover.cluster if spec.failover is not None else None
+    reported = (item for item in binding.status.aggregated_status if item.cluster_name == cluster)
+    left = next(reported, AggregatedStatusItem(cluster_name=cluster))
+    state = preserved_state(binding, behaviour.state_preservation if behaviour else None, left)
+    return GracefulEvictionTask(
+        from_cluster=cluster,
+        reason=TaskReason.TAINT_UNTOLERATED.value,
+        producer=Producer.TAINT_MANAGER.value,
+        purge_mode=mode.value,
+        creation_timestamp=wire_time(now),
+        preserved_label_state=state,
+        clusters_before_failover=tuple(target.name for target in spec.clusters) if state else (),
+    )
+
+
+def stalled_task(cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
+    """How a copy leaves a cluster in which it never became healthy."""
+    return GracefulEvictionTask(
+        from_cluster=cluster,
+        reason=TaskReason.REPLACEMENT_FAILED.value,
+        producer=Producer.LEEWARD.value,
+        purge_mode=mode.value,
+        creation_timestamp=wire_time(now),
+    )
+
+
+def leave_term(
+    left: ResourceBindingSpec, placed: Sequence[TargetCluster], like: GracefulEvictionTask
+) -> tuple[ResourceBindingSpec, tuple[str, ...]]:
+    """`left` without the copies that are well and have no place in the result, because it is in another affinity term.
+
+    They leave as the lost ones do (`like`), only when what replaces them is there. Returns their clusters, too.
+    """
+    kept = {target.name for target in placed}
+    behind = tuple(target.name for target in left.clusters if target.name not in kept)
+    tasks = [
+        msgspec.structs.replace(like, from_cluster=name, reason=TaskReason.AFFINITY_TERM_LEFT.value) for name in behind
+    ]
+    return leave_further(left, tasks), behind
+
+
+def leave(
+    spec: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
+) -> ResourceBindingSpec:
+    """`spec` without the clusters of `tasks`, but for the replicas that stay there.
+
+    A cluster that is no target opens no task, nor one that is being left.
+    """
+    replicas = {target.name: target.replicas - staying.get(target.name, 0) for target in spec.clusters}
+    leaving = {task.from_cluster for task in tasks}
+    being_left = {task.from_cluster for task in spec.graceful_eviction_tasks}
+    opened = tuple(
+        msgspec.structs.replace(task, replicas=replicas[task.from_cluster] or None)
+        for task in tasks
+        if task.from_cluster in replicas and task.from_cluster not in being_left
+    )
+    return msgspec.structs.replace(
+        spec,
+        clusters=tuple(_staying(t, staying) for t in spec.clusters if t.name not in leaving or t.name in staying),
+        graceful_eviction_tasks=(*spec.graceful_eviction_tasks, *opened),
+    )
+
+
+def leave_further(
+    spec: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
+) -> ResourceBindingSpec:
+    """As `leave`; where a part is leaving already, what follows it joins its task, whose time begins anew."""
+    targets = {target.name: target.replicas for target in spec.clusters}
+    following = {task.from_cluster: task for task in tasks if task.from_cluster in targets}
+
+    def joined(task: GracefulEvictionTask) -> GracefulEvictionTask:
+        name = task.from_cluster
+        if name not in following:
+            return task
+        replicas = (task.replicas or 0) + targets[name] - staying.get(name, 0)
+        return msgspec.structs.replace(following[name], replicas=replicas or None)
+
+    joint = tuple(joined(task) for task in spec.graceful_eviction_tasks)
+    return leave(msgspec.structs.replace(spec, graceful_eviction_tasks=joint), tasks, staying)
+
+
+def _staying(target: TargetCluster, staying: Mapping[str, int]) -> TargetCluster:
+    return msgspec.structs.replace(target, replicas=staying.get(target.name, target.replicas))

@@ -1,0 +1,67 @@
+"""StatefulSets with claims: what moves without its volumes starts empty, and two copies of an ordinal write at once.
+
+    purge mode      volumes stay behind              volumes follow (annotation of the policy)
+    Gracefully      it stays (`VolumesStay`)         it moves, and the old copy is gone before the new one is made
+    Directly        it moves, and starts empty       it moves
+    Never           it stays                         it stays: each ordinal would run twice
+
+Holds: S7, S12. Karmada moves it in any case.
+"""
+
+from collections.abc import Sequence
+
+from kubeapi.meta import ReadOnlyManifest
+from leeward.api.names import CLAIMS_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.work import Binding
+from leeward.core.eviction.purge_modes import PurgeMode, rules_of
+from leeward.core.interpreter.fields import list_at, text_at
+
+_TOLD = 5
+
+
+def claims_of(template: ReadOnlyManifest) -> tuple[str, ...]:
+    """The claims that a StatefulSet makes for each of its Pods, and those that its Pods name; none of other kinds."""
+    if template.get("kind") != "StatefulSet" or not str(template.get("apiVersion", "")).startswith("apps/"):
+        return ()
+    made = (text_at(claim, "metadata", "name") for claim in list_at(template, "spec", "volumeClaimTemplates"))
+    volumes = list_at(template, "spec", "template", "spec", "volumes")
+    named = (text_at(volume, "persistentVolumeClaim", "claimName") for volume in volumes)
+    return tuple(dict.fromkeys(name for name in (*made, *named) if name))
+
+
+def claims_annotation(template: ReadOnlyManifest) -> dict[str, str]:
+    """What a binding says of the claims of its template; nothing where there are none."""
+    claims = claims_of(template)
+    return {CLAIMS_ANNOTATION: _listed(claims)} if claims else {}
+
+
+def has_claims(binding: Binding) -> bool:
+    return CLAIMS_ANNOTATION in binding.metadata.annotations
+
+
+def stay_behind(binding: Binding, mode: PurgeMode) -> bool:
+    """Whether nothing but a person's change moves this binding, since its volumes would not come along."""
+    rules = rules_of(mode)
+    if not has_claims(binding) or not rules.keeps_copy:
+        return False
+    return rules.suppresses or binding.metadata.annotations.get(VOLUMES_FOLLOW_ANNOTATION) != "true"
+
+
+def purge_mode_with_volumes(binding: Binding, mode: PurgeMode) -> PurgeMode:
+    """How it leaves: volumes that follow are written by one copy at a time."""
+    follows = has_claims(binding) and rules_of(mode).keeps_copy and not stay_behind(binding, mode)
+    return PurgeMode.DIRECTLY if follows else mode
+
+
+def why_volumes_stay(binding: Binding) -> str:
+    """Why a StatefulSet does not move, and the ways out."""
+    return (
+        f"its volumes ({binding.metadata.annotations.get(CLAIMS_ANNOTATION, '')}) would stay behind, and it would "
+        f"start empty; if storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true "
+        "(not with purgeMode Never); with purgeMode Directly it moves without them"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _TOLD
+    return ", ".join(names[:_TOLD]) + (f" and {more} more" if more > 0 else "")

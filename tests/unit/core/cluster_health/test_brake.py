@@ -1,0 +1,225 @@
+"""The brake: engaged when most of the fleet looks dead, released when it looked well for a while."""
+
+import json
+
+import msgspec
+import pytest
+
+from kubeapi.codec import from_wire
+from leeward.api.cluster import Cluster
+from leeward.api.core import Namespace
+from leeward.api.meta import Condition
+from leeward.api.names import FAILING_CONDITION
+from leeward.core.cluster_health.brake import (
+    Brake,
+    BrakeSettings,
+    decide_brake,
+    holds,
+    is_alarming,
+    parse_brake,
+    render_brake,
+)
+from leeward.core.cluster_health.vanished import vanished_clusters
+from tests.builders import at, cluster, dead
+
+SETTINGS = BrakeSettings()
+
+
+def joined(cluster: Cluster) -> Cluster:
+    """A cluster that was Ready at least once."""
+    return msgspec.structs.replace(
+        cluster, status=msgspec.structs.replace(cluster.status, kubernetes_version="v1.36.0")
+    )
+
+
+def fleet(alive: int, lost: int) -> list[Cluster]:
+    return [joined(cluster(f"alive{n}")) for n in range(alive)] + [joined(dead(f"lost{n}")) for n in range(lost)]
+
+
+@pytest.mark.parametrize(
+    ("alive", "lost", "alarming"),
+    [
+        (0, 0, False),
+        (1, 0, False),
+        (1, 1, False),
+        (1, 2, False),
+        (2, 3, True),
+        (3, 3, False),
+        (0, 1, True),
+        (4, 5, True),
+    ],
+)
+def test_s4_the_alarm_needs_three_and_more_than_55_percent_or_all(alive: int, lost: int, alarming: bool) -> None:
+    assert is_alarming(fleet(alive, lost), SETTINGS) is alarming
+
+
+def test_s4_the_threshold_itself_is_no_alarm() -> None:
+    assert not is_alarming(fleet(2, 3), BrakeSettings(threshold=0.6))
+    assert is_alarming(fleet(2, 3), BrakeSettings(threshold=0.59))
+
+
+def test_clusters_that_never_were_ready_do_not_count() -> None:
+    newcomers = [dead(f"new{n}") for n in range(5)]
+    assert not is_alarming([*fleet(2, 0), *newcomers], SETTINGS)
+
+
+def test_a_status_that_could_not_be_collected_is_not_death() -> None:
+    refused = Condition("Ready", "False", "StatusCollectionFailed", last_transition_time=at(0))
+    unknown = [
+        msgspec.structs.replace(c, status=msgspec.structs.replace(c.status, conditions=(refused,))) for c in fleet(0, 4)
+    ]
+    assert not is_alarming(unknown, SETTINGS)
+
+
+def test_it_is_engaged_at_once_and_released_after_a_calm_minute() -> None:
+    engaged = decide_brake(Brake(), fleet(0, 3), at(0), SETTINGS).brake
+    assert engaged == Brake(since=at(0))
+    calming = decide_brake(engaged, fleet(2, 1), at(100), SETTINGS)
+    assert (calming.brake, calming.wake_at) == (Brake(at(0), calm_since=at(100)), at(160))
+    assert decide_brake(calming.brake, fleet(2, 1), at(159), SETTINGS).brake.engaged
+    assert not decide_brake(calming.brake, fleet(2, 1), at(160), SETTINGS).brake.engaged
+
+
+def test_a_new_alarm_ends_the_calm() -> None:
+    calming = Brake(at(0), calm_since=at(100))
+    assert decide_brake(calming, fleet(0, 3), at(130), SETTINGS).brake == Brake(at(0))
+
+
+def test_a_calm_that_was_dated_ahead_counts_from_now() -> None:
+    decision = decide_brake(Brake(since=at(0), calm_since=at(3600)), [cluster("m1"), cluster("m2")], at(10), SETTINGS)
+    assert (decision.brake.calm_since, decision.wake_at) == (at(10), at(10 + SETTINGS.release_seconds))
+
+
+def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
+    overruled = Brake(overruled=True)
+    assert not holds(overruled, fleet(0, 3), SETTINGS)
+    assert decide_brake(overruled, fleet(0, 3), at(0), SETTINGS).brake == overruled
+    assert decide_brake(overruled, fleet(3, 0), at(0), SETTINGS).brake == Brake()
+
+
+@pytest.mark.parametrize(
+    ("before", "clusters", "seconds", "vanished", "reason", "message"),
+    [
+        (Brake(), fleet(2, 1), 0, (), "FleetLooksWell", "1 of 3 clusters look dead"),
+        (
+            Brake(),
+            fleet(1, 3),
+            0,
+            (),
+            "FleetLooksDead",
+            "3 of 4 clusters look dead (lost0, lost1, lost2): no automatic eviction starts until they are back, "
+            "or `leeward brake release`",
+        ),
+        (
+            Brake(),
+            fleet(1, 1),
+            0,
+            ("gone2", "gone1"),
+            "ClustersVanished",
+            "1 of 2 clusters look dead; 2 of 4 are not listed, though nobody has unjoined them (gone1, gone2): "
+            "what names them stays as it is (lost0, gone2, gone1): no automatic eviction starts until they are back, "
+            "or `leeward brake release`",
+        ),
+        (Brake(overruled=True), fleet(0, 3), 0, (), "Overruled", "released by hand: 3 of 3 clusters look dead"),
+        (Brake(at(0)), fleet(2, 1), 5, (), "FleetLooksDead", "1 of 3 clusters look dead: about to be released"),
+        (
+            Brake(at(0)),
+            fleet(3, 0),
+            5,
+            ("gone",),
+            "ClustersVanished",
+            "0 of 3 clusters look dead; 1 of 4 are not listed, though nobody has unjoined them (gone): "
+            "what names them stays as it is: about to be released",
+        ),
+        (Brake(at(0), at(5)), fleet(2, 1), 65, (), "FleetLooksWell", "released: 1 of 3 clusters look dead"),
+    ],
+    ids=["well", "dead", "vanished", "overruled", "calming", "calming, but for one", "released"],
+)
+def test_a_person_reads_how_it_is_and_the_way_out(
+    before: Brake, clusters: list[Cluster], seconds: float, vanished: tuple[str, ...], reason: str, message: str
+) -> None:
+    decision = decide_brake(before, clusters, at(seconds), SETTINGS, vanished)
+    assert (decision.reason, decision.message) == (reason, message)
+
+
+def test_s5_one_of_three_that_has_vanished_is_less_than_half() -> None:
+    assert not is_alarming(fleet(2, 0), SETTINGS, vanished=("gone",))
+    assert is_alarming(fleet(1, 0), SETTINGS, vanished=("gone",))
+
+
+def test_it_holds_already_before_its_state_is_written() -> None:
+    assert holds(Brake(), fleet(0, 3), SETTINGS)
+
+
+@pytest.mark.parametrize(("alive", "lost", "held"), [(2, 1, True), (5, 1, False), (2, 0, False), (1, 1, True)])
+def test_s4_evictions_are_held_while_those_that_begin_to_fail_would_raise_the_alarm(
+    alive: int, lost: int, held: bool
+) -> None:
+    """Two of those that are alive fail; nothing is engaged for it."""
+    doubt = Condition(FAILING_CONDITION, "True", "ClusterNotReachable", last_transition_time=at(0))
+    clusters = [
+        msgspec.structs.replace(c, status=msgspec.structs.replace(c.status, conditions=(*c.status.conditions, doubt)))
+        if c.name in ("alive0", "alive1")
+        else c
+        for c in fleet(alive, lost)
+    ]
+    assert holds(Brake(), clusters, SETTINGS) is held
+    assert not decide_brake(Brake(), clusters, at(0), SETTINGS).brake.engaged
+    assert not holds(Brake(overruled=True), clusters, SETTINGS)
+
+
+def test_its_state_survives_being_written() -> None:
+    decision = decide_brake(Brake(at(0)), fleet(2, 1), at(100), SETTINGS)
+    assert parse_brake(render_brake(decision)) == decision.brake
+    assert parse_brake({"since": "yesterday"}) == Brake()
+    overruled = decide_brake(Brake(overruled=True), fleet(0, 3), at(100), SETTINGS)
+    assert parse_brake(render_brake(overruled)) == Brake(overruled=True)
+
+
+def test_its_state_is_plain_to_see_in_the_config_map() -> None:
+    """These keys are what is found in a fleet that runs."""
+    calming = render_brake(decide_brake(Brake(at(0)), fleet(2, 1), at(100), SETTINGS))
+    told = json.loads(calming.pop("condition"))
+    assert calming == {"since": "2026-01-01T00:00:00Z", "calmSince": "2026-01-01T00:01:40Z"}
+    assert told == {
+        "type": "Engaged",
+        "status": "True",
+        "reason": "FleetLooksDead",
+        "message": "1 of 3 clusters look dead: about to be released",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    overruled = render_brake(decide_brake(Brake(overruled=True), fleet(0, 3), at(100), SETTINGS))
+    assert json.loads(overruled["condition"])["status"] == "False"
+    assert overruled["overruled"] == "true"
+    assert parse_brake({"since": "2026-01-01T00:00:00Z", "overruled": "false"}) == Brake(at(0))
+
+
+@pytest.mark.parametrize(
+    ("alive", "lost", "vanished", "alarming"),
+    [(0, 0, 1, True), (3, 0, 1, False), (2, 0, 2, True), (2, 2, 1, True), (4, 1, 1, False), (9, 0, 9, True)],
+)
+def test_s5_clusters_that_have_vanished_count_as_lost_and_half_of_the_fleet_is_an_alarm(
+    alive: int, lost: int, vanished: int, alarming: bool
+) -> None:
+    names = [f"vanished{n}" for n in range(vanished)]
+    decision = decide_brake(Brake(), fleet(alive, lost), at(0), SETTINGS, names)
+    assert decision.brake.engaged is alarming
+    assert decision.reason == "ClustersVanished"
+    assert names[0] in decision.message
+
+
+def test_s5_the_brake_is_released_a_while_after_the_clusters_are_listed_again() -> None:
+    engaged = decide_brake(Brake(), [], at(0), SETTINGS, ["m1", "m2"]).brake
+    calming = decide_brake(engaged, fleet(2, 0), at(100), SETTINGS)
+    assert calming.brake.engaged
+    assert not decide_brake(calming.brake, fleet(2, 0), at(160), SETTINGS).brake.engaged
+
+
+def test_s5_vanished_is_what_is_not_listed_and_has_an_execution_space_that_nobody_deletes() -> None:
+    def space(name: str, **metadata: object) -> Namespace:
+        return from_wire({"metadata": {"name": name, **metadata}}, Namespace)
+
+    leaving = space("karmada-es-m3", deletionTimestamp="2026-01-01T00:00:00Z")
+    spaces = [space("default"), space("karmada-es-m1"), space("karmada-es-m2"), leaving]
+    assert vanished_clusters(["m1"], spaces) == ("m2",)
+    assert vanished_clusters(["m1", "m2", "m3"], spaces) == ()

@@ -1,0 +1,206 @@
+"""Why an eviction that is due does not happen, as a person reads it in the condition EvictionHeld."""
+
+import msgspec
+import pytest
+
+from kubeapi.meta import ObjectMeta
+from leeward.api.core import Taint
+from leeward.api.meta import Condition
+from leeward.api.names import POLICY_TAINTS_ANNOTATION
+from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work
+from leeward.core.eviction.blocked_evictions import (
+    held_deferred,
+    held_for_lost_state,
+    held_for_place,
+    held_in_place,
+    held_tasks,
+    held_unconfirmed,
+    held_without_gain,
+    is_automatic,
+    is_braked,
+)
+from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.held_reasons import Deferral, HeldReason
+from leeward.core.eviction.progress import Assessment
+from leeward.core.eviction.purge_modes import PurgeMode
+from leeward.core.eviction.state_preservation import StateNotPreserved
+from tests.builders import at, binding, cluster, dead, divided, duplicated, targets
+
+NOT_READY = Taint("cluster.karmada.io/not-ready", "NoExecute")
+UNREACHABLE = Taint("cluster.karmada.io/unreachable", "NoExecute")
+BY_POLICY = Taint("example.com/flooded", "NoExecute")
+BY_HAND = Taint("example.com/maintenance", "NoExecute", "soon")
+M1, M2 = Eviction("m1", (NOT_READY,)), Eviction("m2", (UNREACHABLE, BY_HAND))
+LISTED = (
+    "m1 (cluster.karmada.io/not-ready:NoExecute), "
+    "m2 (cluster.karmada.io/unreachable:NoExecute, example.com/maintenance=soon:NoExecute)"
+)
+SHARES = binding(divided({"m1": 1, "m2": 2}), 7, targets(m1=3, m2=4)).spec
+BOUND = binding(duplicated("m1", "m2"), 3, targets(m1=3, m2=3))
+COPIES = BOUND.spec
+
+
+def said(condition: Condition | None) -> tuple[str, str]:
+    """Its reason and its message."""
+    assert condition is not None
+    assert (condition.type, condition.status) == ("leeward.dev/EvictionHeld", "True")
+    return condition.reason, condition.message
+
+
+@pytest.mark.parametrize(
+    ("taints", "automatic"),
+    [
+        ((NOT_READY,), True),
+        ((UNREACHABLE,), True),
+        ((BY_POLICY,), True),
+        ((NOT_READY, BY_POLICY), True),
+        ((BY_HAND,), False),
+        ((NOT_READY, BY_HAND), False),
+        ((BY_POLICY, BY_HAND), False),
+    ],
+)
+@pytest.mark.parametrize("alive", [True, False])
+def test_an_eviction_is_automatic_when_no_person_has_asked_for_it_and_the_brake_holds_it_where_nothing_answers(
+    taints: tuple[Taint, ...], *, automatic: bool, alive: bool
+) -> None:
+    metadata = ObjectMeta(name="m1", annotations={POLICY_TAINTS_ANNOTATION: "example.com/flooded:NoExecute"})
+    there = cluster("m1") if alive else dead("m1")
+    there = type(there)(metadata=metadata, spec=there.spec, status=there.status)
+    assert is_automatic(Eviction("m1", taints), there) is automatic
+    assert is_braked(Eviction("m1", taints), there) is (automatic and not alive)
+
+
+@pytest.mark.parametrize(
+    ("spec", "staying", "message"),
+    [
+        (SHARES, None, f"7 replicas stay, not evicted from {LISTED}"),
+        (SHARES, {"m1": 2}, "2 replicas stay, not evicted from m1 (cluster.karmada.io/not-ready:NoExecute)"),
+        (SHARES, {"m1": 2, "m2": 3}, f"5 replicas stay, not evicted from {LISTED}"),
+        (COPIES, None, f"not evicted from {LISTED}"),
+    ],
+    ids=["all of it", "a part in one", "parts in both", "whole copies"],
+)
+def test_s11_what_finds_no_place_says_how_much_of_it_stays_where(
+    spec: ResourceBindingSpec, staying: dict[str, int] | None, message: str
+) -> None:
+    reason, told = said(held_for_place(spec, (M1, M2), "0/3 clusters fit", staying))
+    assert (reason, told) == ("NoPlaceToGo", f"{message}, because there is no place to go: 0/3 clusters fit")
+
+
+def test_s12_what_gains_nothing_says_so() -> None:
+    assert said(held_without_gain((M1, M2))) == (
+        "NothingToGain",
+        f"kept in {LISTED}: no cluster that does not have it yet would take it, so leaving gains nothing, "
+        "and nothing has to be made anew when the cluster is back",
+    )
+
+
+def test_s12_what_others_live_in_names_its_kind_and_the_way_to_evict_it_all_the_same() -> None:
+    assert said(held_in_place(BOUND, (M1, M2), HeldReason.SHARED_RESOURCE)) == (
+        "SharedResource",
+        f"kept in {LISTED}: what others keep in a Deployment would be deleted with it; "
+        "annotate the policy with leeward.dev/evict-shared-resources=true to evict it all the same",
+    )
+
+
+def test_s12_what_would_leave_its_volumes_behind_names_them_and_the_ways_out() -> None:
+    metadata = msgspec.structs.replace(BOUND.metadata, annotations={"leeward.dev/claims": "data, logs"})
+    bound = msgspec.structs.replace(BOUND, metadata=metadata)
+    assert said(held_in_place(bound, (M1, M2), HeldReason.VOLUMES_STAY)) == (
+        "VolumesStay",
+        f"kept in {LISTED}: its volumes (data, logs) would stay behind, and it would start empty; if storage is "
+        "replicated, annotate the policy with leeward.dev/volumes-follow=true (not with purgeMode Never); "
+        "with purgeMode Directly it moves without them",
+    )
+    assert held_in_place(bound, (), HeldReason.VOLUMES_STAY) is None
+
+
+def test_who_waits_for_a_turn_says_each_reason_once() -> None:
+    paced = {"m1": Deferral.RATE, "m2": Deferral.RATE, "m3": Deferral.DRAIN_BUDGET}
+    assert said(held_deferred((M1, M2), paced, {"m3": 2})) == (
+        "WaitingForTurn",
+        f"not evicted from {LISTED} yet: evictions are spaced out by --resource-eviction-rate",
+    )
+    both = said(held_deferred((M1, M2), {"m1": Deferral.DRAIN_BUDGET, "m2": Deferral.RATE}, {"m1": 2}))
+    assert both[1].endswith(
+        " yet: it is drained with a budget, 2 at a time; evictions are spaced out by --resource-eviction-rate"
+    )
+    assert held_deferred((), paced, {}) is None
+
+
+def test_s13_an_outage_that_nobody_has_confirmed_says_why_it_does_not_count() -> None:
+    assert said(held_unconfirmed((M1, M2))) == (
+        "NotConfirmed",
+        f"not evicted from {LISTED}: it answers again, or was not looked at yet since the control plane watches it "
+        "again",
+    )
+    assert held_unconfirmed(()) is None
+
+
+def test_a_state_that_would_be_lost_names_the_way_out() -> None:
+    assert said(held_for_lost_state((M1, M2), StateNotPreserved("the label job: no status"))) == (
+        "StateNotPreserved",
+        f"not evicted from {LISTED}: the label job: no status; "
+        "remove the rule from failover.cluster.statePreservation to let it go without",
+    )
+
+
+def task(name: str, mode: PurgeMode = PurgeMode.GRACEFULLY, *, suppress: bool | None = None) -> GracefulEvictionTask:
+    return GracefulEvictionTask(
+        name, "TaintUntolerated", "TaintManager", mode.value, suppress_deletion=suppress, creation_timestamp=at(0)
+    )
+
+
+WORKS = {"m1": Work(), "m2": Work()}
+PURGED = (task("m1", PurgeMode.DIRECTLY), task("m2", PurgeMode.DIRECTLY), task("m3", PurgeMode.DIRECTLY))
+SUPPRESSED = (task("m1", suppress=True), task("m2", suppress=True), task("m3", suppress=False), task("m4"))
+
+
+@pytest.mark.parametrize(
+    ("kept", "overdue", "braked", "reason", "message"),
+    [
+        (
+            PURGED,
+            ("m3",),
+            (M1, M2),
+            "BrakeEngaged",
+            f"not evicted from {LISTED}: most of the fleet looks dead, or begins to: see ConfigMap "
+            "karmada-system/leeward-brake; `leeward brake release` overrules it",
+        ),
+        (
+            (*PURGED, *SUPPRESSED),
+            ("m3",),
+            (),
+            "WaitingForPurge",
+            "purge mode Directly: no new copy is made before the one in m1, m2 is known to be gone; "
+            "it runs nowhere else until then, or until its Work is deleted",
+        ),
+        (
+            SUPPRESSED,
+            ("m3", "m4"),
+            (),
+            "ReplacementMissing",
+            "the copy in m3, m4 stays: what replaces it is not healthy, or not there",
+        ),
+        (
+            SUPPRESSED,
+            (),
+            (),
+            "DeletionSuppressed",
+            "the copy in m1, m2 stays, because suppressDeletion is set",
+        ),
+    ],
+)
+def test_of_several_reasons_the_one_that_needs_somebody_is_told(
+    kept: tuple[GracefulEvictionTask, ...],
+    overdue: tuple[str, ...],
+    braked: tuple[Eviction, ...],
+    reason: str,
+    message: str,
+) -> None:
+    assert said(held_tasks(Assessment(kept, (), overdue, None), braked, WORKS)) == (reason, message)
+
+
+def test_where_nothing_is_overdue_nothing_is_held() -> None:
+    kept = (task("m1"), task("m3", PurgeMode.DIRECTLY), task("m4", suppress=False))
+    assert held_tasks(Assessment(kept, (), (), None), (), WORKS) is None

@@ -1,0 +1,384 @@
+"""The way home: where it leads, when a step is taken, and how large it is."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.failback import FailbackOptions
+from leeward.api.names import FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION, FLAPPING_ANNOTATION, HOME_ANNOTATION
+from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
+from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
+from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.failback import Failback, decide_failback
+from leeward.core.eviction.original_placement import (
+    Home,
+    failback_options,
+    goal_of,
+    home_patch,
+    parse_home,
+    remembered_home,
+)
+from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
+from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
+
+SHARES = divided({"a": 1, "b": 1, "c": 1})
+A, B, C = cluster("a"), cluster("b"), cluster("c")
+OPTIONS = FailbackOptions(automatic=True, after_seconds=600, step=25, is_share=True)
+NOT_READY = Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(0))
+
+
+def annotated(bound: ResourceBinding, **annotations: str) -> ResourceBinding:
+    merged = {**bound.metadata.annotations, **annotations}
+    return msgspec.structs.replace(bound, metadata=msgspec.structs.replace(bound.metadata, annotations=merged))
+
+
+def changed(bound: ResourceBinding, **spec: object) -> ResourceBinding:
+    return msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, **spec))
+
+
+def deleted(there: Cluster) -> Cluster:
+    return msgspec.structs.replace(there, metadata=msgspec.structs.replace(there.metadata, deletion_timestamp=at(0)))
+
+
+# home
+
+LEFT = binding(SHARES, 4, targets(a=2, b=2))
+
+
+def remembered(bound: ResourceBinding = LEFT) -> Home:
+    home = remembered_home(None, bound.spec, (Eviction("a", (NOT_READY,)),), fleet(dead("a"), B), at(7.5))
+    assert home is not None
+    return home
+
+
+def test_home_is_where_the_binding_was_when_the_first_copy_left_a_cluster_that_looked_dead() -> None:
+    home = remembered()
+    assert (home.at, dict(home.clusters)) == (at(7), {"a": 2, "b": 2})
+
+
+@pytest.mark.parametrize(
+    ("evictions", "clusters"),
+    [
+        ((), (dead("a"), B)),
+        ((Eviction("a"),), (dead("a"), B)),
+        ((Eviction("a", (NOT_READY,)),), (A, B)),
+        ((Eviction("a", (NOT_READY,)),), (B,)),
+    ],
+    ids=["nothing leaves", "it has failed", "it is drained", "it is not listed"],
+)
+def test_no_other_way_of_leaving_is_remembered(evictions: tuple[Eviction, ...], clusters: tuple[Cluster, ...]) -> None:
+    assert remembered_home(None, LEFT.spec, evictions, fleet(*clusters), at(7)) is None
+    home = remembered()
+    assert remembered_home(home, LEFT.spec, evictions, fleet(*clusters), at(7)) is home
+
+
+def test_the_first_home_is_kept_though_another_cluster_is_lost() -> None:
+    first = remembered()
+    later = binding(SHARES, 4, targets(b=4)).spec
+    assert remembered_home(first, later, (Eviction("b", (NOT_READY,)),), fleet(dead("b"), C), at(99)) is first
+
+
+def test_home_is_kept_in_an_annotation_that_is_written_when_it_changes() -> None:
+    home = remembered()
+    patch = home_patch(LEFT, home)
+    text = patch[HOME_ANNOTATION]
+    assert text is not None
+    assert json.loads(text) == {
+        "placement": home.placement,
+        "at": "2026-01-01T00:00:07Z",
+        "clusters": {"a": 2, "b": 2},
+    }
+    assert len(home.placement) == 16
+    kept = annotated(LEFT, **{HOME_ANNOTATION: text})
+    assert parse_home(kept) == home
+    assert home_patch(kept, home) == {}
+    assert home_patch(kept, None) == {HOME_ANNOTATION: None}
+    assert home_patch(LEFT, None) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        ({}, True),
+        ({"clusters": targets(b=4)}, True),
+        ({"replicas": 9}, True),
+        ({"placement": divided({"a": 1, "b": 2})}, False),
+        ({"placement": None}, False),
+        ({"reschedule_triggered_at": at(6)}, True),
+        ({"reschedule_triggered_at": at(7)}, False),
+        ({"reschedule_triggered_at": at(8)}, False),
+    ],
+)
+def test_home_is_forgotten_when_the_user_asks_for_another_place(change: dict[str, object], *, kept: bool) -> None:
+    text = home_patch(LEFT, remembered())[HOME_ANNOTATION]
+    assert text is not None
+    bound = changed(annotated(LEFT, **{HOME_ANNOTATION: text}), **change)
+    assert (parse_home(bound) is not None) is kept
+
+
+def test_a_home_that_nobody_can_read_is_none() -> None:
+    assert parse_home(annotated(LEFT, **{HOME_ANNOTATION: "{"})) is None
+    assert parse_home(LEFT) is None
+
+
+def test_without_a_placement_home_is_home_as_well() -> None:
+    bare = changed(LEFT, placement=None)
+    text = home_patch(bare, remembered(bare))[HOME_ANNOTATION]
+    assert text is not None
+    assert parse_home(annotated(bare, **{HOME_ANNOTATION: text})) == remembered(bare)
+
+
+def test_options_that_cannot_be_read_ask_for_nothing() -> None:
+    wanted = annotated(LEFT, **{FAILBACK_ANNOTATION: "Automatic", FAILBACK_PACE_ANNOTATION: "2"})
+    assert failback_options(wanted) == FailbackOptions(True, 600, 2, False)
+    assert failback_options(annotated(LEFT, **{FAILBACK_ANNOTATION: "Perhaps"})) == FailbackOptions()
+    assert failback_options(LEFT) == FailbackOptions()
+
+
+HOME = Home("digest", at(0), {"a": 2, "b": 2})
+
+
+@pytest.mark.parametrize(
+    ("replicas", "placement", "clusters", "expected"),
+    [
+        (4, SHARES, (A, B, C), {"a": 2, "b": 2}),
+        (8, SHARES, (A, B, C), {"a": 4, "b": 4}),
+        (4, SHARES, (A, C), {"a": 4}),
+        (4, SHARES, (A, deleted(B)), {"a": 4}),
+        (2, SHARES, (A, C), {"a": 2}),
+        (1, SHARES, (A, B), {"b": 1}),
+        (3, duplicated("a", "b", "c"), (A, B, C), {"a": 3, "b": 3}),
+        (3, duplicated("a", "b", "c"), (A, C), {"a": 3}),
+    ],
+)
+def test_home_grows_and_shrinks_with_what_is_asked_for_and_what_is_joined(
+    replicas: int, placement: Placement, clusters: tuple[Cluster, ...], expected: dict[str, int]
+) -> None:
+    assert dict(goal_of(HOME, binding(placement, replicas).spec, fleet(*clusters))) == expected
+
+
+def test_what_cannot_be_divided_evenly_at_home_goes_as_the_template_decides() -> None:
+    found = set[tuple[tuple[str, int], ...]]()
+    for uid in ("u-0", "u-1", "u-2", "u-3"):
+        bound = binding(SHARES, 5)
+        resource = msgspec.structs.replace(bound.spec.resource, uid=uid)
+        found.add(tuple(sorted(goal_of(HOME, changed(bound, resource=resource).spec, fleet(A, B)).items())))
+    assert found == {(("a", 3), ("b", 2)), (("a", 2), ("b", 3))}
+
+
+# failback
+
+
+def away(placement: Placement, replicas: int, **held: int) -> ResourceBinding:
+    return aggregated(binding(placement, replicas, targets(**held)))
+
+
+def decide(
+    bound: ResourceBinding,
+    home: Mapping[str, int],
+    copies: Mapping[str, Work],
+    *clusters: Cluster,
+    seconds: float = 600,
+    options: FailbackOptions = OPTIONS,
+) -> Failback:
+    remembered = Home("digest", at(0), home)
+    return decide_failback(bound, remembered, fleet(*clusters), copies, at(seconds), options)
+
+
+def task(name: str, replicas: int, seconds: float = 600) -> GracefulEvictionTask:
+    return GracefulEvictionTask(
+        name, "Failback", "Leeward", "Gracefully", replicas=replicas, creation_timestamp=at(seconds)
+    )
+
+
+FOUR = away(SHARES, 8, b=8)
+WELL = works({"b": 8})
+TWO_HOMES = {"a": 4, "b": 4}
+
+
+def test_a_step_moves_a_share_home_and_opens_a_task_for_what_leaves() -> None:
+    found = decide(FOUR, TWO_HOMES, WELL, A, B)
+    assert found.spec is not None
+    assert (found.spec.clusters, found.spec.graceful_eviction_tasks) == (targets(a=2, b=6), (task("b", 2),))
+    assert (dict(found.moved), found.wake_at) == ({"a": 2}, None)
+    assert found.home is not None
+    assert dict(found.home.clusters) == TWO_HOMES
+
+
+@pytest.mark.parametrize(
+    ("options", "held", "expected"),
+    [
+        (replace(OPTIONS, step=50), {"b": 8}, {"a": 4, "b": 4}),
+        (replace(OPTIONS, step=100), {"b": 8}, {"a": 4, "b": 4}),
+        (replace(OPTIONS, step=3, is_share=False), {"b": 8}, {"a": 3, "b": 5}),
+        (replace(OPTIONS, step=1), {"b": 8}, {"a": 1, "b": 7}),
+        (OPTIONS, {"a": 3, "b": 5}, {"a": 4, "b": 4}),
+        (OPTIONS, {"b": 5, "c": 3}, {"a": 2, "b": 5, "c": 1}),
+        (replace(OPTIONS, step=50), {"b": 4, "c": 4}, {"a": 4, "b": 4}),
+        (replace(OPTIONS, step=50), {"b": 6, "c": 2}, {"a": 4, "b": 4}),
+    ],
+    ids=["half", "all at once", "a number", "at least one", "the rest", "from the greatest", "another goes", "both"],
+)
+def test_a_step_is_as_large_as_the_pace_and_takes_from_where_the_most_is_too_much(
+    options: FailbackOptions, held: dict[str, int], expected: dict[str, int]
+) -> None:
+    found = decide(away(SHARES, 8, **held), TWO_HOMES, works(held), A, B, C, options=options)
+    assert found.spec is not None
+    assert {target.name: target.replicas for target in found.spec.clusters} == expected
+    assert [target.name for target in found.spec.clusters] == sorted(expected)
+
+
+def test_at_home_it_is_forgotten() -> None:
+    for held in ({"a": 4, "b": 4}, {"a": 5, "b": 4}):
+        there = away(SHARES, sum(held.values()), **held)
+        assert decide(there, held, works(held), A, B) == Failback(None)
+
+
+@pytest.mark.parametrize("seconds", [0, 599])
+def test_a_cluster_is_trusted_when_it_has_been_well_for_long(seconds: float) -> None:
+    found = decide(FOUR, TWO_HOMES, WELL, A, B, seconds=seconds)
+    assert (found.spec, found.wake_at) == (None, at(600))
+    assert found.home is not None
+
+
+def flapped(minutes: int) -> Cluster:
+    flapping = json.dumps({"score": 1.0, "at": f"2026-01-01T00:{minutes:02}:00Z"})
+    return msgspec.structs.replace(
+        A, metadata=msgspec.structs.replace(A.metadata, annotations={FLAPPING_ANNOTATION: flapping})
+    )
+
+
+def test_c1_a_cluster_that_was_tainted_is_trusted_from_our_own_clock_on() -> None:
+    assert decide(FOUR, TWO_HOMES, WELL, flapped(5), B, seconds=899).wake_at == at(900)
+    assert decide(FOUR, TWO_HOMES, WELL, flapped(5), B, seconds=900).spec is not None
+
+
+def ready_since(seconds: float | None, ready: str = "True") -> Cluster:
+    since = None if seconds is None else at(seconds)
+    condition = msgspec.structs.replace(cluster("a", ready).status.conditions[0], last_transition_time=since)
+    return msgspec.structs.replace(A, status=msgspec.structs.replace(A.status, conditions=(condition,)))
+
+
+HELD_DOWN = cluster("a", taints=(Taint("leeward.dev/flapping", "NoSchedule", time_added=at(0)),))
+TOLERATED = cluster("a", taints=(Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(580)),))
+CORDONED = cluster("a", taints=(Taint("example.com/x", "NoSchedule"),))
+
+
+@pytest.mark.parametrize(
+    ("bound", "copies", "clusters"),
+    [
+        (FOUR, WELL, (dead("a"), B)),
+        (FOUR, WELL, (ready_since(None), B)),
+        (FOUR, WELL, (ready_since(0, "Unknown"), B)),
+        (FOUR, WELL, (HELD_DOWN, B)),
+        (FOUR, WELL, (TOLERATED, B)),
+        (FOUR, WELL, (CORDONED, B)),
+        (FOUR, works({"b": 7}), (A, B)),
+        (FOUR, {}, (A, B)),
+        (aggregated(FOUR, 0), WELL, (A, B)),
+        (FOUR, WELL, (A, dead("b"))),
+        (away(divided({"b": 1}), 8, b=8), WELL, (A, B)),
+    ],
+    ids=[
+        "not back", "back since nobody knows", "not heard of", "held down", "to be left again", "cordoned",
+        "a copy is not whole", "a copy is not seen", "a spec that is not rendered", "another is lost", "not asked for",
+    ],
+)  # fmt: skip
+def test_s1_no_step_is_taken_unless_all_is_well(
+    bound: ResourceBinding, copies: Mapping[str, Work], clusters: tuple[Cluster, ...]
+) -> None:
+    found = decide(bound, TWO_HOMES, copies, *clusters, seconds=700)
+    assert (found.spec, found.wake_at) == (None, None)
+    assert found.home is not None
+
+
+def test_who_is_trusted_returns_and_the_next_is_looked_at_when_it_will_be() -> None:
+    homes = {"a": 4, "b": 2, "c": 2}
+    later = msgspec.structs.replace(ready_since(300), metadata=C.metadata)
+    found = decide(FOUR, homes, WELL, A, B, later)
+    assert found.spec is not None
+    assert (found.spec.clusters, found.wake_at) == (targets(a=2, b=6), at(900))
+    both = decide(FOUR, homes, WELL, A, B, C)
+    assert both.spec is not None
+    assert both.spec.clusters == targets(a=2, b=6), "the greatest lack first"
+    nobody = decide(FOUR, homes, WELL, dead("a"), B, later)
+    assert (nobody.spec, nobody.wake_at) == (None, at(900))
+
+
+def test_no_more_returns_than_there_is_room_for() -> None:
+    bound = aggregated(spread(DYNAMIC, {"b": 8}))
+    found = decide(bound, TWO_HOMES, WELL, roomy(A, 1), roomy(B, 0))
+    assert found.spec is not None
+    assert found.spec.clusters == targets(a=1, b=7)
+    assert decide(bound, TWO_HOMES, WELL, roomy(A, 0), roomy(B, 0)).spec is None
+    static = decide(FOUR, TWO_HOMES, WELL, roomy(A, 0), roomy(B, 0))
+    assert static.spec is not None, "static weights ask nobody"
+
+
+def pair(*, most: int = 2) -> Placement:
+    constraint = SpreadConstraint(spread_by_field="cluster", min_groups=most, max_groups=most)
+    return msgspec.structs.replace(duplicated("a", "b", "c", "d"), spread_constraints=(constraint,))
+
+
+def test_one_copy_returns_for_one_that_was_not_there_before() -> None:
+    bound = away(pair(), 3, b=3, c=3)
+    found = decide(bound, {"a": 3, "b": 3}, works({"b": 3, "c": 3}), A, B, C)
+    assert found.spec is not None
+    assert (found.spec.clusters, found.spec.graceful_eviction_tasks) == (targets(a=3, b=3), (task("c", 3),))
+    assert dict(found.moved) == {"a": 3}
+    strangers = away(pair(), 3, d=3, c=3)
+    both = decide(strangers, {"a": 3, "b": 3}, works({"d": 3, "c": 3}), A, B, C, cluster("d"))
+    assert both.spec is not None
+    assert both.spec.clusters == targets(a=3, d=3), "step by step, by name"
+
+
+def test_s2_where_a_constraint_allows_nothing_between_all_return_at_once_or_none() -> None:
+    bound = aggregated(spread(DYNAMIC, {"b": 8}, groups=(1, 1)))
+    found = decide(bound, {"a": 8}, WELL, roomy(A, 9), roomy(B, 0))
+    assert found.spec is not None
+    assert (found.spec.clusters, found.spec.graceful_eviction_tasks) == ((TargetCluster("a", 8),), (task("b", 8),))
+    assert decide(bound, TWO_HOMES, WELL, roomy(A, 9), roomy(B, 0)).spec is None
+    later = msgspec.structs.replace(ready_since(300), metadata=C.metadata)
+    waits = decide(bound, {"a": 4, "b": 2, "c": 2}, WELL, roomy(A, 9), roomy(B, 0), roomy(later, 9))
+    assert (waits.spec, waits.wake_at) == (None, at(900))
+    assert waits.home is not None
+
+
+@pytest.mark.parametrize(
+    ("homes", "held", "expected"),
+    [
+        ({"a": 4, "b": 2, "d": 2}, {"a": 3, "b": 5}, {"a": 4, "b": 4}),
+        ({"a": 4, "b": 4}, {"a": 3, "b": 4, "c": 1}, {"a": 4, "b": 4}),
+    ],
+    ids=["more is too much than is missing", "the last one elsewhere"],
+)
+def test_no_more_returns_than_is_missing(homes: dict[str, int], held: dict[str, int], expected: dict[str, int]) -> None:
+    found = decide(away(SHARES, 8, **held), homes, works(held), A, B, C, dead("d"))
+    assert found.spec is not None
+    assert {target.name: target.replicas for target in found.spec.clusters} == expected
+
+
+def test_nothing_more_returns_to_a_cordoned_cluster_that_has_a_part() -> None:
+    held = {"a": 3, "b": 5}
+    assert decide(away(SHARES, 8, **held), TWO_HOMES, works(held), CORDONED, B).spec is None
+
+
+def test_s2_nothing_returns_out_of_the_term_that_the_binding_is_in() -> None:
+    terms = tuple(ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=(name,)) for n, name in enumerate("ab"))
+    placement = msgspec.structs.replace(SHARES, cluster_affinity=None, cluster_affinities=terms)
+    bound = away(placement, 8, b=8)
+    bound = msgspec.structs.replace(
+        bound, status=msgspec.structs.replace(bound.status, scheduler_observing_affinity_name="t1")
+    )
+    assert decide(bound, TWO_HOMES, WELL, A, B).spec is None
+
+
+def test_aggregated_replicas_return_as_far_as_there_is_room() -> None:
+    found = decide(aggregated(spread(AGGREGATED, {"b": 8})), TWO_HOMES, WELL, roomy(A, 1), roomy(B, 0))
+    assert found.spec is not None
+    assert found.spec.clusters == targets(a=1, b=7)

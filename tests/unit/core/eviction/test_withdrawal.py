@@ -1,0 +1,386 @@
+"""A cluster comes back before its eviction is finished: what returns, at whose expense, and what goes on."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT
+from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
+from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
+from leeward.core.eviction.withdrawal import Withdrawal, find_withdrawal
+from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
+
+GRACE_SECONDS = 600.0
+SHARES = divided({"a": 1, "b": 1, "c": 1, "d": 1})
+COPIES = duplicated("a", "b", "c", "d", groups=2)
+A, B, C, D = (cluster(name) for name in "abcd")
+ALIVE = (A, B, C, D)
+
+
+def task(name: str, replicas: int | None, **fields: object) -> GracefulEvictionTask:
+    opened = GracefulEvictionTask(
+        name, "TaintUntolerated", "TaintManager", "Gracefully", replicas=replicas, creation_timestamp=at(0)
+    )
+    return msgspec.structs.replace(opened, **fields)
+
+
+def moved(placement: Placement, *tasks: GracefulEvictionTask, replicas: int = 4, **held: int) -> ResourceBinding:
+    return aggregated(binding(placement, replicas, targets(**held), tasks))
+
+
+def withdraw(
+    bound: ResourceBinding,
+    copies: Mapping[str, Work],
+    *clusters: Cluster,
+    seconds: float = 60,
+) -> Withdrawal | None:
+    return find_withdrawal(bound, fleet(*(clusters or ALIVE)), copies, at(seconds), GRACE_SECONDS)
+
+
+def result(found: Withdrawal | None) -> dict[str, int] | None:
+    return None if found is None else {target.name: target.replicas for target in found.clusters}
+
+
+LEFT = moved(SHARES, task("a", 2), b=4)
+HALF = works({"a": 2, "b": 2})
+
+
+def test_what_works_returns_and_what_is_not_there_yet_is_given_up() -> None:
+    found = withdraw(LEFT, HALF)
+    assert found == Withdrawal(("a",), targets(a=2, b=2), (), "")
+
+
+def being_deleted(copy: Work) -> Work:
+    metadata = msgspec.structs.replace(copy.metadata, deletion_timestamp=at(1))
+    return msgspec.structs.replace(copy, metadata=metadata)
+
+
+def leaving(there: Cluster) -> Cluster:
+    metadata = msgspec.structs.replace(there.metadata, deletion_timestamp=at(1))
+    return msgspec.structs.replace(there, metadata=metadata)
+
+
+DRAINED = cluster("a", taints=(Taint("leeward.dev/drain", "NoExecute", time_added=at(0)),))
+CORDONED = cluster("a", taints=(Taint("leeward.dev/cordon", "NoSchedule", time_added=at(0)),))
+
+
+@pytest.mark.parametrize(
+    ("bound", "copies", "clusters"),
+    [
+        (msgspec.structs.replace(LEFT, status=aggregated(LEFT, 0).status), HALF, ALIVE),
+        (msgspec.structs.replace(LEFT, metadata=msgspec.structs.replace(
+            LEFT.metadata, annotations={APPLIED_PLACEMENT_ANNOTATION: "{}"})), HALF, ALIVE),
+        (moved(SHARES, task("a", 2, reason="SomebodyElse"), b=4), HALF, ALIVE),
+        (moved(SHARES, task("a", 2, purge_mode="Directly"), b=4), HALF, ALIVE),
+        (moved(SHARES, task("a", 2, purge_mode="Never"), b=4), HALF, ALIVE),
+        (LEFT, works({"b": 2}), ALIVE),
+        (LEFT, {**HALF, "a": being_deleted(HALF["a"])}, ALIVE),
+        (LEFT, works({"a": 1, "b": 2}), ALIVE),
+        (LEFT, works({"a": None, "b": 2}), ALIVE),
+        (LEFT, HALF, (B, C)),
+        (LEFT, HALF, (leaving(A), B, C)),
+        (LEFT, HALF, (dead("a"), B, C)),
+        (LEFT, HALF, (DRAINED, B, C)),
+        (LEFT, HALF, (CORDONED, B, C)),
+        (LEFT, works({"a": 2, "b": 3}), ALIVE),
+        (LEFT, works({"a": 2, "b": 4}), ALIVE),
+    ],
+    ids=[
+        "a spec that is not rendered", "a new placement", "another's eviction", "purged", "never purged", "no Work",
+        "a Work that goes", "a part of it", "unhealthy", "not listed", "unjoined", "not back yet", "drained",
+        "cordoned", "too much is ready elsewhere", "all is ready elsewhere",
+    ],
+)  # fmt: skip
+def test_nothing_returns_that_is_not_known_to_be_worth_it(
+    bound: ResourceBinding, copies: Mapping[str, Work], clusters: tuple[Cluster, ...]
+) -> None:
+    assert withdraw(bound, copies, *clusters) is None
+
+
+@pytest.mark.parametrize("reason", ["TaintUntolerated", "AffinityTermLeft", "ApplicationFailure", "ReplacementFailed"])
+def test_whatever_this_control_plane_evicts_it_may_withdraw(reason: str) -> None:
+    assert result(withdraw(moved(SHARES, task("a", 2, reason=reason), b=4), HALF)) == {"a": 2, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("held", "ready", "replicas", "expected"),
+    [
+        ({"b": 4, "c": 2}, {"b": 4, "c": 0}, 2, {"a": 2, "b": 4}),
+        ({"b": 4, "c": 2}, {"b": 2, "c": 1}, 2, {"a": 2, "b": 2, "c": 2}),
+        ({"b": 4, "c": 2}, {"b": 3, "c": 1}, 2, {"a": 2, "b": 3, "c": 1}),
+        ({"b": 3, "c": 3}, {"b": 1, "c": 1}, 2, {"a": 2, "b": 1, "c": 3}),
+        ({"b": 4, "c": 2}, {"b": 9, "c": 0}, 2, {"a": 2, "b": 4}),
+        ({"b": 4, "c": 2}, {"b": 4, "c": 1}, 2, None),
+        ({"a": 1, "b": 3, "c": 2}, {"b": 3, "c": 0}, 2, {"a": 3, "b": 3}),
+        ({"a": 1, "b": 4, "c": 1}, {"b": 4, "c": 0}, 1, {"a": 2, "b": 4}),
+    ],
+    ids=[
+        "one is empty", "most is missing", "from both", "by name", "more than asked", "too little", "a part stayed",
+        "one stayed and one returns",
+    ],
+)  # fmt: skip
+def test_s3_what_returns_is_taken_from_where_the_most_is_missing(
+    held: dict[str, int], ready: dict[str, int | None], replicas: int, expected: dict[str, int] | None
+) -> None:
+    bound = moved(SHARES, task("a", replicas), replicas=6, **held)
+    copies = works({"a": replicas + held.get("a", 0), **ready})
+    assert result(withdraw(bound, copies)) == expected
+
+
+def test_what_stayed_has_to_be_healthy_together_with_what_returns() -> None:
+    bound = moved(SHARES, task("a", 2), replicas=6, a=1, b=3, c=2)
+    assert withdraw(bound, works({"a": 2, "b": 3, "c": 0})) is None
+    assert withdraw(bound, works({"a": 3, "b": 3, "c": 0}), CORDONED, B, C) is None, "though a part is there"
+
+
+def test_a_task_of_no_replicas_gives_nothing_back() -> None:
+    for replicas in (4, 6):
+        assert withdraw(moved(SHARES, task("a", None), replicas=replicas, b=4), works({"a": 0, "b": 3})) is None
+
+
+def test_replicas_that_are_not_known_to_be_ready_are_given_up() -> None:
+    bound = moved(SHARES, task("a", 2), replicas=6, b=4, c=2)
+    copies = works({"a": 2, "b": 4, "c": 2})
+    assert result(withdraw(bound, copies, A, B, dead("c"))) == {"a": 2, "b": 4}
+    assert result(withdraw(bound, {name: copies[name] for name in "ab"})) == {"a": 2, "b": 4}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "leaving_a", "held", "expected", "left"),
+    [
+        (6, 2, {"b": 4}, {"a": 2, "b": 4}, []),
+        (6, 4, {"b": 4}, {"a": 2, "b": 4}, [2]),
+        (6, 1, {"b": 4}, {"a": 1, "b": 4}, []),
+        (6, 3, {"a": 1, "b": 4}, {"a": 2, "b": 4}, [2]),
+        (9, 2, {"b": 4}, {"a": 2, "b": 4}, []),
+    ],
+    ids=["all of it", "a part", "the only one", "beside what stayed", "as much as there is"],
+)
+def test_what_found_no_place_is_taken_back_at_once(
+    replicas: int, leaving_a: int, held: dict[str, int], expected: dict[str, int], left: list[int]
+) -> None:
+    other = task("d", 1, reason="SomebodyElse")
+    bound = moved(SHARES, other, task("a", leaving_a), replicas=replicas, **held)
+    copies = works({"a": leaving_a + held.get("a", 0), "b": 4})
+    found = withdraw(bound, copies)
+    assert found is not None
+    assert (found.returned, result(found)) == (("a",), expected)
+    assert found.tasks == (other, *(task("a", count) for count in left)), "whose grace period goes on"
+
+
+def test_of_several_tasks_the_first_that_can_is_withdrawn_and_the_others_go_on() -> None:
+    first, second, third = task("a", 1), task("c", 1), task("d", 1)
+    bound = moved(SHARES, first, second, third, b=4)
+    found = withdraw(bound, works({"a": None, "b": 2, "c": 1, "d": 1}))
+    assert found == Withdrawal(("c",), targets(b=3, c=1), (first, third), "")
+
+
+def test_what_has_taints_of_its_outage_yet_returns_as_long_as_they_are_tolerated() -> None:
+    back = cluster("a", taints=(Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(0)),))
+    assert result(withdraw(LEFT, HALF, back, B, seconds=299)) == {"a": 2, "b": 2}
+    assert withdraw(LEFT, HALF, back, B, seconds=300) is None
+
+
+def test_a_way_home_that_is_under_way_holds_up_no_other_return() -> None:
+    bound = moved(SHARES, task("c", 1, reason="Failback", producer="Leeward"), task("a", 2), b=4)
+    found = withdraw(bound, works({"a": 2, "b": 2, "c": 1}))
+    assert found is not None
+    assert (found.returned, result(found)) == (("a",), {"a": 2, "b": 2})
+
+
+HELD_DOWN = cluster("a", taints=(Taint(FLAPPING_TAINT, "NoSchedule", time_added=at(0)),))
+
+
+@pytest.mark.parametrize(("seconds", "grace", "returns"), [(600, None, False), (601, None, True), (61, 60, True)])
+def test_c1_a_cluster_that_is_held_down_keeps_its_copy_when_the_replacement_is_late(
+    seconds: float, grace: int | None, *, returns: bool
+) -> None:
+    bound = moved(SHARES, task("a", 2, grace_period_seconds=grace), b=4)
+    assert result(withdraw(bound, HALF, HELD_DOWN, B, seconds=seconds)) == ({"a": 2, "b": 2} if returns else None)
+
+
+def test_a_task_without_a_date_is_never_late() -> None:
+    bound = moved(SHARES, task("a", 2, creation_timestamp=None), b=4)
+    assert withdraw(bound, HALF, HELD_DOWN, B, seconds=100_000) is None
+
+
+def made(name: str, ready: int | None, seconds: float) -> Work:
+    copy = work(name, ready)
+    return msgspec.structs.replace(
+        copy, metadata=msgspec.structs.replace(copy.metadata, creation_timestamp=at(seconds))
+    )
+
+
+@pytest.mark.parametrize(
+    ("placement", "copies", "expected"),
+    [
+        (COPIES, {"b": made("b", 3, 0), "c": made("c", 0, 0)}, {"a": 3, "b": 3}),
+        (COPIES, {"b": made("b", 0, 0), "c": made("c", 0, 0)}, {"a": 3, "b": 3}),
+        (COPIES, {"b": made("b", 0, 0), "c": made("c", 3, 0)}, {"a": 3, "c": 3}),
+        (COPIES, {"b": made("b", 3, 0), "c": made("c", 3, 0)}, None),
+        (COPIES, {"b": made("b", 2, -600), "c": made("c", 0, 0)}, {"a": 3, "b": 3}),
+        (COPIES, {"b": made("b", 2, -600), "c": made("c", 3, 0)}, None),
+        (COPIES, {"b": made("b", 1, -600), "c": made("c", 3, 0)}, None),
+        (COPIES, {"b": made("b", 0, -600), "c": made("c", 3, 0)}, {"a": 3, "c": 3}),
+        (COPIES, {"c": made("c", 3, 0)}, {"a": 3, "c": 3}),
+        (duplicated("a", "b", "c"), {"b": made("b", 3, 0), "c": made("c", 0, 0)}, {"a": 3, "b": 3, "c": 3}),
+    ],
+    ids=[
+        "one is not there yet", "by name", "the other", "both are well", "it was there and serves",
+        "neither is to be dropped", "it serves one", "it was there and serves nothing", "one has no Work",
+        "there is room for all",
+    ],
+)  # fmt: skip
+def test_s12_a_whole_copy_returns_for_one_that_is_neither_well_nor_served_before(
+    placement: Placement, copies: Mapping[str, Work], expected: dict[str, int] | None
+) -> None:
+    bound = moved(placement, task("a", 3), replicas=3, b=3, c=3)
+    assert result(withdraw(bound, {"a": work("a", 3), **copies})) == expected
+
+
+def constrained(*limits: tuple[Literal["cluster", "region"], int]) -> Placement:
+    constraints = tuple(SpreadConstraint(spread_by_field=by, min_groups=1, max_groups=most) for by, most in limits)
+    return msgspec.structs.replace(duplicated("a", "b", "c"), spread_constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    ("placement", "expected"),
+    [
+        (constrained(("cluster", 1)), {"a": 3}),
+        (constrained(("cluster", 2)), {"a": 3, "b": 3}),
+        (constrained(("cluster", 0)), {"a": 3, "b": 3}),
+        (constrained(("region", 1)), {"a": 3, "b": 3}),
+        (constrained(("region", 1), ("cluster", 2)), {"a": 3, "b": 3}),
+        (constrained(), {"a": 3, "b": 3}),
+    ],
+)
+def test_s2_what_returns_drops_others_only_for_a_limit_of_clusters(
+    placement: Placement, expected: dict[str, int]
+) -> None:
+    bound = moved(placement, task("a", 3), replicas=3, b=3)
+    there = (cluster("a", region="x"), cluster("b", region="x"))
+    assert result(withdraw(bound, {"a": work("a", 3), "b": made("b", 0, 0)}, *there)) == expected
+
+
+def test_s12_a_copy_that_was_there_and_cannot_be_judged_is_not_dropped() -> None:
+    bound = moved(COPIES, task("a", 3), replicas=3, b=3, c=3)
+    silent = made("b", 2, -600)
+    silent = msgspec.structs.replace(silent, status=msgspec.structs.replace(silent.status, conditions=()))
+    copies = {"a": work("a", 3), "b": silent, "c": made("c", 3, 0)}
+    assert withdraw(bound, copies) is None
+    assert result(withdraw(bound, copies, A, dead("b"), C)) == {"a": 3, "c": 3}, "of a lost one nothing is kept"
+
+
+def test_a_resource_without_replicas_returns_as_well() -> None:
+    bound = moved(COPIES, task("a", None), replicas=0, b=0, c=0)
+    assert result(withdraw(bound, works({"a": 0, "b": 0, "c": None}))) == {"a": 0, "b": 0}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "clusters", "expected", "given_up"),
+    [
+        (60, ALIVE, None, False),
+        (600, ALIVE, None, False),
+        (601, ALIVE, {"a": 2, "b": 2}, True),
+        (60, (A, dead("b")), {"a": 3, "b": 1}, False),
+        (60, (A,), {"a": 3, "b": 1}, False),
+    ],
+    ids=["under way", "just in time", "too late", "its goal is lost", "its goal is not listed"],
+)
+def test_a_way_home_ends_where_its_goal_is_lost_or_takes_too_long(
+    seconds: float, clusters: tuple[Cluster, ...], expected: dict[str, int] | None, *, given_up: bool
+) -> None:
+    """Three of the four go home to `b`, where two are ready; what is ready there stays."""
+    bound = moved(SHARES, task("a", 3, reason="Failback", producer="Leeward"), b=4)
+    found = withdraw(bound, works({"a": 3, "b": 2}), *clusters, seconds=seconds)
+    assert result(found) == expected
+    assert (found is not None and found.given_up) is given_up
+
+
+ONE_OF_TWO = duplicated("a", "b", groups=1)
+SCALED_UP = moved(ONE_OF_TWO, task("a", 2), replicas=5, b=5)
+"""A user has scaled up from 2 to 5 while a was away."""
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "clusters", "expected"),
+    [
+        (works({"b": 4}), ALIVE, None),
+        (works({"b": 3}), ALIVE, None),
+        (works({"b": 2}), ALIVE, {"a": 5}),
+        (works({"b": None}), ALIVE, {"a": 5}),
+        ({}, ALIVE, {"a": 5}),
+        (works({"b": 4}, carried=0), ALIVE, None),
+        (works({"b": 4}, applied=0), ALIVE, None),
+        (works({"b": 0}, applied=0, carried=0), ALIVE, {"a": 5}),
+        (works({"b": 4}), (A, dead("b")), {"a": 5}),
+    ],
+    ids=[
+        "serves more", "serves one more", "serves as much", "is unhealthy", "was never written",
+        "was not looked at yet", "takes no changes", "was never applied", "is lost",
+    ],
+)  # fmt: skip
+def test_s1_a_copy_of_the_old_size_returns_where_what_replaces_it(
+    elsewhere: Mapping[str, Work], clusters: tuple[Cluster, ...], expected: dict[str, int] | None
+) -> None:
+    assert result(withdraw(SCALED_UP, {**works({"a": 2}), **elsewhere}, *clusters)) == expected
+
+
+def between(*terms: str, placement: Placement) -> Placement:
+    named = tuple(
+        ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=tuple(names)) for n, names in enumerate(terms)
+    )
+    return msgspec.structs.replace(placement, cluster_affinity=None, cluster_affinities=named)
+
+
+TERMS = between("ab", "cd", placement=duplicated())
+FLED = moved(TERMS, task("b", 3), task("a", 3), replicas=3, c=3, d=3)
+WELL = works({"a": 3, "b": 3, "c": 3, "d": 0})
+
+
+def test_s2_into_another_term_all_return_or_none() -> None:
+    assert withdraw(FLED, WELL) == Withdrawal(("a", "b"), targets(a=3, b=3), (), "t0")
+
+
+@pytest.mark.parametrize(
+    ("copies", "clusters"),
+    [
+        (works({"a": 3, "b": 3, "c": 3, "d": 3}), ALIVE),
+        (works({"a": 3, "b": 2, "c": 3, "d": 0}), ALIVE),
+        (WELL, (A, dead("b"), C, D)),
+        (WELL, (A, C, D)),
+    ],
+    ids=["the new ones are well", "an old one is not", "one is lost", "one is not listed"],
+)
+def test_s2_the_term_that_was_left_is_not_taken_up_again_where(
+    copies: Mapping[str, Work], clusters: tuple[Cluster, ...]
+) -> None:
+    assert withdraw(FLED, copies, *clusters) is None
+
+
+def test_c1_into_another_term_nothing_returns_to_what_is_held_down() -> None:
+    assert withdraw(FLED, WELL, HELD_DOWN, B, C, D, seconds=10_000) is None
+
+
+def test_s2_what_was_left_in_several_terms_does_not_return_together() -> None:
+    fled = moved(between("a", "b", "cd", placement=duplicated()), task("a", 3), task("b", 3), replicas=3, c=3, d=3)
+    assert withdraw(fled, WELL) is None
+
+
+def test_into_another_term_returns_what_has_no_replicas() -> None:
+    fled = moved(TERMS, task("a", None), task("b", None), replicas=0, c=0, d=0)
+    ready = works({"a": 0, "b": 0, "c": 0, "d": None})
+    assert withdraw(fled, ready) == Withdrawal(("a", "b"), targets(a=0, b=0), (), "t0")
+
+
+def test_s3_into_another_term_returns_all_that_is_asked_for() -> None:
+    shares = between("ab", "cd", placement=SHARES)
+    ready = works({"a": 2, "b": 2, "c": 2, "d": 0})
+    same = moved(shares, task("a", 2), task("b", 2), c=2, d=2)
+    assert withdraw(same, ready) == Withdrawal(("a", "b"), targets(a=2, b=2), (), "t0")
+    more = moved(shares, task("a", 2), task("b", 2), replicas=5, c=3, d=2)
+    assert withdraw(more, ready) is None
