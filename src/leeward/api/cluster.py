@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta, field, structs
 
 from kubeapi.meta import Int32, Object
 from kubeapi.quantity import Quantity
@@ -101,6 +101,16 @@ class Cluster(TypedObject, frozen=True, kw_only=True):
     @property
     def is_being_deleted(self) -> bool:
         return self.metadata.deletion_timestamp is not None
+
+    def with_taints(self, taints: tuple[Taint, ...], annotations: Mapping[str, str | None]) -> "Cluster":
+        """As it is with these taints and changes of annotations, of which None takes one away."""
+        merged = {**self.metadata.annotations, **annotations}
+        kept = {name: value for name, value in merged.items() if value is not None}
+        return structs.replace(
+            self,
+            metadata=structs.replace(self.metadata, annotations=kept),
+            spec=structs.replace(self.spec, taints=taints),
+        )
 
     @property
     def has_no_execute(self) -> bool:

@@ -55,6 +55,8 @@ UNIFIED_AUTH = "unifiedAuth"
 
 INSEPARABLE = (("binding", "bindingStatus"),)
 """One controller here, two in Karmada."""
+PARTS = (("clustertaintpolicy", "cluster"),)
+"""What one controller does, too, unless it is switched off: taints have one writer."""
 
 
 class ChoiceProblem(ValueError):
@@ -98,4 +100,7 @@ def parse_choice(patterns: Sequence[str]) -> tuple[str, ...]:
     for one, other in INSEPARABLE:
         if choice.runs(one) != choice.runs(other):
             raise ChoiceProblem(f"{one} and {other} are one controller here: name both, or neither")
+    for part, whole in PARTS:
+        if choice.runs(part) and not choice.runs(whole):
+            raise ChoiceProblem(f"{part} is a part of {whole} here: name {whole}, too, or switch it off with -{part}")
     return tuple(patterns)

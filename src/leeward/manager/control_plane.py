@@ -9,7 +9,6 @@ from leeward.controllers.agent_certificates import AgentCertificateController
 from leeward.controllers.binding import BindingController
 from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings, TaintSettings
-from leeward.controllers.cluster_taint_policy import ClusterTaintPolicyController
 from leeward.controllers.dependencies_distributor import DependenciesDistributor
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.detector import Detector, DetectorSettings
@@ -72,7 +71,6 @@ class ControllerManager:
         plane, settings = self._plane, self._settings
         yield "cluster", self._make_cluster
         yield "brake", lambda: [BrakeController(plane, self._brake, self._heartbeat)]
-        yield "clustertaintpolicy", lambda: [ClusterTaintPolicyController(plane, self._brake, self._heartbeat)]
         yield "workloadRebalancer", lambda: [WorkloadRebalancerController(plane)]
         skipped = NamespaceSyncSettings(settings.skipped.namespaces)
         yield "namespace", lambda: [NamespaceSyncController(plane, skipped)]
@@ -136,6 +134,7 @@ def _cluster_settings(settings: ManagerSettings) -> ClusterSettings:
             settings.failover,
             _hold_down(settings),
             settings.safety.could_not_look,
+            settings.controllers.runs("clustertaintpolicy"),
         ),
         settings.controllers.runs("clusterStatus"),
     )

@@ -16,8 +16,9 @@ from leeward.api.names import (
     NOT_READY_TAINT,
     OUTAGE_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
+    POLICY_TAINTS_ANNOTATION,
 )
-from leeward.api.resource import CLUSTERS, EVENTS
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, EVENTS
 from leeward.client import Conflict, Unreachable
 from leeward.controllers.cluster.confirming import OutageConfirmation
 from leeward.controllers.cluster.taints import BRAKED, ClusterTaints, TaintSettings
@@ -272,5 +273,65 @@ def test_the_clock_of_an_outage_starts_with_the_last_sign_of_life_beside_who_has
         await asyncio.sleep(0.02)
         annotations = (await keeper.cluster()).metadata.annotations
         assert annotations[OUTAGE_ANNOTATION] == format_time(last_seen)
+
+    tell(story)
+
+
+AT_ONCE = {
+    "metadata": {"name": "at-once"},
+    "spec": {
+        "addOnConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
+        "removeOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["True"]}],
+        "taints": [{"key": "example.com/lost", "effect": "NoExecute"}],
+    },
+}
+LOST = "example.com/lost:NoExecute"
+
+
+@pytest.mark.parametrize("policies", [True, False])
+def test_s9_what_the_condition_and_what_policies_call_for_is_one_write(*, policies: bool) -> None:
+    async def story(keeper: Keeper) -> None:
+        await keeper.desk.client.create(CLUSTER_TAINT_POLICIES, AT_ONCE)
+        await keeper.taints.wait_synced()
+        await keeper.desk.condition(status="False", lastTransitionTime=format_time(CLOCK.now()))
+        await keeper.keep()
+        (sent,) = keeper.desk.wire.writes()
+        assert [taint["key"] for taint in sent.body["spec"]["taints"]] == (
+            [NOT_READY_TAINT, "example.com/lost"] if policies else [NOT_READY_TAINT]
+        )
+        assert sent.body["metadata"]["annotations"].get(POLICY_TAINTS_ANNOTATION) == (LOST if policies else None)
+        await keeper.keep()
+        assert keeper.desk.wire.writes() == []
+        await keeper.desk.condition(status="True")
+        await keeper.keep()
+        (sent,) = keeper.desk.wire.writes()
+        assert sent.body["spec"] == {"taints": None}
+        assert await keeper.had() == []
+
+    tell(story, policies=policies)
+
+
+def test_s4_the_brake_holds_what_a_policy_adds_on_a_cluster_that_looks_dead() -> None:
+    async def story(keeper: Keeper) -> None:
+        await keeper.desk.client.create(CLUSTER_TAINT_POLICIES, AT_ONCE)
+        await keeper.taints.wait_synced()
+        await away(keeper)
+        await keeper.keep()
+        assert await keeper.had() == [NO_SCHEDULE]
+
+    tell(story, braked=True)
+
+
+def test_who_looks_at_clusters_is_told_of_policies_that_are_new_and_not_of_those_that_go() -> None:
+    async def story(keeper: Keeper) -> None:
+        told: list[int] = []
+        keeper.taints.start(lambda: told.append(1))
+        await keeper.taints.wait_synced()
+        await keeper.desk.client.create(CLUSTER_TAINT_POLICIES, AT_ONCE)
+        await asyncio.sleep(1)
+        assert told == [1]
+        await keeper.desk.client.delete(CLUSTER_TAINT_POLICIES, "at-once")
+        await asyncio.sleep(1)
+        assert told == [1]
 
     tell(story)

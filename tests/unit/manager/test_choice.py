@@ -24,6 +24,10 @@ def test_the_first_that_speaks_of_a_controller_decides() -> None:
     [
         (("*", "-nmespace"), "there is no controller 'nmespace': choose from"),
         (("remedy",), "Leeward has no controller 'remedy': leave it out"),
+        (
+            ("*", "-cluster"),
+            "clustertaintpolicy is a part of cluster here: .* or switch it off with -clustertaintpolicy",
+        ),
         (("*", "-binding"), "binding and bindingStatus are one controller here: name both, or neither"),
     ],
 )

@@ -62,9 +62,10 @@ class ClusterController:
     def start(self) -> None:
         self._signs.start(self._heard)
         self._clusters.on_change(self._cluster_changed)
-        self._brake.on_change(self._brake_changed)
+        self._brake.on_change(self._add_all)
         self._heartbeat.on_change(self._heartbeat_changed)
         self._confirmation.start(self._found_failing)
+        self._taints.start(self._add_all)
         self._plane.informers.of(NAMESPACES).on_change(self._namespace_changed)
         self._controller.start(self._plane.supervisor)
 
@@ -72,6 +73,7 @@ class ClusterController:
         await self._clusters.wait_synced()
         await self._brake.wait_synced()
         await self._heartbeat.wait_synced()
+        await self._taints.wait_synced()
         await self._signs.recall()
         cluster = self._clusters.get(name)
         if cluster is None:
@@ -116,7 +118,7 @@ class ClusterController:
         if new is None and old is not None and old.name.startswith(EXECUTION_SPACE_PREFIX):
             self._controller.queue.add(old.name.removeprefix(EXECUTION_SPACE_PREFIX))
 
-    def _brake_changed(self) -> None:
+    def _add_all(self) -> None:
         for cluster in self._clusters.list():
             self._controller.queue.add(cluster.name)
 
@@ -125,7 +127,7 @@ class ClusterController:
         if self._heartbeat.began > self._listening_since:
             self._listening_since = self._heartbeat.began
             self._signs.listens_anew()
-        self._brake_changed()
+        self._add_all()
 
     def _found_failing(self, name: str) -> None:
         """A probe tells nothing new of an outage that is confirmed."""

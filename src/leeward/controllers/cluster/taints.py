@@ -1,7 +1,14 @@
-"""Keeps the taints that a cluster's condition calls for, in one write per change, and says so.
+"""Keeps the taints of a cluster, in one write per change, and says so: the only writer of them but people.
 
-The four automatic ones (`core.cluster_health.condition_taints`), the hold-down of what flaps (`flap_damping`), and
-the time of NoExecute taints that someone added without one. While the brake holds, no NoExecute taint is added.
+    the four automatic ones         that the condition calls for (`core.cluster_health.condition_taints`)
+    the hold-down                   of what flaps (`core.cluster_health.flap_damping`)
+    those of ClusterTaintPolicies   and the annotation that says which they are (`core.cluster_health.taint_policy`)
+    the time of NoExecute taints    that someone added without one
+
+While the brake holds, no NoExecute taint is added, but by a policy on a cluster that is alive; nor is one for what was
+not seen anew since the present heartbeat began. Holds: S4, S9, S13.
+
+Karmada: pkg/controllers/cluster and pkg/controllers/taint (ClusterTaintPolicyController); there they are two writers.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,12 +21,14 @@ from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import BRAKE_NAME, FLAPPING_TAINT, SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
+from leeward.api.taint_policy import ClusterTaintPolicy
 from leeward.client import Conflict, WorldError
 from leeward.controllers.cluster.confirming import OutageConfirmation
 from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.cluster_health.condition_taints import confirmation, decide_taints, describe_taints, stamp_no_execute
 from leeward.core.cluster_health.flap_damping import Flapping, HoldDownSettings, decide_hold_down
+from leeward.core.cluster_health.taint_policy import follow_policies
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
 from leeward.runtime.plane import ControlPlane, Recorder
@@ -35,13 +44,15 @@ Patch = Callable[[Cluster, Mapping[str, Any]], Awaitable[Cluster]]
 class TaintSettings:
     """`eviction_seconds` is --failover-eviction-timeout; `failover` the gate; `hold_down` of clusters that flap.
 
-    `could_not_look`: a status that could not be collected leads to no NoExecute taint.
+    `could_not_look`: a status that could not be collected leads to no NoExecute taint. `policies`: those of
+    ClusterTaintPolicies come and go, too.
     """
 
     eviction_seconds: float
     failover: bool = True
     hold_down: HoldDownSettings = field(default_factory=HoldDownSettings)
     could_not_look: bool = True
+    policies: bool = True
 
 
 class ClusterTaints:
@@ -63,6 +74,21 @@ class ClusterTaints:
         self._confirmation = confirmation
         self._patch = patch
         self._clusters = plane.informers.of(CLUSTERS)
+        self._policies = plane.informers.of(CLUSTER_TAINT_POLICIES) if settings.policies else None
+
+    def start(self, changed: Callable[[], None]) -> None:
+        """`changed` is told that a policy is there that is new or another; one that goes changes nothing."""
+
+        def policy_changed(old: ClusterTaintPolicy | None, new: ClusterTaintPolicy | None) -> None:
+            if new is not None:
+                changed()
+
+        if self._policies is not None:
+            self._policies.on_change(policy_changed)
+
+    async def wait_synced(self) -> None:
+        if self._policies is not None:
+            await self._policies.wait_synced()
 
     async def keep(self, cluster: Cluster, last_seen: datetime, attention: Attention) -> datetime | None:
         """When to look again. Raises: WorldError."""
@@ -83,6 +109,11 @@ class ClusterTaints:
         annotations = {**decision.annotations, **hold_down.annotations}
         if attention.heartbeat and confirmed:
             annotations |= confirmation(cluster, attention.heartbeat)
+        if self._policies is not None:
+            policies = [policy for policy in self._policies.list() if policy.metadata.deletion_timestamp is None]
+            before = cluster.with_taints(taints, annotations)
+            by_policies = follow_policies(before, policies, now, attention, braked=braked)
+            taints, annotations = by_policies.taints, {**annotations, **by_policies.annotations}
         if taints != cluster.spec.taints or annotations:
             await self._write(cluster, taints, annotations)
         held = self._settings.failover and braked and decision.is_due

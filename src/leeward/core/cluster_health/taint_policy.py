@@ -3,8 +3,8 @@
 Policies act in the order of their creation; each adds first and removes then. A taint is known by key and effect. What
 a policy has added stays when the policy is deleted.
 
-A policy may name one of the four automatic taints (`cluster.karmada.io/not-ready:NoExecute`, ...), and two controllers
-then write the same key. They never fight (L5), because each taint has one owner: the annotation
+A policy may name one of the four automatic taints (`cluster.karmada.io/not-ready:NoExecute`, ...), which the condition
+calls for, too. They never fight (L5), because each taint has one owner: the annotation
 `leeward.dev/policy-taints` lists what policies have added, and
 
     listed      it comes and goes by policies alone; the cluster's condition leaves it in place
@@ -31,7 +31,14 @@ from leeward.api.names import (
 )
 from leeward.api.taint_policy import ClusterTaintPolicy, MatchCondition, PolicyTaint
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.condition_taints import AUTOMATIC, NO_EXECUTE, TaintKey, key_of, policy_taints
+from leeward.core.cluster_health.condition_taints import (
+    AUTOMATIC,
+    NO_EXECUTE,
+    TaintDecision,
+    TaintKey,
+    key_of,
+    policy_taints,
+)
 from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.scheduling.affinity import cluster_matches
@@ -120,9 +127,21 @@ def _render_owned(owned: Iterable[TaintKey]) -> str:
     return ",".join(sorted(f"{key}:{effect}" for key, effect in owned))
 
 
-def owned_annotation(decision: PolicyTaints) -> dict[str, str | None]:
-    """The merge patch of the annotations."""
-    return {POLICY_TAINTS_ANNOTATION: decision.owned or None}
+def follow_policies(
+    cluster: Cluster, policies: Iterable[ClusterTaintPolicy], now: datetime, attention: Attention, *, braked: bool
+) -> TaintDecision:
+    """The taints that policies leave on a cluster, and the annotations that change with them.
+
+    No NoExecute taint is added on a cluster that looks dead while the brake holds, nor for a condition that is not
+    confirmed. Holds: S4, S13.
+    """
+    confirmed = is_condition_confirmed(cluster, attention)
+    held = not confirmed or (braked and looks_dead(cluster))
+    decision = decide_policy_taints(cluster, policies, now, hold_no_execute=held)
+    annotations = dict(policy_confirmation(cluster, decision, attention, confirmed=confirmed))
+    if decision.owned != cluster.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, ""):
+        annotations[POLICY_TAINTS_ANNOTATION] = decision.owned or None
+    return TaintDecision(decision.taints, annotations)
 
 
 def is_condition_confirmed(cluster: Cluster, attention: Attention) -> bool:

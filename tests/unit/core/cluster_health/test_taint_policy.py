@@ -28,7 +28,6 @@ from leeward.core.cluster_health.taint_policy import (
     apply_policies,
     decide_policy_taints,
     is_condition_confirmed,
-    owned_annotation,
     policy_confirmation,
 )
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
@@ -92,30 +91,21 @@ def policy(
 
 
 def settle(subject: Cluster, *policies: ClusterTaintPolicy, seconds: float = 0) -> tuple[Cluster, int]:
-    """Both controllers in turn until neither has anything to write; and how often they wrote."""
+    """What policies and what the condition calls for, in turn until neither changes anything; and how often one did."""
     for writes in range(10):
         decision = decide_policy_taints(subject, policies, at(seconds))
         if decision.taints != subject.spec.taints or decision.owned != _owned(subject):
-            subject = _with(subject, decision.taints, owned_annotation(decision))
+            subject = subject.with_taints(decision.taints, {POLICY_TAINTS_ANNOTATION: decision.owned or None})
             continue
         automatic = decide_taints(subject, at(seconds), last_seen=at(seconds), eviction_seconds=300)
         if automatic.taints == subject.spec.taints and not automatic.annotations:
             return subject, writes
-        subject = _with(subject, automatic.taints, dict(automatic.annotations))
+        subject = subject.with_taints(automatic.taints, automatic.annotations)
     raise AssertionError("L5: the two never come to rest")
 
 
 def _owned(subject: Cluster) -> str:
     return subject.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, "")
-
-
-def _with(subject: Cluster, taints: tuple[Taint, ...], annotations: dict[str, str | None]) -> Cluster:
-    merged = {k: v for k, v in {**subject.metadata.annotations, **annotations}.items() if v is not None}
-    return msgspec.structs.replace(
-        subject,
-        metadata=msgspec.structs.replace(subject.metadata, annotations=merged),
-        spec=msgspec.structs.replace(subject.spec, taints=taints),
-    )
 
 
 def now_ready(subject: Cluster, status: str, seconds: float = 0) -> Cluster:
@@ -230,7 +220,7 @@ def test_a_policy_removes_what_was_set_by_hand() -> None:
 
 def test_what_was_removed_by_hand_is_no_longer_the_policys() -> None:
     lost, _ = settle(cluster("m", ready="False"), policy(add=("False",)))
-    bare = _with(lost, (), {})
+    bare = lost.with_taints((), {})
     assert _owned(settle(now_ready(bare, "True"))[0]) == ""
 
 
