@@ -14,10 +14,13 @@ import msgspec
 
 from kubeapi.loop.lag import EventLoopLag
 from kubeapi.meta import Manifest
+from leeward.api.cluster import Cluster
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
 from leeward.controllers import found_removals, work_writing
+from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.scheduler import deciding
 from leeward.core.cluster_health.watched_time import UNKEPT, WatchedTime
@@ -155,6 +158,21 @@ def _place_what_is_suspended() -> Any:
     return mock.patch.object(situation, "authority_over", over)
 
 
+def _take_taints_off_beside() -> Any:
+    """Who looks at a member takes the taints off, too."""
+    write = ClusterStatusController._write  # pyright: ignore[reportPrivateUsage]
+
+    async def write_and_take_off(self: ClusterStatusController, cluster: Cluster, *arguments: Any) -> None:
+        client = self._plane.client  # pyright: ignore[reportPrivateUsage]
+        await write(self, cluster, *arguments)
+        present = await client.get(CLUSTERS, cluster.name)
+        if present.is_ready and present.spec.taints:
+            version = present.metadata.resource_version
+            await client.patch(CLUSTERS, cluster.name, {"spec": {"taints": None}}, resource_version=version)
+
+    return mock.patch.object(ClusterStatusController, "_write", write_and_take_off)
+
+
 def _delete_any_version() -> Any:
     """Deletes name the uid alone."""
     delete = Client.delete
@@ -278,6 +296,7 @@ HARM: Mapping[str, Harm] = {
     "believe what was seen before": Harm(_believe_what_was_seen_before, "S13", steered(away)),
     "judge over own stalls": Harm(_judge_over_own_stalls, "S13", _STALLS_DURING_AN_OUTAGE),
     "place what is suspended": Harm(_place_what_is_suspended, "S9", steered(suspended)),
+    "take taints off beside": Harm(_take_taints_off_beside, "S9", _SCALED_MEANWHILE),
     "delete any version": Harm(_delete_any_version, "S5", steered(failing)),
     "carry out old removals": Harm(_carry_out_old_removals, "S1", steered(overtaken)),
     "do not wait for the controllers": Harm(_do_not_wait_for_the_controllers, "S1", _LATE_CONTROLLERS),

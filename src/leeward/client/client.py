@@ -22,6 +22,7 @@ from kubeapi.resource import Resource, is_path_segment
 from kubeapi.status import Status, StatusDetails
 from kubeapi.transport import Request, Response, Transport
 from leeward.client.bounds import MAX_OBJECT_BYTES, MiB
+from leeward.client.caller import with_caller
 
 T = TypeVar("T")
 
@@ -220,7 +221,7 @@ class Client:
         content_type: str = "application/json",
     ) -> bytes:
         headers = {**self._headers, "content-type": content_type} if body else self._headers
-        request = Request(method, path, query or {}, headers, body)
+        request = Request(method, path, query or {}, with_caller(headers), body)
         response = await self._transport.send(request, timeout_seconds=REQUEST_TIMEOUT_SECONDS)
         if response.code >= 300:
             raise error_of(response.code, response.body)

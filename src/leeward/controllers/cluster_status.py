@@ -21,6 +21,7 @@ from leeward.api.meta import Condition, find_condition, remove_condition, set_co
 from leeward.api.names import DOUBTFUL_CONDITION
 from leeward.api.resource import CLUSTERS
 from leeward.client import Conflict, NotFound, WorldError
+from leeward.client.caller import CALLER
 from leeward.controllers.cluster_facts import Facts, FactsCollector
 from leeward.core.cluster_health.outage import with_last_seen
 from leeward.core.cluster_health.pending_condition import doubt_of, remembered, with_doubt
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 
 _MEASURED: tuple[tuple[str, Amount], ...] = (("cpu", "cpu"), ("memory", "memory"), ("pods", "pod"))
 """The name of a resource, and its name in metrics."""
+CONTROLLER = "cluster-status-controller"
 WRITE_ATTEMPTS = 3
 SHORTEST_PAUSE_SECONDS = 0.01
 
@@ -80,6 +82,7 @@ class ClusterStatusController:
         self._member.supervisor.start(self._run(), f"cluster-status/{self._member.name}")
 
     async def _run(self) -> None:
+        CALLER.set(CONTROLLER)
         trouble = Trouble(log, f"status of cluster {self._member.name}")
         while True:
             started = self._plane.clock.monotonic()

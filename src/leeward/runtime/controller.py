@@ -18,6 +18,7 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.turns import Turns
 from leeward.client import Conflict, TooManyRequests, WorldError
+from leeward.client.caller import CALLER
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.queue import WorkQueue
 
@@ -51,6 +52,7 @@ class Controller(Generic[K]):
     def start(self, supervisor: Supervisor) -> None:
         """A worker is hired for the first key that nobody is free for, and stays: most controllers need few."""
         context, hired = copy_context(), count()
+        context.run(CALLER.set, self.name.partition("/")[0])
 
         def hire() -> None:
             context.copy().run(supervisor.start, self._work(), f"{self.name}/{next(hired)}")

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 
 import pytest
@@ -13,6 +13,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.status import Status, StatusDetails
 from leeward.client import Conflict, TooManyRequests, Unreachable
+from leeward.client.caller import HEADER, with_caller
 from leeward.runtime.controller import Controller
 from leeward.runtime.metrics import Metrics
 
@@ -137,3 +138,22 @@ def test_keys_that_come_together_are_begun_together() -> None:
 
     run_virtual(main())
     assert began == [0] * 7
+
+
+def test_what_a_reconciliation_sends_says_which_controller_it_is_for() -> None:
+    async def story() -> None:
+        heard: list[Mapping[str, str]] = []
+
+        async def reconcile(key: str) -> datetime | None:
+            heard.append(with_caller({"accept": "all"}))
+            return None
+
+        async with Supervisor("test") as supervisor:
+            controller = controller_of(reconcile, workers=2)
+            controller.start(supervisor)
+            controller.queue.add("a")
+            await asyncio.sleep(1)
+        assert heard == [{"accept": "all", HEADER: "test"}]
+        assert with_caller({"accept": "all"}) == {"accept": "all"}
+
+    run_virtual(story())

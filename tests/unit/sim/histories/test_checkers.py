@@ -17,10 +17,12 @@ from leeward.api.names import (
     APPLIED_PLACEMENT_ANNOTATION,
     DOUBTFUL_CONDITION,
     EVICTION_HELD_CONDITION,
+    FAILING_CONDITION,
     execution_space,
 )
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, Work
 from leeward.client import Request
+from leeward.client.caller import HEADER
 from leeward.manager.timing import Timing
 from leeward.sim.histories.checkers import (
     CHECKERS,
@@ -31,7 +33,7 @@ from leeward.sim.histories.checkers import (
     Violation,
     scene_of,
 )
-from leeward.sim.histories.checkers.owners import foreign_fields
+from leeward.sim.histories.checkers.owners import foreign_conditions, foreign_fields
 from leeward.sim.histories.model import (
     AgentIsKilled,
     AnyStep,
@@ -380,27 +382,69 @@ def test_s9_what_a_member_has_noted_survives() -> None:
     assert notebook.found == {"S9"}
 
 
+APIS = "/apis/cluster.karmada.io/v1alpha1/clusters/m1"
+WORK = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/w"
+BINDING = "/apis/work.karmada.io/v1alpha2/namespaces/default/resourcebindings/b"
+WEB = "/apis/apps/v1/namespaces/default/deployments/web"
+TAINTS: Manifest = {"spec": {"taints": []}}
+
+
 @pytest.mark.parametrize(
-    ("party", "path", "patch", "foreign"),
+    ("caller", "path", "patch", "foreign"),
     [
-        ("agent-m1", "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-m1/works/w", {"spec": {"a": 1}}, ["spec.a"]),
-        ("agent-m1", "/apis/cluster.karmada.io/v1alpha1/clusters/m1", {"spec": {"taints": []}}, ["spec.taints"]),
-        ("controllers", "/apis/cluster.karmada.io/v1alpha1/clusters/m1", {"spec": {"taints": []}}, []),
-        (
-            "controllers",
-            "/apis/apps/v1/namespaces/default/deployments/web",
-            {"spec": {"replicas": 1}},
-            ["spec.replicas"],
-        ),
-        ("controllers", "/apis/apps/v1/namespaces/default/deployments/web/status", {"status": {"replicas": 1}}, []),
-        ("controllers", "/api/v1/namespaces/default/configmaps/web", {"data": {"a": "b"}}, ["data.a"]),
-        ("controllers", "/api/v1/namespaces/karmada-system/configmaps/leeward-brake", {"data": {"a": "b"}}, []),
-        ("user", "/apis/apps/v1/namespaces/default/deployments/web", {"spec": {"replicas": 1}}, []),
+        ("execution-controller", WORK, {"metadata": {"finalizers": []}, "spec": {"a": 1}}, ["spec.a"]),
+        ("cluster-status-controller", APIS, TAINTS, ["spec.taints"]),
+        ("brake-controller", APIS, TAINTS, ["spec.taints"]),
+        ("", APIS, TAINTS, ["spec.taints"]),
+        ("cluster-controller", APIS, TAINTS, []),
+        ("scheduler", BINDING, {"spec": {"clusters": [], "replicas": 1}}, ["spec.replicas"]),
+        ("resource-detector", BINDING, {"spec": {"clusters": [], "replicas": 1}}, ["spec.clusters"]),
+        ("binding-controller", BINDING, {"spec": {"clusters": []}}, ["spec.clusters"]),
+        ("resource-detector", WEB, {"metadata": {"labels": {}}, "spec": {"replicas": 1}}, ["spec.replicas"]),
+        ("resource-detector", f"{WEB}/status", {"status": {"replicas": 1}}, []),
+        ("brake-controller", "/api/v1/namespaces/default/configmaps/web", {"data": {"a": "b"}}, ["data.a"]),
+        ("brake-controller", "/api/v1/namespaces/karmada-system/configmaps/leeward-brake", {"data": {"a": "b"}}, []),
+        ("scheduler", "/api/v1/namespaces/karmada-system/configmaps/leeward-brake", {"data": {"a": "b"}}, ["data.a"]),
+        ("anybody", "/apis/example.com/v1/namespaces/default/widgets/w", {"spec": {"a": 1}}, []),
     ],
 )
-def test_s9_a_party_patches_what_it_owns(party: str, path: str, patch: Manifest, foreign: Sequence[str]) -> None:
-    request = Request("PATCH", path, headers={"user-agent": party}, body=encode(patch))
+def test_s9_a_controller_patches_what_it_owns(caller: str, path: str, patch: Manifest, foreign: Sequence[str]) -> None:
+    request = Request("PATCH", path, headers={HEADER: caller}, body=encode(patch))
     assert foreign_fields(request) == list(foreign)
+
+
+LOOKS, JUDGES = "cluster-status-controller", "cluster-controller"
+UNKNOWN, FALSE = {"type": "Ready", "status": "Unknown"}, {"type": "Ready", "status": "False"}
+IS_READY, FAILS = {"type": "Ready", "status": "True"}, {"type": FAILING_CONDITION, "status": "True"}
+
+
+@pytest.mark.parametrize(
+    ("caller", "status", "foreign"),
+    [
+        (LOOKS, {"conditions": [FALSE], "kubernetesVersion": "v1.30.0"}, []),
+        (LOOKS, {"conditions": [UNKNOWN]}, ["Ready=Unknown"]),
+        (LOOKS, {"conditions": []}, []),
+        (JUDGES, {"conditions": [UNKNOWN]}, []),
+        (JUDGES, {"conditions": [IS_READY, FAILS]}, []),
+        (JUDGES, {"conditions": [FALSE]}, ["Ready=False"]),
+        (JUDGES, {"conditions": []}, ["Ready="]),
+        (JUDGES, {"conditions": [IS_READY, {"type": "Other", "status": "True"}]}, ["Other=True"]),
+        (JUDGES, {"kubernetesVersion": "v1.30.0"}, ["status.kubernetesVersion"]),
+        ("brake-controller", {"conditions": [UNKNOWN]}, ["Ready=Unknown"]),
+    ],
+)
+def test_s9_who_looks_at_a_cluster_says_how_it_is(caller: str, status: Manifest, foreign: Sequence[str]) -> None:
+    present = cluster("m1")
+    present = msgspec.structs.replace(present, metadata=msgspec.structs.replace(present.metadata, resource_version="7"))
+
+    def found(version: str, clusters: Mapping[str, Cluster]) -> list[str]:
+        body = encode({"metadata": {"resourceVersion": version}, "status": status})
+        request = Request("PATCH", f"{APIS}/status", headers={HEADER: caller}, body=body)
+        return foreign_conditions(request, clusters)
+
+    assert found("7", {"m1": present}) == list(foreign)
+    assert found("6", {"m1": present}) == [], "it will be refused as a conflict"
+    assert found("7", {}) == []
 
 
 @pytest.mark.parametrize(("taint", "found"), [(tainted("m1"), set[str]()), (cluster("m1"), {"S5"})])

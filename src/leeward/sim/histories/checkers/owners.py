@@ -1,5 +1,5 @@
-"""S9: each field has one writer. What a party writes is among what it owns, one owner's fields of a binding are written
-at a time, and what a member has added to its object survives our writes.
+"""S9: each field has one writer. What a controller writes is among what it owns, one owner's fields of a binding are
+written at a time, and what a member has added to its object survives our writes.
 """
 
 import json
@@ -8,11 +8,15 @@ from typing import Any, cast
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, annotations_of
+from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
+from leeward.api.names import FAILING_CONDITION
 from leeward.api.work import ResourceBinding
 from leeward.client import Request
+from leeward.client.caller import HEADER
+from leeward.controllers.cluster_status import CONTROLLER as STATUS_CONTROLLER
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import HOME, TEMPLATES, WORKS, Change
+from leeward.sim.histories.truth import BINDINGS, HOME, KINDS, TEMPLATES, WORKS, Change
 from leeward.sim.paths import resource_of, target_of
 
 BINDING_OWNERS: Mapping[str, frozenset[str]] = {
@@ -24,17 +28,40 @@ BINDING_OWNERS: Mapping[str, frozenset[str]] = {
 placement."""
 
 MARKS = frozenset({"metadata.annotations", "metadata.labels", "metadata.finalizers"})
-OWNED: Mapping[tuple[str, str], frozenset[str]] = {
-    ("controllers", "/apps/deployments/"): MARKS,
-    ("controllers", "//configmaps/"): MARKS | {"data"},
-    ("controllers", "/policy.karmada.io/propagationpolicies/"): MARKS,
-    ("controllers", "/cluster.karmada.io/clusters/"): MARKS | {"spec.taints"},
-    ("controllers", WORKS): MARKS | {"spec.workload", "spec.suspendDispatching", "spec.preserveResourcesOnDeletion"},
-    ("agent", WORKS): frozenset({"metadata.finalizers"}),
-    ("agent", "/cluster.karmada.io/clusters/"): frozenset(),
+FINALIZERS = frozenset({"metadata.finalizers"})
+CLUSTERS = "/cluster.karmada.io/clusters/"
+WORK_FIELDS = MARKS | {"spec.workload", "spec.suspendDispatching", "spec.preserveResourcesOnDeletion"}
+PLACEMENT = MARKS | {f"spec.{name}" for name in BINDING_OWNERS["scheduler"]}
+OF_POLICIES = {"resource-detector": MARKS, "policy-reconciler": FINALIZERS}
+OF_BINDINGS = {
+    "scheduler": PLACEMENT,
+    "taint-manager": PLACEMENT,
+    "workload-rebalancer-controller": frozenset({"spec.rescheduleTriggeredAt"}),
+    "dependencies-distributor": MARKS,
+    "dependencies-distributor-attached": MARKS
+    | {"spec.requiredBy", "spec.resource", "spec.conflictResolution", "spec.preserveResourcesOnDeletion"},
+    "binding-controller": FINALIZERS,
+    "cluster-resource-binding-controller": FINALIZERS,
 }
-"""What a party may patch of an object beside its status. Templates, policies and Clusters are their users'; the data of
-a ConfigMap is ours in `karmada-system` only."""
+OWNED: Mapping[str, Mapping[str, frozenset[str]]] = {
+    **{kind: {"resource-detector": MARKS} for kind in KINDS.values()},
+    "//configmaps/": {"resource-detector": MARKS, "brake-controller": frozenset({"data"})},
+    "/policy.karmada.io/propagationpolicies/": OF_POLICIES,
+    "/policy.karmada.io/clusterpropagationpolicies/": OF_POLICIES,
+    CLUSTERS: {"cluster-controller": MARKS | {"spec.taints"}},
+    BINDINGS[0]: OF_BINDINGS,
+    BINDINGS[1]: OF_BINDINGS,
+    WORKS: {
+        "binding-controller": WORK_FIELDS,
+        "cluster-resource-binding-controller": WORK_FIELDS,
+        "namespace-sync-controller": WORK_FIELDS,
+        "execution-controller": FINALIZERS,
+        "cluster-controller": FINALIZERS,
+    },
+}
+"""By kind, what each controller may patch beside the status; any other controller nothing. Templates, policies and
+Clusters are their users'; the data of a ConfigMap is ours in `karmada-system` only. The detector makes bindings: of
+them it may patch what is nobody else's."""
 SYSTEM = "/karmada-system/"
 MEMBERS_OWN = ("deployment.kubernetes.io/revision",)
 """Annotations that a member's own controllers set."""
@@ -74,19 +101,51 @@ class OwnersChecker:
 
 
 def foreign_fields(request: Request) -> list[str]:
-    """What a request of ours to the control plane writes without owning it."""
+    """What a request of ours to the control plane writes without owning it; of the kinds that are looked at."""
     target = target_of(request.path)
     if request.method != "PATCH" or target is None or target.subresource == "status":
         return []
-    party = request.headers.get("user-agent", "").partition("-")[0]
-    kind = resource_of(target.prefix)
-    owned = OWNED.get((party, kind))
-    if owned is None:
+    kind, caller = resource_of(target.prefix), request.headers.get(HEADER, "")
+    if kind not in OWNED:
         return []
+    written = set(_fields(json.loads(request.body)))
+    if kind in BINDINGS and caller == "resource-detector":
+        return sorted(field for field in written if _owner_of(field.removeprefix("spec.")) != "detector")
+    owned = OWNED[kind].get(caller, frozenset[str]())
     if kind == "//configmaps/" and SYSTEM not in target.prefix:
         owned = owned - {"data"}
-    written = set(_fields(json.loads(request.body)))
     return sorted(field for field in written if field not in owned and field.partition(".")[0] not in owned)
+
+
+def foreign_conditions(request: Request, clusters: Mapping[str, Cluster]) -> list[str]:
+    """What a request of ours says of a Cluster in another controller's stead: in its status, on the present version.
+
+    Who looks at a member says how it is. While the agent is silent, the cluster controller says that nobody knows.
+    """
+    target = target_of(request.path)
+    cluster = clusters.get(target.name) if target is not None and resource_of(target.prefix) == CLUSTERS else None
+    if request.method != "PATCH" or target is None or target.subresource != "status" or cluster is None:
+        return []
+    patch, caller = json.loads(request.body), request.headers.get(HEADER, "")
+    status = patch.get("status", {})
+    if patch.get("metadata", {}).get("resourceVersion") != cluster.metadata.resource_version:
+        return []
+    looks = caller == STATUS_CONTROLLER
+    beside = [] if looks else [f"status.{name}" for name in status if name != "conditions"]
+    before = {each.type: each.status for each in cluster.status.conditions}
+    after = (
+        {each["type"]: each["status"] for each in status.get("conditions") or ()} if "conditions" in status else before
+    )
+    said = [(name, after.get(name, "")) for name in {*before, *after} if before.get(name) != after.get(name)]
+    return sorted(beside + [f"{name}={value}" for name, value in said if not _may_say(caller, name, value)])
+
+
+def _may_say(caller: str, condition: str, status: str) -> bool:
+    if caller == STATUS_CONTROLLER:
+        return (condition, status) != ("Ready", "Unknown")
+    return caller == "cluster-controller" and (
+        condition == FAILING_CONDITION or (condition, status) == ("Ready", "Unknown")
+    )
 
 
 def _fields(patch: Manifest) -> Iterator[str]:

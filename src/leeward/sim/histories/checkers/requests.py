@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from kubeapi.codec import decode_any
 from kubeserver.handler import User
 from leeward.client import Request
-from leeward.sim.histories.checkers.owners import foreign_fields
+from leeward.client.caller import HEADER
+from leeward.sim.histories.checkers.owners import foreign_conditions, foreign_fields
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import HOME
 
@@ -34,9 +35,12 @@ class RequestsChecker:
         is_shared = request.method in ("PUT", "PATCH") and any(plural in request.path for plural in SHARED)
         if is_shared and not _body(request).get("metadata", {}).get("resourceVersion"):
             yield Violation("S5", now, f"{place}: {request.method} {request.path} names no resourceVersion")
-        foreign = foreign_fields(request) if place == HOME else []
+        if place != HOME:
+            return
+        foreign = [*foreign_fields(request), *foreign_conditions(request, self._scene.truth.clusters)]
         if foreign:
-            yield Violation("S9", now, f"PATCH {request.path} writes what belongs to others: {', '.join(foreign)}")
+            who = request.headers.get(HEADER, "nobody who says so")
+            yield Violation("S9", now, f"PATCH {request.path} by {who} writes what is others': {', '.join(foreign)}")
 
 
 def _preconditions(request: Request) -> dict[str, str]:
