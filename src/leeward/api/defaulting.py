@@ -7,7 +7,7 @@ Karmada: pkg/webhook/*/mutating.go, pkg/registry/cluster; same, plus the cluster
 every policy. Works' manifests are not touched here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from kubeapi.codec import copy_manifest
 from kubeapi.meta import Manifest, format_time
+from kubeapi.untrusted import mapping_in, mappings_in
 from leeward.api import names
 from leeward.api.rules.texts import label_value_fault
 
@@ -58,13 +59,13 @@ def _default_policy(
 
 
 def _default_propagation_spec(spec: Manifest, settings: DefaultingSettings) -> None:
-    if any(_is_service_import(selector) for selector in _members(spec, "resourceSelectors")):
+    if any(_is_service_import(selector) for selector in mappings_in(spec, "resourceSelectors")):
         spec["propagateDeps"] = True
     placement = _child(spec, "placement")
-    for constraint in _members(placement, "spreadConstraints"):
+    for constraint in mappings_in(placement, "spreadConstraints"):
         _default_spread_constraint(constraint)
-    _default_replica_scheduling(_peek(placement, "replicaScheduling"))
-    _default_grace_period(_peek(_peek(spec, "failover"), "application"))
+    _default_replica_scheduling(mapping_in(placement, "replicaScheduling"))
+    _default_grace_period(mapping_in(mapping_in(spec, "failover"), "application"))
     _default_tolerations(placement, settings)
     if not placement:
         del spec["placement"]
@@ -97,7 +98,7 @@ def _default_tolerations(placement: Manifest, settings: DefaultingSettings) -> N
         names.NOT_READY_TAINT: settings.not_ready_toleration_seconds,
         names.UNREACHABLE_TAINT: settings.unreachable_toleration_seconds,
     }
-    own = list(_members(placement, "clusterTolerations"))
+    own = list(mappings_in(placement, "clusterTolerations"))
     added = [
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
         for key, seconds in defaults.items()
@@ -120,14 +121,14 @@ def _default_override_policy(manifest: Manifest, settings: DefaultingSettings, o
 
 def _default_selector_namespaces(policy: Manifest) -> None:
     """A namespaced policy selects in its own namespace."""
-    if namespace := _peek(policy, "metadata").get("namespace"):
-        for selector in _members(_peek(policy, "spec"), "resourceSelectors"):
+    if namespace := mapping_in(policy, "metadata").get("namespace"):
+        for selector in mappings_in(mapping_in(policy, "spec"), "resourceSelectors"):
             selector["namespace"] = selector.get("namespace") or namespace
 
 
 def _default_id(manifest: Manifest, settings: DefaultingSettings, old: Manifest | None, *, id_label: str) -> Manifest:
-    metadata = _peek(manifest, "metadata")
-    labels = _peek(metadata, "labels")
+    metadata = mapping_in(manifest, "metadata")
+    labels = mapping_in(metadata, "labels")
     if labels.get(id_label):
         return manifest
     return manifest | {"metadata": metadata | {"labels": labels | {id_label: settings.new_uid()}}}
@@ -141,7 +142,7 @@ def _default_cluster(manifest: Manifest, settings: DefaultingSettings, old: Mani
     elif old is None:
         spec["resourceModels"] = default_resource_models()
     _move_zone(spec)
-    for taint in _members(spec, "taints"):
+    for taint in mappings_in(spec, "taints"):
         if taint.get("effect") == "NoExecute" and not taint.get("timeAdded"):
             taint["timeAdded"] = format_time(settings.now)
     return cluster
@@ -170,13 +171,13 @@ def default_resource_models() -> list[Manifest]:
 
 def _standardise_models(spec: Manifest) -> None:
     """In order of grade, from nothing to everything."""
-    models = list(_members(spec, "resourceModels"))
+    models = list(mappings_in(spec, "resourceModels"))
     if models != spec["resourceModels"] or not all(isinstance(model.get("grade"), int) for model in models):
         return
     models.sort(key=lambda model: model["grade"])
-    for model_range in _members(models[0], "ranges"):
+    for model_range in mappings_in(models[0], "ranges"):
         model_range["min"] = "0"
-    for model_range in _members(models[-1], "ranges"):
+    for model_range in mappings_in(models[-1], "ranges"):
         model_range["max"] = _MAX_QUANTITY
     spec["resourceModels"] = models
 
@@ -191,7 +192,7 @@ def _child(mapping: Manifest, key: str) -> Manifest:
     """The mapping at `key`, put there if it is missing."""
     if mapping.get(key) is None:
         mapping[key] = {}
-    return _peek(mapping, key)
+    return mapping_in(mapping, key)
 
 
 def _list(mapping: Manifest, key: str) -> list[Any]:
@@ -200,19 +201,6 @@ def _list(mapping: Manifest, key: str) -> list[Any]:
         mapping[key] = []
     value = mapping[key]
     return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def _peek(mapping: Manifest, key: str) -> Manifest:
-    value = mapping.get(key)
-    return cast(Manifest, value) if isinstance(value, dict) else {}
-
-
-def _members(mapping: Manifest, key: str) -> Iterator[Manifest]:
-    """The mappings in the list at `key`."""
-    value = mapping.get(key)
-    for member in cast("list[Any]", value) if isinstance(value, list) else ():
-        if isinstance(member, dict):
-            yield cast(Manifest, member)
 
 
 _Default = Callable[[Manifest, DefaultingSettings, Manifest | None], Manifest]

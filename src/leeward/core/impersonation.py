@@ -11,9 +11,10 @@ kube-system. The groups of service accounts are ours.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.untrusted import mapping_in, mappings_in, text_in, texts_in
 from leeward.api.names import ADMIN_GROUP
 
 GROUP, RESOURCES = "cluster.karmada.io", ("clusters/proxy", "*/proxy")
@@ -38,14 +39,14 @@ def users_of_proxy(
     roles: Iterable[ReadOnlyManifest], bindings: Iterable[ReadOnlyManifest], cluster: str
 ) -> Impersonated:
     """Of the ClusterRoles and ClusterRoleBindings of the control plane: who may use the proxy of `cluster`."""
-    granting = {_text(_section(role, "metadata"), "name") for role in roles if _grants(role, cluster)}
+    granting = {text_in(mapping_in(role, "metadata"), "name") for role in roles if _grants(role, cluster)}
     users, groups, accounts = set[str](), set[str](), set[str]()
     for binding in bindings:
-        reference = _section(binding, "roleRef")
-        if reference.get("kind") != "ClusterRole" or _text(reference, "name") not in granting:
+        reference = mapping_in(binding, "roleRef")
+        if reference.get("kind") != "ClusterRole" or text_in(reference, "name") not in granting:
             continue
-        for subject in _items(binding, "subjects"):
-            name = _text(subject, "name")
+        for subject in mappings_in(binding, "subjects"):
+            name = text_in(subject, "name")
             match subject.get("kind"):
                 case "User":
                     users.add(name)
@@ -53,7 +54,7 @@ def users_of_proxy(
                     groups.add(name)
                 case "ServiceAccount":
                     accounts.add(name)
-                    groups |= {_SERVICE_ACCOUNTS, f"{_SERVICE_ACCOUNTS}:{_text(subject, 'namespace')}"}
+                    groups |= {_SERVICE_ACCOUNTS, f"{_SERVICE_ACCOUNTS}:{text_in(subject, 'namespace')}"}
                 case _:
                     pass
     return Impersonated(_sorted(users), _sorted(groups - _NEVER), _sorted(accounts))
@@ -79,12 +80,12 @@ def impersonation_rules(subjects: Impersonated) -> list[Manifest]:
 
 
 def _grants(role: ReadOnlyManifest, cluster: str) -> bool:
-    return any(_names_proxy(rule, cluster) for rule in _items(role, "rules"))
+    return any(_names_proxy(rule, cluster) for rule in mappings_in(role, "rules"))
 
 
 def _names_proxy(rule: Mapping[str, Any], cluster: str) -> bool:
     """Whether a rule is about the proxy of `cluster`, and not about everything there is."""
-    groups, resources, names = (_texts(rule, field) for field in ("apiGroups", "resources", "resourceNames"))
+    groups, resources, names = (set(texts_in(rule, field)) for field in ("apiGroups", "resources", "resourceNames"))
     named = not resources.isdisjoint(RESOURCES) and not groups.isdisjoint((GROUP, "*"))
     whole = "*" in resources and GROUP in groups
     reaches = not names or not names.isdisjoint((cluster, EVERY_CLUSTER))
@@ -93,24 +94,3 @@ def _names_proxy(rule: Mapping[str, Any], cluster: str) -> bool:
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if name))
-
-
-def _section(mapping: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    value: object = mapping.get(field)
-    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
-
-
-def _items(mapping: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
-    values: object = mapping.get(field)
-    found = cast(list[object], values) if isinstance(values, list) else []
-    return [cast(Mapping[str, Any], value) for value in found if isinstance(value, Mapping)]
-
-
-def _texts(mapping: Mapping[str, Any], field: str) -> set[str]:
-    values: object = mapping.get(field)
-    return {text for text in cast(list[object], values) if isinstance(text, str)} if isinstance(values, list) else set()
-
-
-def _text(mapping: Mapping[str, Any], field: str) -> str:
-    value: object = mapping.get(field)
-    return value if isinstance(value, str) else ""

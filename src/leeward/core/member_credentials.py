@@ -7,8 +7,9 @@ Karmada: no such rule; who may write Clusters there has every token that any nam
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
+from kubeapi.untrusted import mapping_in
 from leeward.api.names import AGENT_GROUP, ALLOW_HTTP_ANNOTATION, execution_space
 
 REFERENCES = ("secretRef", "impersonatorSecretRef")
@@ -31,15 +32,15 @@ def exposed_secrets(
 
     What lies in the cluster's own execution space is its agent's to show.
     """
-    own = execution_space(str(_section(cluster, "metadata").get("name", ""))) if AGENT_GROUP in groups else ""
-    spec, old = _section(cluster, "spec"), _section(before or {}, "spec")
+    own = execution_space(str(mapping_in(cluster, "metadata").get("name", ""))) if AGENT_GROUP in groups else ""
+    spec, old = mapping_in(cluster, "spec"), mapping_in(before or {}, "spec")
     moved = any(spec.get(field) != old.get(field) for field in _WHERE) or (
         _in_the_clear(cluster) and not _in_the_clear(before or {})
     )
     found: list[ExposedSecret] = []
     for field in REFERENCES:
-        reference = _section(spec, field)
-        if reference and reference.get("namespace") != own and (moved or reference != _section(old, field)):
+        reference = mapping_in(spec, field)
+        if reference and reference.get("namespace") != own and (moved or reference != mapping_in(old, field)):
             found.append(ExposedSecret(field, str(reference.get("namespace", "")), str(reference.get("name", ""))))
     return tuple(found)
 
@@ -54,10 +55,4 @@ def exposure_refusal(user: str, secret: ExposedSecret) -> str:
 
 
 def _in_the_clear(cluster: Mapping[str, Any]) -> bool:
-    return _section(_section(cluster, "metadata"), "annotations").get(ALLOW_HTTP_ANNOTATION) == "true"
-
-
-def _section(mapping: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    """Empty where there is none, or something else."""
-    value: object = mapping.get(field)
-    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+    return mapping_in(mapping_in(cluster, "metadata"), "annotations").get(ALLOW_HTTP_ANNOTATION) == "true"

@@ -10,8 +10,9 @@ any number of agents, and one that may write any RBAC object; here, one agent th
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
+from kubeapi.untrusted import mapping_in
 from leeward.api.names import (
     ADMIN_GROUP,
     AGENT_GROUP,
@@ -238,8 +239,7 @@ def problem_of_agents_cluster(spec: Mapping[str, Any], before: Mapping[str, Any]
         reference: Any = spec.get(field)
         if not reference or reference == before.get(field):
             continue
-        given = cast(Mapping[str, Any], reference) if isinstance(reference, Mapping) else dict[str, Any]()
-        if given.get("namespace") != execution_space(cluster):
+        if mapping_in(spec, field).get("namespace") != execution_space(cluster):
             return f"spec.{field}: must be a Secret in the namespace {execution_space(cluster)}"
     return ""
 

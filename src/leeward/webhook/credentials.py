@@ -9,11 +9,12 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeapi.untrusted import mapping_in
 from leeward.api.resource import CLUSTERS
 from leeward.client import Client
 from leeward.core.member_credentials import ExposedSecret, exposed_secrets, exposure_refusal
 from leeward.webhook.questions import Untold, ask
-from leeward.webhook.reviews import object_in, refusal
+from leeward.webhook.reviews import refusal
 
 REVIEWS: Resource[Manifest] = Resource.of_manifests(
     "authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", False
@@ -22,11 +23,11 @@ REVIEWS: Resource[Manifest] = Resource.of_manifests(
 
 async def judge_credentials(request: Mapping[str, Any], client: Client) -> Manifest | None:
     """The refusal of a Cluster whose writer may not read what it shows; None where there is none."""
-    who, resource = object_in(request, "userInfo"), object_in(request, "resource").get("resource")
+    who, resource = mapping_in(request, "userInfo"), mapping_in(request, "resource").get("resource")
     if resource != CLUSTERS.plural or request.get("operation") == "DELETE":
         return None
     shown = exposed_secrets(
-        object_in(request, "object"), object_in(request, "oldObject") or None, who.get("groups") or ()
+        mapping_in(request, "object"), mapping_in(request, "oldObject") or None, who.get("groups") or ()
     )
     try:
         hidden = await ask(_hidden(client, who, shown))
@@ -53,4 +54,4 @@ async def _may_read(client: Client, who: Mapping[str, Any], secret: ExposedSecre
         "resourceAttributes": asked,
     }
     review = await client.create(REVIEWS, {"spec": spec})
-    return bool(object_in(review, "status").get("allowed"))
+    return bool(mapping_in(review, "status").get("allowed"))

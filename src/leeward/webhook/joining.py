@@ -8,23 +8,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubeapi.meta import Manifest
+from kubeapi.untrusted import mapping_in
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import Client, NotFound
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.webhook.questions import Untold, ask
-from leeward.webhook.reviews import object_in, refusal
+from leeward.webhook.reviews import refusal
 
 PAGE_SIZE = 500
 
 
 async def judge_joining(request: Mapping[str, Any], client: Client) -> Manifest | None:
     """The refusal of a Cluster whose `spec.id` is another's, or the control plane's own; None where there is none."""
-    cluster = object_in(request, "object")
+    cluster = mapping_in(request, "object")
     cluster_id = _id(cluster)
-    is_cluster = object_in(request, "resource").get("resource") == CLUSTERS.plural
-    if not is_cluster or not cluster_id or cluster_id == _id(object_in(request, "oldObject")):
+    is_cluster = mapping_in(request, "resource").get("resource") == CLUSTERS.plural
+    if not is_cluster or not cluster_id or cluster_id == _id(mapping_in(request, "oldObject")):
         return None
-    name = object_in(cluster, "metadata").get("name", "")
+    name = mapping_in(cluster, "metadata").get("name", "")
     try:
         problem = await ask(_problem(client, name, cluster_id))
     except Untold as error:
@@ -58,4 +59,4 @@ async def _own_id(client: Client) -> str:
 
 
 def _id(cluster: Mapping[str, Any]) -> str:
-    return object_in(cluster, "spec").get("id", "")
+    return mapping_in(cluster, "spec").get("id", "")

@@ -12,11 +12,12 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeapi.untrusted import mapping_in
 from leeward.api.resource import OVERRIDE_POLICIES, PROPAGATION_POLICIES
 from leeward.api.rules import bounds
 from leeward.client import Client
 from leeward.webhook.questions import Untold, ask
-from leeward.webhook.reviews import object_in, refusal
+from leeward.webhook.reviews import refusal
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ _COUNTED = {
 
 async def judge_policy_count(request: Mapping[str, Any], client: Client) -> Manifest | None:
     """The refusal of a policy whose namespace has as many as it may have; None where there is none."""
-    resource, namespace = object_in(request, "resource"), str(request.get("namespace") or "")
+    resource, namespace = mapping_in(request, "resource"), str(request.get("namespace") or "")
     counted = _COUNTED.get((resource.get("group", ""), resource.get("resource", "")))
     if counted is None or not namespace or request.get("operation") != "CREATE":
         return None

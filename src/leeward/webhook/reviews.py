@@ -11,6 +11,7 @@ from kubeapi import codec
 from kubeapi.diff import json_patch
 from kubeapi.field import Node
 from kubeapi.meta import Manifest
+from kubeapi.untrusted import mapping_in
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
@@ -54,8 +55,8 @@ async def answer_review(body: bytes, answer: Answer) -> Manifest:
 
 def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest:
     """Allows the write, with a patch that sets the defaults where any are missing."""
-    given = object_in(request, "object")
-    wanted = apply_defaults(given, settings, object_in(request, "oldObject") or None)
+    given = mapping_in(request, "object")
+    wanted = apply_defaults(given, settings, mapping_in(request, "oldObject") or None)
     patch = json_patch(given, wanted)
     return {"allowed": True, **({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})}
 
@@ -64,15 +65,15 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: Add
     """Allows the write, with warnings of what is ignored, or names every field that is wrong with it."""
     if foreign := _reaches_too_far(request):
         return refusal(403, foreign)
-    old = object_in(request, "oldObject")
-    given = object_in(request, "object")
+    old = mapping_in(request, "oldObject")
+    given = mapping_in(request, "object")
     if request.get("operation") == "DELETE":
         problems, code, warnings = validate_deletion(old), 403, list[str]()
     else:
         before = old or None
         problems = [*validate_types(given, before), *validate(given, before)]
         problems += reference_problems(given, before, reach or Reach())
-        if object_in(request, "resource").get("resource") == CLUSTERS.plural:
+        if mapping_in(request, "resource").get("resource") == CLUSTERS.plural:
             problems += address_problems(Node("", given), Node("", old), addresses)
         code, warnings = 422, warnings_for(given)
     if not problems:
@@ -82,26 +83,20 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: Add
 
 def _reaches_too_far(request: Mapping[str, Any]) -> str:
     """What is said to an agent that touches another's Cluster or Lease; the rest RBAC keeps from it."""
-    who, what = object_in(request, "userInfo"), str(object_in(request, "resource").get("resource", ""))
+    who, what = mapping_in(request, "userInfo"), str(mapping_in(request, "resource").get("resource", ""))
     if what not in ("clusters", "leases") or not is_agent(who.get("groups") or ()):
         return ""
     cluster = cluster_of_agent(str(who.get("username", "")))
-    name = request.get("name") or object_in(object_in(request, "object"), "metadata").get("name")
+    name = request.get("name") or mapping_in(mapping_in(request, "object"), "metadata").get("name")
     problem = problem_of_agents_object(cluster, what, str(request.get("namespace") or ""), str(name or ""))
     if problem or what != "clusters" or request.get("operation") == "DELETE":
         return problem
-    given, before = (object_in(object_in(request, field), "spec") for field in ("object", "oldObject"))
+    given, before = (mapping_in(mapping_in(request, field), "spec") for field in ("object", "oldObject"))
     return problem_of_agents_cluster(given, before, cluster)
 
 
 def refusal(code: int, message: str) -> Manifest:
     return {"allowed": False, "status": {"code": code, "reason": _REASONS[code], "message": message}}
-
-
-def object_in(request: Mapping[str, Any], field: str) -> Manifest:
-    """Empty where there is none."""
-    value: object = request.get(field)
-    return cast(Manifest, value) if isinstance(value, dict) else {}
 
 
 def _base64(patch: list[Manifest]) -> str:

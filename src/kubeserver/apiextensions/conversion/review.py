@@ -4,13 +4,14 @@ A webhook may change everything but who an object is: of its metadata only label
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import msgspec
 
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
+from kubeapi.untrusted import mapping_in
 from kubeserver.kinds.metadata import annotation_problems, label_problems
 
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
@@ -114,7 +115,7 @@ def _checked(value: bytes, made: msgspec.Raw, place: _Place, target: str) -> byt
         if after.get(field) != expected:
             got = after.get(field, "")
             raise Misconverted(f"{place.type}: invalid {name} (expected {expected}, received {got})")
-    metadata = _metadata(before["metadata"], _mapping(after.get("metadata")), place)
+    metadata = _metadata(before["metadata"], mapping_in(after, "metadata"), place)
     rest = {key: item for key, item in after.items() if key not in ("kind", "apiVersion", "metadata")}
     return codec.encode({"kind": after["kind"], "apiVersion": target, "metadata": metadata, **rest})
 
@@ -132,13 +133,9 @@ def _metadata(before: ReadOnlyManifest, after: ReadOnlyManifest, place: _Place) 
 
 def _texts(field: str, before: ReadOnlyManifest, after: ReadOnlyManifest, place: _Place) -> Manifest:
     """The labels, or the annotations. Raises: Misconverted for such as no object may have."""
-    texts = _mapping(after[field])
+    texts = mapping_in(after, field)
     if not texts or not all(isinstance(text, str) for text in texts.values()):
         raise Misconverted(f"{place.metadata}: metadata.{field} must be a map of strings in converted object")
     if texts != before.get(field) and (problems := list(_FREE[field](texts, f"metadata.{field}"))):
         raise Misconverted(f"{place.metadata}: {', '.join(map(str, problems))}")
     return texts
-
-
-def _mapping(value: Any) -> Manifest:
-    return cast(Manifest, value) if isinstance(value, dict) else {}

@@ -8,13 +8,13 @@ Karmada: differs. It trusts `spec.resource` of whatever binding there is.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.resource import is_api_version, is_path_segment
 from kubeapi.status import Problem
+from kubeapi.untrusted import mapping_in
 from leeward.api.names import is_reserved_namespace
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding, BindingResource
@@ -92,7 +92,7 @@ def reference_problems(new: ReadOnlyManifest, old: ReadOnlyManifest | None, reac
     resource = _resource_in(new)
     if old is not None and _resource_in(old) == resource:
         return []
-    metadata = _mapping(new.get("metadata"))
+    metadata = mapping_in(new, "metadata")
     return reach_problems(resource, str(metadata.get("namespace", "")) if kind.namespaced else "", reach)
 
 
@@ -146,7 +146,7 @@ def is_skipped_namespace(api_version: str, kind: str, name: str, reach: Reach) -
 
 def _resource_in(binding: ReadOnlyManifest) -> BindingResource:
     """Of what is written; what is no text is empty, and refused as such."""
-    given = _mapping(_mapping(binding.get("spec")).get("resource"))
+    given = mapping_in(mapping_in(binding, "spec"), "resource")
     texts = {name: value for name, value in given.items() if isinstance(value, str)}
     return BindingResource(
         api_version=texts.get("apiVersion", ""),
@@ -154,7 +154,3 @@ def _resource_in(binding: ReadOnlyManifest) -> BindingResource:
         name=texts.get("name", ""),
         namespace=texts.get("namespace", ""),
     )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
