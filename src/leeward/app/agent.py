@@ -19,10 +19,8 @@ from leeward.client.kubeconfig import holds_one_user, load
 from leeward.client.limits import Limit, limited
 from leeward.client.replaceable import ReplaceableTransport
 from leeward.manager.member_side import MemberSide
-from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Member, Server
+from leeward.runtime.plane import ControlPlane, Member
 
 
 async def run_agent(config: AgentConfig) -> None:
@@ -35,13 +33,11 @@ async def run_agent(config: AgentConfig) -> None:
     member_client = Client(_transport(_member(config), limits.members), "leeward-agent")
     try:
         async with served(probes, config.settings.serving), Supervisor(f"agent of {config.cluster}") as supervisor:
-            server = Server.of(client, randomness, supervisor)
-            events = EventRecorder(client, clock, randomness)
-            plane = ControlPlane(server, clock, randomness, metrics, events, supervisor)
-            member = Member(config.cluster, Server.of(member_client, randomness, supervisor, CacheBudget()), supervisor)
+            plane = ControlPlane.of(client, clock, randomness, metrics, supervisor)
+            member = Member.of(config.cluster, member_client, randomness, supervisor)
             if config.renews_certificate and holds_one_user(config.control_plane_kubeconfig):
                 supervisor.start(_renewal(config, client, transport, control_plane).run(), "certificate-renewal")
-            await Agent(plane, member, _member_side(config)).start()
+            await Agent(plane, member, MemberSide.of(config.settings.manager)).start()
             probes.ready = True
             config.ready()
             await asyncio.Event().wait()
@@ -67,8 +63,3 @@ def _member(config: AgentConfig) -> Connection:
     if config.member_kubeconfig is None:
         return replace(load_in_cluster(os.environ), bounds=MEMBER_BOUNDS)
     return replace(load(config.member_kubeconfig, config.member_context), bounds=MEMBER_BOUNDS)
-
-
-def _member_side(config: AgentConfig) -> MemberSide:
-    manager = config.settings.manager
-    return MemberSide(manager.timing, manager.gates, manager.controllers, manager.safety.probe_serving)

@@ -28,11 +28,10 @@ from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.choice import SCHEDULER
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import ManagerSettings
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.leader import LeaderElector
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.parts import Led, Parts, fenced
-from leeward.runtime.plane import ControlPlane, Server
+from leeward.runtime.plane import ControlPlane
 from leeward.runtime.retrying import Backoff, Trouble
 
 log = logging.getLogger(__name__)
@@ -123,9 +122,7 @@ class _Process:
         name = next(iter(led)) if len(led) == 1 else "leeward"
         client = Client(fenced(self._transport, led), name)
         async with Supervisor(name) as supervisor:
-            server = Server.of(client, self._randomness, supervisor)
-            events = EventRecorder(client, self._clock, self._randomness)
-            plane = ControlPlane(server, self._clock, self._randomness, self._metrics, events, supervisor)
+            plane = ControlPlane.of(client, self._clock, self._randomness, self._metrics, supervisor)
             manager = ControllerManager(plane, self._connector(led, name), self._share(led))
             try:
                 manager.start()

@@ -28,9 +28,8 @@ from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, approve_agent
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.control_plane import ControllerManager
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Server
+from leeward.runtime.plane import ControlPlane
 
 
 async def run_control_plane(config: ControlPlaneConfig) -> None:
@@ -66,9 +65,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             await ensure_namespaces(client)
             proxy = ClusterProxy(client, reaching(addresses), api_server)
             api_server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
-            server = Server.of(client, randomness, controlling)
-            events = EventRecorder(client, clock, randomness)
-            plane = ControlPlane(server, clock, randomness, metrics, events, controlling)
+            plane = ControlPlane.of(client, clock, randomness, metrics, controlling)
             manager = ControllerManager(plane, connecting(addresses), config.settings)
             authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
             serving.start(api_server.certificate_signer(*authority, approve_agents).run(), "certificate-signer")

@@ -92,9 +92,7 @@ class ControllerManager:
             halves = _scheduler_settings(settings, settings.halves())
             yield Scheduler(self._plane, halves, self._brake, self._heartbeat)
         if settings.controllers.any_of((*MEMBER_SIDE, UNIFIED_AUTH)):
-            probe_serving = settings.safety.probe_serving
-            member_side = MemberSide(settings.timing, settings.gates, settings.controllers, probe_serving)
-            self._push = PushClusters(self._plane, self._connect, member_side)
+            self._push = PushClusters(self._plane, self._connect, MemberSide.of(settings))
             yield self._push
 
     def _make_scheduler(self) -> list[Startable]:

@@ -8,6 +8,7 @@ from leeward.controllers.work_status import WorkStatusController
 from leeward.core.cluster_health.ready_condition import Thresholds
 from leeward.manager.choice import Choice
 from leeward.manager.gates import FeatureGates
+from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
@@ -21,6 +22,10 @@ class MemberSide:
     gates: FeatureGates = field(default_factory=FeatureGates)
     controllers: Choice = field(default_factory=Choice)
     probe_serving: bool = True
+
+    @staticmethod
+    def of(settings: ManagerSettings) -> "MemberSide":
+        return MemberSide(settings.timing, settings.gates, settings.controllers, settings.safety.probe_serving)
 
     def start(self, plane: ControlPlane, member: Member, works_namespace: str = "") -> None:
         """Starts them on the member's supervisor, with which they end. `works_namespace` narrows the watch on Works."""

@@ -17,8 +17,7 @@ from leeward.client import Client, NotFound
 from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.manager.choice import UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
-from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.plane import ControlPlane, Member, Server
+from leeward.runtime.plane import ControlPlane, Member
 
 Connect = Callable[[Cluster, Secret | None], Client]
 """Makes the client of a member; a missing credential gives one whose every request raises NoCredential."""
@@ -86,7 +85,7 @@ class PushClusters:
         client = self._connect(cluster, secret)
         supervisor = Supervisor(f"cluster {cluster.name}")
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
-        member = Member(cluster.name, Server.of(client, self._plane.randomness, supervisor, CacheBudget()), supervisor)
+        member = Member.of(cluster.name, client, self._plane.randomness, supervisor)
         self._member_side.start(self._plane, member)
         if self._member_side.controllers.runs(UNIFIED_AUTH):
             UnifiedAuthController(self._plane, member).start()

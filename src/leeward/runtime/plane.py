@@ -61,6 +61,14 @@ class ControlPlane:
     lag: EventLoopLag = field(default_factory=EventLoopLag)
     turns: Turns = field(default_factory=Turns)
 
+    @staticmethod
+    def of(
+        client: Client, clock: Clock, randomness: Randomness, metrics: Metrics, supervisor: Supervisor
+    ) -> "ControlPlane":
+        """What the controllers of a process share that reaches its control plane over `client`."""
+        events = EventRecorder(client, clock, randomness)
+        return ControlPlane(Server.of(client, randomness, supervisor), clock, randomness, metrics, events, supervisor)
+
     @property
     def client(self) -> Client:
         return self.server.client
@@ -103,6 +111,11 @@ class Member:
     name: str
     server: Server
     supervisor: Supervisor
+
+    @staticmethod
+    def of(name: str, client: Client, randomness: Randomness, supervisor: Supervisor) -> "Member":
+        """Reached over `client`, and not believed to be reasonable."""
+        return Member(name, Server.of(client, randomness, supervisor, CacheBudget()), supervisor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,8 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from leeward.client import Client
 from leeward.manager.timing import Timing
-from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Server
+from leeward.runtime.plane import ControlPlane
 from leeward.sim.journal import Journal
 from leeward.sim.network import Link, Place
 
@@ -75,10 +74,7 @@ class Ground:
             task.result()
 
     def plane(self, client: Client, supervisor: Supervisor, clock: Clock | None = None) -> ControlPlane:
-        clock = clock or self.clock
-        server = Server.of(client, self.randomness, supervisor)
-        events = EventRecorder(client, clock, self.randomness)
-        return ControlPlane(server, clock, self.randomness, self.metrics, events, supervisor)
+        return ControlPlane.of(client, clock or self.clock, self.randomness, self.metrics, supervisor)
 
     async def bury_the_dead(self) -> None:
         """For the end of a world: what lies still since its life ended, ends as cancelled tasks do."""

@@ -21,7 +21,6 @@ from leeward.client import Client, NotFound, Request, Response
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.manager.member_side import MemberSide
 from leeward.members import Workloads, WorkloadSettings
-from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Member, Server
 from leeward.sim.clocks import SkewedClock
@@ -151,7 +150,7 @@ class SimulatedMember:
         there = LinkedTransport(self.place, ADMIN, self.agent_link, ground.link(party, self.name))
         member_client = Client(there, party)
         plane = ground.plane(Client(home, party), self._agent, self.agent_clock)
-        member = Member(self.name, Server.of(member_client, ground.randomness, self._agent, CacheBudget()), self._agent)
+        member = Member.of(self.name, member_client, ground.randomness, self._agent)
         self._agent.start(
             Agent(plane, member, MemberSide(ground.timing, probe_serving=ground.probe_serving)).start(), "agent"
         )
