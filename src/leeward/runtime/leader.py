@@ -139,15 +139,19 @@ class LeaderElector:
             self.leadership.end()
 
     async def _renew(self) -> None:
-        """Returns when no renewal has succeeded in time."""
+        """Returns when no renewal has succeeded in time. Who stood still meanwhile has not tried: one renewal is tried
+        for as long as the lease lasts."""
         settings = self._settings
-        renewed_at = self._clock.monotonic()
-        while (left := renewed_at + settings.renew_seconds - self._clock.monotonic()) > 0:
+        renewed_at, has_failed = self._clock.monotonic(), False
+        while self.leadership.holds:
             started = self._clock.monotonic()
-            if await self._try_once(left):
-                renewed_at = started
-            elif not self.leadership.holds:
+            left = renewed_at + settings.renew_seconds - started
+            if left <= 0 and has_failed:
                 return
+            if await self._try_once(left if left > 0 else renewed_at + settings.lease_seconds - started):
+                renewed_at, has_failed = started, False
+            else:
+                has_failed = True
             await asyncio.sleep(settings.retry_seconds)
 
     async def _try_once(self, timeout_seconds: float) -> bool:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
 
-from leeward.webhook.certificates import CA, CERTIFICATE, renew_at, renewed
+from leeward.webhook.certificates import CA, CA_KEY, CERTIFICATE, renew_at, renewed
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTS = ["leeward-webhook.karmada-system.svc", "127.0.0.1"]
@@ -59,4 +59,8 @@ def test_another_host_or_a_broken_secret_needs_a_new_certificate() -> None:
     data = made()
     assert renewed(data, [*HOSTS, "other"], NOW) is not None
     assert renewed({**data, CA: b"junk"}, HOSTS, NOW) is not None
+    without_key = renewed({**data, CA_KEY: b"junk"}, HOSTS, NOW)
+    assert without_key is not None
+    assert without_key[CA].endswith(data[CA]), "what the lost key has signed stays trusted"
+    assert is_signed(without_key)
     assert renewed({**data, CERTIFICATE: b"junk"}, HOSTS, NOW) is not None
