@@ -41,9 +41,8 @@ from kubeserver.health import Health
 from kubeserver.kinds.scheme import Scheme
 from kubeserver.registry.admitting import Admitter
 from kubeserver.registry.deleting import Deleter
-from kubeserver.registry.job_selectors import JOBS, JobSelectors
 from kubeserver.registry.open_watches import OpenWatches
-from kubeserver.registry.template_generations import DAEMON_SETS, TemplateGenerations
+from kubeserver.registry.workload_hooks import DAEMON_SETS, JOBS, JobSelectors, TemplateGenerations
 from kubeserver.registry.writing import Writer
 from kubeserver.store import Store
 from kubeserver.webhooks.calling import NoCalls, WebhookClient

@@ -5,19 +5,20 @@ What only holds a template of Pods is never refused: its Pods will be.
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from kubeapi import codec
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver import errors
 from kubeserver.admission.interface import AdmissionReview
-from kubeserver.admission.pod_security.changes import changes_what_is_judged
+from kubeserver.admission.pod_security.confinement import SECCOMP_OF_CONTAINER
 from kubeserver.admission.pod_security.evaluation import details, violations
 from kubeserver.admission.pod_security.existing import MAX_PODS, is_to_look, warnings
 from kubeserver.admission.pod_security.pods import Pod
 from kubeserver.admission.pod_security.standards import PREFIX, Policy, Standard, read_policy
 from kubeserver.store import Store
-from kubeserver.values import section
+from kubeserver.values import entries, section
 from kubeserver.warnings import annotate, warn
 
 _NAMESPACES, _PODS = "//namespaces/", "//pods/"
@@ -59,7 +60,7 @@ class PodSecurity:
         old = review.old_object
         if policy.is_privileged and not problems:
             _note("enforce-policy", policy.enforce)
-        elif old is None or changes_what_is_judged(review.object, old):
+        elif old is None or _changes_what_is_judged(review.object, old):
             _note("enforce-policy", policy.enforce)
             _judge(Pod.of(review.object), policy, problems, review)
 
@@ -123,3 +124,23 @@ def _note(key: str, value: object) -> None:
 
 def _labels(namespace: ReadOnlyManifest) -> Mapping[str, str]:
     return section(section(namespace, "metadata"), "labels")
+
+
+def _changes_what_is_judged(new: ReadOnlyManifest, old: ReadOnlyManifest) -> bool:
+    """Most of a Pod cannot be changed; who labels one that a newer standard would not let in is not to blame for it."""
+    after, before = Pod.of(new), Pod.of(old)
+    return any(_looks(after, field) != _looks(before, field) for field in ("containers", "initContainers")) or any(
+        look not in _looks(before, "ephemeralContainers") for look in _looks(after, "ephemeralContainers")
+    )
+
+
+def _looks(pod: Pod, field: str) -> list[Mapping[str, Any]]:
+    """What an update may change of containers, or add."""
+    return [
+        {
+            "name": container.get("name"),
+            "image": container.get("image"),
+            "seccomp": pod.annotations.get(SECCOMP_OF_CONTAINER + container.get("name", "")),
+        }
+        for container in entries(pod.spec, field)
+    ]
