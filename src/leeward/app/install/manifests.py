@@ -94,6 +94,7 @@ _RULES: dict[str, list[dict[str, Any]]] = {
         _rule(["*"], ["*"], [*_READ, "patch"]),
         _rule(["work.karmada.io"], ["works"], ["create", "update", "delete"]),
         _rule(["work.karmada.io"], ["resourcebindings", "clusterresourcebindings"], ["create"]),
+        _rule(["work.karmada.io"], ["resourcebindings"], ["delete"]),
         _rule(["apps.karmada.io"], ["workloadrebalancers"], ["delete"]),
         _rule([""], ["namespaces"], ["create", "delete"]),
         _rule([""], ["configmaps"], ["create"]),
