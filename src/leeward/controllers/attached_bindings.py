@@ -114,6 +114,7 @@ class AttachedBindings:
             return written + GAP
         dependants = [each async for each in self._dependants(needed, present)]
         if not dependants:
+            self._told_conflicts.pop(needed, None)
             return None
         try:
             await self._sync(needed, present, dependants)
