@@ -3,6 +3,8 @@
 Karmada: pkg/util/names, pkg/util/constants; same, proven by the recorded cases of `tests/data/oracle`.
 """
 
+from functools import lru_cache
+
 CLUSTER_CONTROLLER_FINALIZER = "karmada.io/cluster-controller"
 EXECUTION_CONTROLLER_FINALIZER = "karmada.io/execution-controller"
 BINDING_CONTROLLER_FINALIZER = "karmada.io/binding-controller"
@@ -166,6 +168,7 @@ def safe_hash(text: str) -> str:
     return "".join(_SAFE_ALPHABET[ord(digit) % len(_SAFE_ALPHABET)] for digit in str(fnv1a_32(text)))
 
 
+@lru_cache(maxsize=16_384)
 def depended_by_label(namespace: str, name: str) -> str:
     """The label of a dependency's binding that says which other binding needs it."""
     return f"resourcebinding.karmada.io/depended-by-{safe_hash(f'{namespace}/{name}')}"

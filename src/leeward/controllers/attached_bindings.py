@@ -20,7 +20,7 @@ from leeward.core.dependencies.attached import (
     Dependant,
     agree,
     change_attached,
-    is_listed_in,
+    listed_in,
 )
 from leeward.core.dependencies.requirements import (
     clusters_with_data,
@@ -245,10 +245,7 @@ class AttachedBindings:
 
     def _places_in(self, binding: ResourceBinding | None) -> frozenset[Key]:
         """The dependants that a binding lists, in its own namespace and with a label of ours."""
-        if binding is None:
-            return frozenset()
-        places = (Key(snapshot.namespace, snapshot.name) for snapshot in binding.spec.required_by)
-        return frozenset(p for p in places if p.namespace == binding.namespace and is_listed_in(binding, p))
+        return frozenset(Key(*place) for place in listed_in(binding)) if binding is not None else frozenset()
 
     def _keep_listing(self, binding: ResourceBinding | None, places: Collection[Key], *, listed: bool) -> None:
         if binding is not None:

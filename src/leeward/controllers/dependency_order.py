@@ -5,7 +5,7 @@ Only a cluster that has no Work of the binding waits: what runs is brought up to
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 
 from kubeapi.codec import DecodeError
@@ -15,6 +15,7 @@ from leeward.api.names import binding_name, execution_space, work_name
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.client import WorldError
+from leeward.core.dependencies.attached import Place, listed_in
 from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place
 from leeward.core.dependencies.requirements import dependency_problem, follows, is_own_in_each_cluster
 from leeward.core.interpreter import dependencies_of
@@ -35,6 +36,8 @@ class DependencyOrder:
         self._recorder = plane.recorder("binding-controller")
         self._began: dict[Key, dict[str, datetime]] = {}
         """By binding and cluster: since when a new copy waits."""
+        self._read: dict[Key, tuple[ResourceBinding, Mapping[Place, frozenset[str]]]] = {}
+        """By the binding of an object: what it says, as it was read last."""
         self._waiting: defaultdict[Key, set[Key]] = defaultdict(set)
         """By the binding of an object: who waits for it."""
 
@@ -46,6 +49,7 @@ class DependencyOrder:
                 self._wake(key_of(new), look)
             elif old is not None:
                 self._began.pop(key_of(old), None)
+                self._read.pop(key_of(old), None)
 
         def work_changed(_: Work | None, new: Work | None) -> None:
             dependency = RESOURCE_BINDING.key_of_work(new) if new is not None else None
@@ -98,10 +102,19 @@ class DependencyOrder:
         attached = Key(binding.namespace, binding_name(kind, name))
         work = self._works.get(work_name(kind, name, binding.namespace), execution_space(cluster))
         found = self._bindings.get(attached.name, attached.namespace)
-        if attached == key_of(binding) or is_in_place(found, work, cluster, key_of(binding)):
+        needed = self._listed_in(found).get(key_of(binding), frozenset()) if found is not None else frozenset[str]()
+        if attached == key_of(binding) or is_in_place(found, work, cluster, needed):
             return True
         self._waiting[attached].add(key_of(binding))
         return False
+
+    def _listed_in(self, attached: ResourceBinding) -> Mapping[Place, frozenset[str]]:
+        """Read once for each version: many may need one object."""
+        key = key_of(attached)
+        known = self._read.get(key)
+        if known is None or known[0] is not attached:
+            known = self._read[key] = attached, listed_in(attached)
+        return known[1]
 
     def _wake(self, dependency: Key, look: Callable[[Key], None]) -> None:
         for binding in self._waiting.pop(dependency, ()):

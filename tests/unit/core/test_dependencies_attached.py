@@ -9,7 +9,7 @@ from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.names import depended_by_label
 from leeward.api.policy import Placement
 from leeward.api.work import BindingResource, BindingSnapshot, ResourceBinding, ResourceBindingSpec, TargetCluster
-from leeward.core.dependencies.attached import Agreement, Dependant, agree, change_attached, is_listed_in, required_by
+from leeward.core.dependencies.attached import Agreement, Dependant, agree, change_attached, listed_in, required_by
 from leeward.core.propagation.digest import template_digest
 
 TEMPLATE: Manifest = {
@@ -148,7 +148,8 @@ def test_one_who_overwrites_or_preserves_decides_for_all(asked: list[Any], expec
 
 def test_an_entry_without_our_label_is_somebody_elses() -> None:
     present = attached(snapshot("web", "a"))
-    assert is_listed_in(present, ("default", "web"))
-    assert not is_listed_in(present, ("default", "api"))
+    assert listed_in(present) == {("default", "web"): {"a"}}
+    foreign = attached(snapshot("web", "a", namespace="victim"))
+    assert listed_in(foreign) == {}, "it is of another namespace"
     bare = msgspec.structs.replace(present, metadata=ObjectMeta(name="x", namespace="default"))
-    assert not is_listed_in(bare, ("default", "web"))
+    assert listed_in(bare) == {}

@@ -102,10 +102,14 @@ def change_attached(
     return AttachedChange(patch=_patch(template, present, wanted, dependants, agreement) or None)
 
 
-def is_listed_in(attached: ResourceBinding, place: Place) -> bool:
-    """Whether the binding at `place` is one that needs what `attached` is for, by its snapshot and label."""
-    listed = any((snapshot.namespace, snapshot.name) == place for snapshot in attached.spec.required_by)
-    return listed and depended_by_label(*place) in attached.metadata.labels
+def listed_in(attached: ResourceBinding) -> dict[Place, frozenset[str]]:
+    """The clusters that the snapshots of a binding name, by dependant; of those in its own namespace with a label."""
+    labels, namespace = attached.metadata.labels, attached.namespace
+    return {
+        (snapshot.namespace, snapshot.name): frozenset(target.name for target in snapshot.clusters)
+        for snapshot in attached.spec.required_by
+        if snapshot.namespace == namespace and depended_by_label(snapshot.namespace, snapshot.name) in labels
+    }
 
 
 def _build(
