@@ -145,6 +145,38 @@ def test_a_claim_stays_in_the_cluster_that_its_workload_was_evicted_from() -> No
     play(story, THREE_PUSH)
 
 
+def test_as_in_karmada_what_is_needed_is_where_the_targets_are() -> None:
+    """The differences of decisions 77 and 78 can be switched off, with the other promises about old copies."""
+
+    async def story(world: World) -> None:
+        here, there = await one_runs(world, reading("web", "settings"))
+        world.member(there).refuse_writes(403)
+        await world.member(here).stop()
+        await world.until(lambda: tasks(world, "web-deployment") == [here])
+        await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": [there]})
+        assert tasks(world, "web-deployment") == [here], "and its eviction has not ended"
+
+    play(story, THREE_PUSH, manager=ManagerSettings().karmada_exact())
+
+
+def test_what_a_preserved_copy_needs_is_preserved_with_it() -> None:
+    async def story(world: World) -> None:
+        kept = followed("web", by_weight(TWO), preserveResourcesOnDeletion=True)
+        await apply(world.client, config("settings"), kept, reading("web", "settings"))
+        await world.until(lambda: bool(needed_in(world, "settings-configmap")))
+        await world.sleep(60)
+        before = await identities(world, "settings", resource=CONFIG_MAPS)
+        assert set(before) == set(TWO)
+        await world.client.delete(DEPLOYMENTS, "web", "default")
+        await world.until(lambda: world.binding("web-deployment") is None)
+        await world.until(lambda: world.binding("settings-configmap") is None)
+        await world.sleep(60)
+        assert set(await identities(world, "web")) == set(TWO)
+        assert await identities(world, "settings", resource=CONFIG_MAPS) == before
+
+    play(story)
+
+
 @pytest.mark.parametrize("crashes", [False, True])
 def test_a_restart_writes_nothing_about_dependencies(crashes: bool) -> None:
     async def story(world: World) -> None:

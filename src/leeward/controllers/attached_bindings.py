@@ -15,6 +15,7 @@ from leeward.api.names import BINDING_ID_LABEL, binding_name, cluster_of_executi
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import BindingSnapshot, ResourceBinding, TargetCluster, Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, WorldError
+from leeward.controllers.dependency_events import DependencyEvents
 from leeward.core.dependencies.attached import (
     AttachedChange,
     Dependant,
@@ -33,31 +34,34 @@ from leeward.core.propagation.claiming import belongs_to
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.dependants import DependantIndex
-from leeward.runtime.events import NORMAL, WARNING
-from leeward.runtime.identity import Key, key_of, reference_of
+from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates
 
-COMPONENT = "dependencies-distributor"
-SUCCEEDED, FAILED = "SyncScheduleResultToDependenciesSucceed", "SyncScheduleResultToDependenciesFailed"
-CONFLICT = "DependencyPolicyConflict"
 GAP = timedelta(seconds=0.25)
 """Between two writes for one object: a mass failover of those who share it is told in few."""
-MOST_TOLD = 8
-"""So many dependants are told that one object cannot follow them."""
 
 
 class AttachedBindings:
     def __init__(
-        self, plane: ControlPlane, templates: Templates, index: DependantIndex, reach: Reach, *, enabled: bool
+        self,
+        plane: ControlPlane,
+        templates: Templates,
+        index: DependantIndex,
+        reach: Reach,
+        *,
+        enabled: bool,
+        leaves_last: bool,
     ) -> None:
-        """`enabled` False: what is there stays, and goes only with its dependants."""
+        """`enabled` False: what is there stays, and goes only with its dependants. `leaves_last` False: it is where the
+        targets are, as in Karmada."""
         self._plane = plane
         self._templates = templates
         self._index = index
         self._reach = reach
         self._enabled = enabled
+        self._leaves_last = leaves_last
         self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._works = plane.informers.of(WORKS)
         self._clusters = plane.informers.of(CLUSTERS)
@@ -68,8 +72,7 @@ class AttachedBindings:
         """By dependant: the objects that its template names no more, and its copies may still need."""
         self._written: dict[TemplateKey, datetime] = {}
         """When something was written for an object, not long ago."""
-        self._told_conflicts: dict[TemplateKey, tuple[str, ...]] = {}
-        self._recorder = plane.recorder(COMPONENT)
+        self._events = DependencyEvents(plane)
         self._controller = plane.controller("dependencies-distributor-attached", self.reconcile)
 
     def start(self) -> None:
@@ -114,12 +117,12 @@ class AttachedBindings:
             return written + GAP
         dependants = [each async for each in self._dependants(needed, present)]
         if not dependants:
-            self._told_conflicts.pop(needed, None)
+            self._events.forget(needed)
             return None
         try:
             await self._sync(needed, present, dependants)
         except WorldError as error:
-            self._tell_failure(needed, dependants, error)
+            self._events.failed(needed, dependants, error)
             raise
         return None
 
@@ -138,8 +141,8 @@ class AttachedBindings:
         written = await self._write(present, change_attached(template, present, ordered, agreement))
         if written:
             self._written[needed] = self._plane.clock.now()
-            self._tell_success(present, ordered)
-        self._tell_conflict(needed, agreement.conflicts)
+            self._events.succeeded(present, ordered)
+        self._events.disagreed(needed, agreement.conflicts)
 
     async def _write(self, present: ResourceBinding | None, change: AttachedChange) -> bool:
         client = self._plane.client
@@ -187,7 +190,10 @@ class AttachedBindings:
             return ()
         if not is_going and not self._index.knows(place):
             return None
-        if not is_going and needed not in self._index.objects_of(place):
+        is_named = is_going or needed in self._index.objects_of(place)
+        if not self._leaves_last:
+            return dependant.spec.clusters if is_named and not is_going else ()
+        if not is_named:
             return self._lingering_clusters(needed, present, dependant)
         holding = self._holding(place)
         clusters = required_clusters(dependant, holding)
@@ -254,38 +260,6 @@ class AttachedBindings:
 
     def _keep_lingering(self, place: Key, needed: TemplateKey, *, lingers: bool) -> None:
         _keep(self._lingering, place, needed, there=lingers)
-
-    def _tell_success(self, present: ResourceBinding | None, dependants: Collection[Dependant]) -> None:
-        """On each dependant of which the clusters have changed."""
-        before = {(s.namespace, s.name): s for s in present.spec.required_by} if present is not None else {}
-        for dependant in dependants:
-            if before.get(dependant.place) != dependant.snapshot:
-                self._tell(dependant, NORMAL, SUCCEEDED, "Sync schedule results to dependencies succeed.")
-
-    def _tell_failure(self, needed: TemplateKey, dependants: Collection[Dependant], error: WorldError) -> None:
-        """A conflict is no failure: it is tried again at once."""
-        if isinstance(error, Conflict):
-            return
-        for dependant in list(dependants)[:MOST_TOLD]:
-            self._tell(dependant, WARNING, FAILED, f"{needed.kind} {needed.key} does not follow: {error}")
-
-    def _tell(self, dependant: Dependant, event_type: str, reason: str, message: str) -> None:
-        found = self._bindings.get(dependant.snapshot.name, dependant.snapshot.namespace)
-        if found is not None:
-            self._recorder.note(reference_of(RESOURCE_BINDINGS, found), event_type, reason, message)
-
-    def _tell_conflict(self, needed: TemplateKey, conflicts: tuple[str, ...]) -> None:
-        """Once for each disagreement, on the binding of the object."""
-        if self._told_conflicts.get(needed, ()) == conflicts:
-            return
-        self._told_conflicts.pop(needed, None)
-        if not conflicts:
-            return
-        self._told_conflicts[needed] = conflicts
-        found = self._bindings.get(binding_name(needed.kind, needed.key.name), needed.key.namespace)
-        if found is not None:
-            message = f"Dependency policy conflict detected: {'; '.join(conflicts)}."
-            self._recorder.warning(RESOURCE_BINDINGS, found, CONFLICT, message)
 
     def _template_changed(self, needed: TemplateKey) -> None:
         if self._index.dependants_of(needed):

@@ -19,7 +19,8 @@ from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
 from leeward.client import WorldError
-from leeward.controllers.attached_bindings import COMPONENT, FAILED, AttachedBindings
+from leeward.controllers.attached_bindings import AttachedBindings
+from leeward.controllers.dependency_events import COMPONENT, FAILED
 from leeward.core.dependencies.requirements import (
     dependency_problem,
     follows,
@@ -38,17 +39,25 @@ from leeward.runtime.templates import TemplateKey, Templates, read_template
 
 class DependenciesDistributor:
     def __init__(
-        self, plane: ControlPlane, templates: Templates, reach: Reach | None = None, *, enabled: bool = True
+        self,
+        plane: ControlPlane,
+        templates: Templates,
+        reach: Reach | None = None,
+        *,
+        enabled: bool = True,
+        leaves_last: bool = True,
     ) -> None:
         """`enabled` is the gate PropagateDeps: without it nothing follows any more, and what has followed goes with its
-        dependant."""
+        dependant. `leaves_last`: an object stays in a cluster as long as a copy there may need it."""
         self._plane = plane
         self._templates = templates
         self._reach = reach or Reach()
         self._enabled = enabled
         self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._index = DependantIndex()
-        self._attached = AttachedBindings(plane, templates, self._index, self._reach, enabled=enabled)
+        self._attached = AttachedBindings(
+            plane, templates, self._index, self._reach, enabled=enabled, leaves_last=leaves_last
+        )
         self._recorder = plane.recorder(COMPONENT)
         self._controller = plane.controller(COMPONENT, self.reconcile)
 

@@ -79,11 +79,7 @@ class ControllerManager:
         yield "detector", self._make_detector
         yield SCHEDULER, self._make_scheduler
         yield "binding", self._make_binding
-        reach, enabled = settings.skipped.reach, settings.gates.enabled("PropagateDeps")
-        yield (
-            DEPENDENCIES_DISTRIBUTOR,
-            lambda: [DependenciesDistributor(plane, Templates(plane.server), reach, enabled=enabled)],
-        )
+        yield DEPENDENCIES_DISTRIBUTOR, self._make_distributor
 
     def _composed(self) -> Iterator[Startable]:
         """What stands for several names at once."""
@@ -107,15 +103,22 @@ class ControllerManager:
         return [HeartbeatController(self._plane, self._heartbeat), cluster]
 
     def _make_binding(self) -> list[Startable]:
-        """A new copy waits for what it needs only where somebody has that follow it."""
+        """A new copy waits for what it needs only where somebody has that follow it; in Karmada it does not wait."""
         plane, settings = self._plane, self._settings
         reach, holds = settings.skipped.reach, settings.safety.last_healthy_copy
-        ordered = settings.gates.enabled("PropagateDeps") and settings.controllers.runs(DEPENDENCIES_DISTRIBUTOR)
-        order = DependencyOrder(plane, Templates(plane.server), reach) if ordered else None
+        follows = settings.gates.enabled("PropagateDeps") and settings.controllers.runs(DEPENDENCIES_DISTRIBUTOR)
+        order = DependencyOrder(plane, Templates(plane.server), reach) if follows and holds else None
         return [
             BindingController(plane, kind, reach, self._heartbeat, holds_removals=holds, order=order)
             for kind in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
         ]
+
+    def _make_distributor(self) -> list[Startable]:
+        plane, settings = self._plane, self._settings
+        reach, enabled = settings.skipped.reach, settings.gates.enabled("PropagateDeps")
+        leaves_last = settings.safety.last_healthy_copy
+        templates = Templates(plane.server)
+        return [DependenciesDistributor(plane, templates, reach, enabled=enabled, leaves_last=leaves_last)]
 
     def _make_detector(self) -> list[Startable]:
         templates = Templates(self._plane.server)
