@@ -24,6 +24,7 @@ from tests.world.stories import (
     deployment,
     identities,
     play,
+    policy,
     ready_replicas,
     tasks,
 )
@@ -102,6 +103,34 @@ def test_what_others_need_in_a_cluster_that_comes_back_keeps_its_uid() -> None:
         assert await identities(world, "settings", resource=CONFIG_MAPS) == before
         both = ["member1", "member2"]
         assert needed_in(world, "settings-configmap") == {"api-deployment": both, "web-deployment": [there]}
+
+    play(story, THREE_PUSH)
+
+
+def test_what_leaves_directly_and_is_needed_where_it_was_is_made_anew_without_waiting_for_ever() -> None:
+    """Its Work stays for others: there is nothing to wait for."""
+
+    async def story(world: World) -> None:
+        directly = {"cluster": {"purgeMode": "Directly"}}
+        own = policy("settings", one_of("member1", "member2"), "ConfigMap", "v1")
+        own["spec"]["failover"] = directly
+        await apply(world.client, config("settings"), own)
+        await world.until(lambda: bool(world.assigned("settings-configmap")))
+        (here,) = world.assigned("settings-configmap")
+        (there,) = {"member1", "member2"} - {here}
+        await apply(world.client, followed("web", {"clusterAffinity": {"clusterNames": [here]}}))
+        await apply(world.client, reading("web", "settings"))
+        await world.until(lambda: needed_in(world, "settings-configmap") == {"web-deployment": [here]})
+        await world.sleep(60)
+        before = await identities(world, "settings", resource=CONFIG_MAPS)
+        await world.member(here).stop()
+        await world.until(lambda: set(world.assigned("settings-configmap")) == {there})
+        await world.sleep(60)
+        assert set(await identities(world, "settings", [there], CONFIG_MAPS)) == {there}
+        await world.member(here).start()
+        await world.sleep(120)
+        assert not tasks(world, "settings-configmap")
+        assert await identities(world, "settings", [here], CONFIG_MAPS) == before
 
     play(story, THREE_PUSH)
 

@@ -28,7 +28,7 @@ from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import removals_blocked
-from leeward.core.execution.works import build_works, evicted_from
+from leeward.core.execution.works import build_works, evicted_from, needed_by_others
 from leeward.core.interpreter import replicas_of
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import BindingKind
@@ -317,9 +317,9 @@ def _work_with_id(binding: Binding, template: Manifest, cluster: str, work_id: s
 
 
 def _is_purging(binding: Binding, present: Mapping[str, Work]) -> bool:
-    """Whether a copy that is purged Directly is not yet known to be gone. Holds: S7."""
-    tasks = binding.spec.graceful_eviction_tasks
-    return any(task.from_cluster in present and not rules_of_task(task).keeps_copy for task in tasks)
+    """Whether a copy that is purged Directly is not yet known to be gone; what others need stays. Holds: S7."""
+    tasks, going = binding.spec.graceful_eviction_tasks, set(present) - needed_by_others(binding.spec)
+    return any(task.from_cluster in going and not rules_of_task(task).keeps_copy for task in tasks)
 
 
 def _grows(work: Work, manifest: Manifest) -> bool:

@@ -124,7 +124,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("keep-without-place", _PLACING, "true", parse_boolean, _SAFETY + "keep_without_place",
          "false: evict although there is no place to go, as Karmada does.", ours=True),
     Flag("keep-last-healthy-copy", _PLACING, "true", parse_boolean, _SAFETY + "last_healthy_copy",
-         "false: end evictions on any reported health, or by time alone, as Karmada does.", ours=True),
+         "false: end evictions on any reported health, or by time alone, and take dependencies away before their "
+         "copies, as Karmada does.", ours=True),
     Flag("could-not-look-is-not-dead", _PLACING, "true", parse_boolean, _SAFETY + "could_not_look",
          "false: evict also where only the status could not be collected, as Karmada does.", ours=True),
     Flag("withdraw-on-recovery", _PLACING, "true", parse_boolean, _SAFETY + "withdraw_on_recovery",

@@ -183,6 +183,11 @@ def _is_preserved(spec: ResourceBindingSpec, cluster: str) -> bool:
     return bool(spec.preserve_resources_on_deletion) and not (spec.is_workload and cluster in evicted_from(spec))
 
 
+def needed_by_others(spec: ResourceBindingSpec) -> frozenset[str]:
+    """The clusters where other bindings need what this one is for."""
+    return frozenset(target.name for snapshot in spec.required_by for target in snapshot.clusters)
+
+
 def evicted_from(spec: ResourceBindingSpec) -> frozenset[str]:
     """The clusters that are being left altogether."""
     targets = {target.name for target in spec.clusters}
