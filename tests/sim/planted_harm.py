@@ -22,6 +22,7 @@ from leeward.controllers import binding as binding_controller
 from leeward.controllers import found_removals, work_writing
 from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController
+from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import deciding
 from leeward.core.cluster_health.watched_time import UNKEPT, WatchedTime
 from leeward.core.eviction import progress, withdrawal
@@ -30,6 +31,7 @@ from leeward.core.execution import settling
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.placement import PlacementSettings, actions, situation
 from leeward.core.placement.authority import Authority, authority_over
+from leeward.operations import orphans
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.sim.histories.model import (
     AnyStep,
@@ -43,6 +45,7 @@ from leeward.sim.histories.model import (
     Replan,
     RestartPod,
     Scale,
+    Storm,
 )
 from leeward.sim.histories.steered import EVERY, STEERED, steer
 from leeward.sim.histories.steered.casting import Casting, evenly, web
@@ -232,6 +235,19 @@ _LATE_CONTROLLERS = msgspec.structs.replace(
 """An agent finds what was to be removed when the backup was taken, some time before the controllers begin."""
 
 
+_WRITTEN_BY_WHO_KNEW_MORE = History(
+    seed=1,
+    members=PUSHED,
+    steps=(
+        web(evenly("m1", "m2")),
+        HubIsRestored(at=75, lasts=70, controllers_stay=True),
+        *(web(evenly("m1", "m2"), 4, f"late{number}", 80 + number) for number in range(3)),
+        Storm(at=144, lasts=12, who="controllers", whom="control-plane", rate=0.7, mishaps=("busy", "broken", "lost")),
+    ),
+)
+"""Controllers that go on hear of the Works of the backup before its bindings, and write once more what is not in it."""
+
+
 def _judge_over_own_stalls() -> Any:
     """What nobody answered while this process stood still counts as if it had listened."""
     return mock.patch.object(EventLoopLag, "stalls_since", return_value=())
@@ -240,6 +256,16 @@ def _judge_over_own_stalls() -> Any:
 def _carry_out_old_removals() -> Any:
     """What was to be removed when the backup was taken is removed at once."""
     return mock.patch.object(WatchedTime, "has_gap_since", return_value=False)
+
+
+def _remove_what_is_forgotten() -> Any:
+    """Works whose binding a restored control plane has forgotten are removed like all others without one."""
+    return mock.patch.object(RemovalHolds, "is_doubtful", return_value=False)
+
+
+def _list_no_works() -> Any:
+    """`leeward orphans` knows of objects alone."""
+    return mock.patch.object(orphans, "find_orphan_works", mock.AsyncMock(return_value=()))
 
 
 def _do_not_wait_for_the_controllers() -> Any:
@@ -299,6 +325,8 @@ HARM: Mapping[str, Harm] = {
     "take taints off beside": Harm(_take_taints_off_beside, "S9", _SCALED_MEANWHILE),
     "delete any version": Harm(_delete_any_version, "S5", steered(failing)),
     "carry out old removals": Harm(_carry_out_old_removals, "S1", steered(overtaken)),
+    "remove what is forgotten": Harm(_remove_what_is_forgotten, "S5", _WRITTEN_BY_WHO_KNEW_MORE),
+    "list no Works": Harm(_list_no_works, "L3", _WRITTEN_BY_WHO_KNEW_MORE),
     "do not wait for the controllers": Harm(_do_not_wait_for_the_controllers, "S1", _LATE_CONTROLLERS),
     "remove what is unknown": Harm(_remove_what_is_unknown, "S5", _FORGOTTEN),
     "return at the old size": Harm(_return_at_the_old_size, "S1", _SCALED_MEANWHILE),

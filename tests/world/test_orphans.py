@@ -8,19 +8,27 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeserver.inprocess import ADMIN
+from kubeserver.store.backup import revision_behind
+from kubeserver.store.medium import Loaded
 from leeward.api.cluster import Cluster
-from leeward.api.names import HUB_ANNOTATION, MANAGED_LABEL
-from leeward.client import Client
+from leeward.api.names import BINDING_NAME_ANNOTATION, HUB_ANNOTATION, MANAGED_LABEL, execution_space, work_name
+from leeward.api.resource import WORKS
+from leeward.client import Client, Request
+from leeward.core.execution.claims import owners_of
 from leeward.operations.findings import Severity
 from leeward.operations.orphan_findings import SECONDS, OrphanFindings
+from leeward.operations.orphan_findings import told as told_by_status
+from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
 from leeward.operations.orphans import Findings, Orphan, Reach, delete_orphan, find_orphans
 from leeward.operations.status import FleetStatus, Found, look_at_fleet
+from leeward.runtime.identity import key_of
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
 from tests.world.test_detection import answers, status
 from tests.world.test_ownership import on, second_control_plane
 
+NEW = work_name("Deployment", "new", "default")
 THREE: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 
 
@@ -176,6 +184,84 @@ def test_status_waits_a_bounded_time_for_members_and_says_which_it_has_not_read(
         ], "what the others hold is told all the same"
 
     play(story, THREE)
+
+
+async def restored_under_controllers_that_go_on(world: World) -> dict[str, str]:
+    """They see the Works of the backup before its bindings, and so write once more those of an application that is not
+    in it. Gives what runs of that by member, with its uid."""
+    await apply(world.client, deployment("web", 2), policy("web", on("member1", "member3")))
+    await world.sleep(60)
+    backup = await world.medium.load()
+    await apply(world.client, deployment("new", 2), policy("new", on("member1", "member3")))
+    await world.sleep(60)
+    before = {name: (await uids(world, name))["Deployment/new"] for name in ("member1", "member3")}
+    await world.stop_apiserver()
+    await world.sleep(20)
+    newest = (await world.medium.load()).records[-1].revision
+    world.medium.replace(Loaded(backup.records, revision_behind(backup.records[-1].revision, newest)))
+    answers(world.place, lambda r: status(503, "Unavailable") if is_late(r) else None)
+    await world.start_apiserver()
+    await world.sleep(8)
+    answers(world.place, lambda _: None)
+    await world.sleep(120)
+    return before
+
+
+def is_late(request: Request) -> bool:
+    return request.method == "GET" and request.path.rpartition("/")[2] in ("resourcebindings", "deployments")
+
+
+def test_s5_works_of_a_binding_that_a_restored_control_plane_has_forgotten_stay_and_are_listed() -> None:
+    async def story(world: World) -> None:
+        before = await restored_under_controllers_that_go_on(world)
+        assert world.binding("new-deployment") is None
+        found = await found_in(world)
+        assert {str(work) for work in found.works} == {
+            f"Work {execution_space(name)}/{NEW} of ResourceBinding default/new-deployment" for name in before
+        }
+        assert (found.orphans, found.doubtful) == ((), ())
+        assert [finding.sentence for finding in told_by_status(found).findings] == [
+            "2 Works whose binding is gone: 1 in member1, 1 in member3"
+        ]
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(120)
+        for name, uid in before.items():
+            await world.member(name).client.patch(DEPLOYMENTS, "new", {"spec": {"replicas": 1}}, "default")
+            await world.sleep(60)
+            assert (await uids(world, name))["Deployment/new"] == uid, "it runs on, whatever happens to it"
+        assert [work.uid for work in (await found_in(world)).works] == [work.uid for work in found.works]
+
+    play(story, THREE)
+
+
+def test_a_work_whose_binding_is_gone_is_deleted_when_that_is_asked_for_and_takes_along_what_it_made() -> None:
+    async def story(world: World) -> None:
+        await restored_under_controllers_that_go_on(world)
+        (first, second) = (await found_in(world)).works
+        assert await delete_orphan_work(world.client, first)
+        await world.sleep(60)
+        assert "Deployment/new" not in await uids(world, first.cluster)
+        assert "Deployment/new" in await uids(world, second.cluster)
+        assert not await delete_orphan_work(world.client, first), "it is gone"
+        await apply(world.client, deployment("new", 2), policy("new", on("member1", "member3")))
+        await world.sleep(60)
+        assert not await delete_orphan_work(world.client, second), "its binding is there again"
+        assert (await found_in(world)).works == ()
+        assert await delete_orphan_works_of(world, "web") == []
+
+    play(story, THREE)
+
+
+async def delete_orphan_works_of(world: World, app: str) -> list[str]:
+    """What is deleted where somebody takes Works for orphans whose binding lives."""
+    works = (await world.client.list(WORKS)).items
+    named = [work for work in works if work.metadata.annotations[BINDING_NAME_ANNOTATION] == f"{app}-deployment"]
+    assert len(named) == 2
+    taken = [
+        OrphanWork("", key_of(w), w.metadata.uid, w.metadata.resource_version, tuple(owners_of(w)), ()) for w in named
+    ]
+    return [str(each) for each in taken if await delete_orphan_work(world.client, each)]
 
 
 @pytest.mark.parametrize("what", ["no identity", "a copy of another name"])

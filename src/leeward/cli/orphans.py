@@ -1,4 +1,4 @@
-"""`leeward orphans`: what runs on in members, and the control plane has forgotten."""
+"""`leeward orphans`: what runs on in members, and the control plane, or its bindings, have forgotten."""
 
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,6 +15,7 @@ from leeward.cli.tables import printable, render_table
 
 if TYPE_CHECKING:
     from leeward.client import Client
+    from leeward.operations.orphan_works import OrphanWork
     from leeward.operations.orphans import Findings, Orphan, Reach
 
 T = TypeVar("T")
@@ -32,6 +33,8 @@ def orphans(settings: Settings, delete: bool, yes: bool, kubeconfig: Path | None
     """List what runs in members that a restored control plane has forgotten.
 
     These are objects that carry its identity, and that no Work of it knows of: they were placed after the backup.
+    And Works whose binding is gone: deleted, they take along what they have made in their member.
+
     Exits with 1 when there are orphans, with 2 when a member could not be read, and else with 0.
     """
     try:
@@ -48,9 +51,10 @@ def _look(target: Target, *, delete: bool, yes: bool) -> int:
 
     found = _with_members(target, find_orphans)
     _show(found)
-    remaining = len(found.orphans)
-    if delete and found.orphans and _is_confirmed(yes, remaining):
-        remaining -= _delete(target, found.orphans)
+    orphans = (*found.orphans, *found.works)
+    remaining = len(orphans)
+    if delete and orphans and _is_confirmed(yes, remaining):
+        remaining -= _delete(target, orphans)
     if found.unreadable:
         return UNKNOWN
     return FOUND if remaining else 0
@@ -75,8 +79,12 @@ def _with_members(target: Target, work: "Callable[[Client, Reach], Awaitable[T]]
 def _show(found: "Findings") -> None:
     if found.orphans:
         say(_table(found.orphans))
-    elif not found.unreadable:
+    elif not found.unreadable and not found.works:
         say("no orphans")
+    if found.works:
+        say("\nThese Works name a binding that does not exist; what they have made runs on in their cluster\n")
+        rows = [(work.cluster, str(work.key), ", ".join(map(str, work.owners)), work.uid) for work in found.works]
+        say(render_table(("CLUSTER", "WORK", "BINDING", "UID"), rows))
     if found.doubtful:
         say(
             "\nThese name a Work that does not exist, too, but are not known to be this control plane's "
@@ -96,16 +104,20 @@ def _is_confirmed(yes: bool, count: int) -> bool:
     return yes or not sys.stdin.isatty() or click.confirm(f"delete these {count} objects?")
 
 
-def _delete(target: Target, found: "Sequence[Orphan]") -> int:
+def _delete(target: Target, found: "Sequence[Orphan | OrphanWork]") -> int:
     """How many are no orphans any more. Raises: FleetError."""
     from leeward.client import WorldError
+    from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
     from leeward.operations.orphans import delete_orphan
 
     async def each(client: "Client", reach: "Reach") -> int:
         done = 0
         for orphan in found:
             try:
-                deleted = await delete_orphan(client, reach, orphan)
+                if isinstance(orphan, OrphanWork):
+                    deleted = await delete_orphan_work(client, orphan)
+                else:
+                    deleted = await delete_orphan(client, reach, orphan)
                 say_line(f"{orphan} deleted" if deleted else f"{orphan} is no orphan any more, or is gone")
                 done += 1
             except WorldError as error:

@@ -246,7 +246,7 @@ class BindingController:
         )
 
     async def _remove_orphans(self, key: Key) -> None:
-        """Works whose binding is gone go after it; that it is gone only the API server itself can say (S5)."""
+        """Works whose binding is gone go after it, but in doubt; that it is gone only the API server can say (S5)."""
         works = self._works_of.get(key)
         if not works:
             return
@@ -256,10 +256,10 @@ class BindingController:
             raise
         except NotFound:
             for work in works:
-                if work.metadata.deletion_timestamp is None:
-                    await self._writing.delete(work)
-                else:
+                if work.metadata.deletion_timestamp is not None:
                     await give_up_objects(self._plane.client, work)
+                elif not self._holds.is_doubtful(work):
+                    await self._writing.delete(work)
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         if new is not None:

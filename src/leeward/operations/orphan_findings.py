@@ -4,10 +4,12 @@ Every kind of every member is read for it: within a deadline, and not again befo
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from leeward.client import Client
 from leeward.operations.findings import NAMED_AT_MOST, Finding, Severity
+from leeward.operations.orphan_works import OrphanWork
 from leeward.operations.orphans import Findings, Orphan, Reach, find_orphans
 from leeward.operations.sentences import counted
 from leeward.operations.status import Found
@@ -35,14 +37,18 @@ def told(seen: Findings) -> Found:
     unread = [f"orphans in {cluster}: {problem}" for cluster, problem in sorted(seen.unreadable.items())]
     if len(unread) > NAMED_AT_MOST:
         unread[NAMED_AT_MOST:] = [f"orphans in {len(unread) - NAMED_AT_MOST} more clusters: see `leeward orphans`"]
-    return Found([_finding(seen.orphans)] if seen.orphans else (), unread)
+    findings = [_finding("object", "in members that the control plane has forgotten", seen.orphans)]
+    findings.append(_finding("Work", "whose binding is gone", seen.works))
+    return Found([finding for finding in findings if finding is not None], unread)
 
 
-def _finding(orphans: tuple[Orphan, ...]) -> Finding:
-    """`3 objects run on that the control plane has forgotten: 2 in ams-1, 1 in fra-2`"""
+def _finding(kind: str, said: str, orphans: Sequence[Orphan | OrphanWork]) -> Finding | None:
+    """`3 objects in members that the control plane has forgotten: 2 in ams-1, 1 in fra-2`"""
+    if not orphans:
+        return None
     by_cluster = sorted(Counter(orphan.cluster for orphan in orphans).items())
     parts = [f"{number} in {cluster}" for cluster, number in by_cluster[:NAMED_AT_MOST]]
     more = len(by_cluster) - NAMED_AT_MOST
     parts += [f"and more in {counted(more, 'other cluster')}"] if more > 0 else []
-    said = f"{counted(len(orphans), 'object')} in members that the control plane has forgotten: {', '.join(parts)}"
-    return Finding(Severity.NEEDS_SOMEBODY, "orphans", said, next="leeward orphans")
+    sentence = f"{counted(len(orphans), kind)} {said}: {', '.join(parts)}"
+    return Finding(Severity.NEEDS_SOMEBODY, "orphans", sentence, next="leeward orphans")

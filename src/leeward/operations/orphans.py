@@ -8,6 +8,8 @@ or taken away meanwhile is no orphan. Of a member that cannot be read whole noth
 What names a Work that does not exist, but lacks the identity or has another name than such a Work gives, is listed
 apart and never deleted: it may be another control plane's, or somebody's copy. What a controller in the member made of
 an object (ReplicaSets carry the annotations of their Deployment) goes with its owner.
+
+Beside them stand Works whose binding is gone (`orphan_works.py`), which is asked of the control plane alone.
 """
 
 import asyncio
@@ -29,6 +31,7 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.client import ApiError, Client, Conflict, NotFound, NotServed, WorldError
+from leeward.operations.orphan_works import OrphanWork, find_orphan_works
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.server_identity import identity_of
@@ -61,11 +64,13 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """`doubtful` are those that are not known to be this control plane's; `unreadable` says by cluster what is."""
+    """`doubtful` are those that are not known to be this control plane's; `unreadable` says by cluster what is.
+    `works` are those whose binding is gone."""
 
     orphans: tuple[Orphan, ...]
     doubtful: tuple[Orphan, ...]
     unreadable: Mapping[str, str]
+    works: tuple[OrphanWork, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ async def find_orphans(control_plane: Client, reach: Reach, seconds: float | Non
         tuple(orphan for found in seen for orphan in found.ours if orphan.work not in known),
         tuple(orphan for found in seen for orphan in found.doubtful if orphan.work not in known),
         problems,
+        await find_orphan_works(control_plane),
     )
 
 

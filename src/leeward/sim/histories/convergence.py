@@ -25,7 +25,7 @@ POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clust
 def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str] = ()) -> list[str]:
     """What is not yet as it has to be. `members` by name, with their mode; what `forsaken` ones run is left alone."""
     truth = scene.truth
-    problems = [*_clusters(truth, members), *_bindings(truth), *_works(truth)]
+    problems = [*_clusters(truth, members), *_bindings(truth), *_works(scene)]
     for key, binding in _all(truth):
         problems += [f"{key}: {problem}" for problem in _binding(truth, key, binding)]
     for name in members:
@@ -165,15 +165,29 @@ def forsakes(truth: Truth, change: Change) -> str | None:
     return cluster.name if cluster is not None and cluster.is_being_deleted and not cluster.is_ready else None
 
 
-def _works(truth: Truth) -> Iterator[str]:
+def _works(scene: Scene) -> Iterator[str]:
+    """Where the control plane was restored, Works whose binding is gone stay until somebody reads of them
+    (`orphans.clear_orphans`)."""
+    truth = scene.truth
     for key, work in truth.works.items():
         owner = owner_of(work)
         binding = None if owner is None else truth.any_binding(owner)
         if work.metadata.deletion_timestamp is not None:
             if binding is None or not _is_kept(binding, work):
                 yield f"the Work {key} is still being deleted"
-        elif owner is not None and binding is None:
+        elif owner is not None and binding is None and not scene.is_restored:
             yield f"the Work {key} is left over: its binding {owner} is gone"
+
+
+def forgotten_works(truth: Truth) -> set[Key]:
+    """Those that name a binding which is gone, and which nobody takes away."""
+    return {
+        key
+        for key, work in truth.works.items()
+        if work.metadata.deletion_timestamp is None
+        and (owner := owner_of(work)) is not None
+        and truth.any_binding(owner) is None
+    }
 
 
 def _left_over(scene: Scene, member: str) -> Iterator[str]:

@@ -1,16 +1,24 @@
 """Orphans of a control plane that was restored: all of them are listed, and no others, and go when that is asked for.
+So are Works whose binding it has forgotten.
 
 What a user does who has restored a control plane, and reads `leeward orphans` when everything works again.
 """
 
+import asyncio
+
 from kubeserver.inprocess import ADMIN
 from leeward.api.cluster import Cluster
 from leeward.client import Client
-from leeward.operations.orphans import delete_orphan, find_orphans
+from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
+from leeward.operations.orphans import Orphan, delete_orphan, find_orphans
 from leeward.sim.histories.checkers import Scene
 from leeward.sim.histories.checkers.restores import copies_of
+from leeward.sim.histories.convergence import forgotten_works
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
+
+CARRY_OUT_SECONDS = 10.0
+"""Until what a Work has made is taken out of its member."""
 
 
 async def clear_orphans(world: World, scene: Scene) -> list[str]:
@@ -31,10 +39,17 @@ async def clear_orphans(world: World, scene: Scene) -> list[str]:
     problems += [
         f"{kind} {key} in {member} is listed as an orphan, and is none" for member, kind, key in listed - unknown
     ]
+    forgotten, works = forgotten_works(scene.truth), {work.key for work in found.works}
+    problems += [f"the Work {key} has no binding, and is not listed" for key in forgotten - works]
+    problems += [f"the Work {key} is listed as without a binding, and has one" for key in works - forgotten]
     problems += [f"the orphans of {name} cannot be read: {why}" for name, why in found.unreadable.items()]
     scene.orphaned.clear()
+    scene.is_cleared = True
     if not problems:
-        for orphan in found.orphans:
-            if not await delete_orphan(world.client, reach, orphan):
-                problems.append(f"{orphan} was to be deleted, and was not")
+        deleted: list[tuple[Orphan | OrphanWork, bool]]
+        deleted = [(orphan, await delete_orphan(world.client, reach, orphan)) for orphan in found.orphans]
+        deleted += [(work, await delete_orphan_work(world.client, work)) for work in found.works]
+        problems = [f"{orphan} was to be deleted, and was not" for orphan, is_done in deleted if not is_done]
+        if found.works:
+            await asyncio.sleep(CARRY_OUT_SECONDS)
     return sorted(problems)

@@ -29,7 +29,7 @@ from leeward.sim.histories.checkers import (
     Violation,
     scene_of,
 )
-from leeward.sim.histories.convergence import forsakes, unsettled
+from leeward.sim.histories.convergence import forgotten_works, forsakes, unsettled
 from leeward.sim.histories.decision_replay import DecisionReplay
 from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.handling import unhandled
@@ -237,7 +237,7 @@ class Player:
             return
         await self._fall_silent()
         await self._handle()
-        if self._scene.orphaned:
+        if self._scene.orphaned or forgotten_works(self._truth):
             wrong = await clear_orphans(self._world, self._scene)
             self._found(Violation("L3", self._world.seconds, problem) for problem in wrong)
             self._rare.told(rare_restores.CLEARED)

@@ -54,11 +54,17 @@ class RestoresChecker:
         return (change.place, PLURALS.get(change.kind, ""), change.key.name) not in self._scene.touched
 
     def _note(self, key: Key, work: Work | None) -> None:
-        """A Work that is made again knows what runs there; one that is wanted again overtakes nothing."""
-        if work is not None:
+        """A Work that is made again knows what runs there, but for one whose binding is forgotten, too; one that is
+        wanted again overtakes nothing."""
+        if work is not None and self._names_a_binding(work):
             self._scene.orphaned.discard((cluster_of_execution_space(key.namespace), key))
         if work is not None and work.metadata.deletion_timestamp is None and self._is_wanted(key):
             self._scene.overtaken.discard(key)
+
+    def _names_a_binding(self, work: Work) -> bool:
+        """Whether the binding of the Work is there, if it names one."""
+        owner = owner_of(work)
+        return owner is None or self._scene.truth.any_binding(owner) is not None
 
     def _is_wanted(self, key: Key) -> bool:
         truth, cluster = self._scene.truth, cluster_of_execution_space(key.namespace)

@@ -88,10 +88,17 @@ class Scene:
     """The one of the history, if there is one."""
     restored_at: float = float("-inf")
     """When the control plane was restored last."""
+    is_cleared: bool = False
+    """Somebody has read what the control plane has forgotten, and had it deleted."""
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
     """When the Cluster of this name was last seen being deleted or absent."""
     ended_at: dict[Key, float] = field(default_factory=dict[Key, float])
     """When the Work of this name was gone."""
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether the control plane knows less than it did once, and nobody has put that right yet."""
+        return self.restored_at > float("-inf") and not self.is_cleared
 
     @property
     def followed_at(self) -> float:
