@@ -19,7 +19,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
-from leeward.controllers import found_removals, work_writing
+from leeward.controllers import found_removals, removal_holds, work_writing
 from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.removal_holds import RemovalHolds
@@ -27,7 +27,7 @@ from leeward.controllers.scheduler import deciding
 from leeward.core.cluster_health.watched_time import UNKEPT, WatchedTime
 from leeward.core.eviction import progress, withdrawal
 from leeward.core.eviction.stalled_replacements import StalledTargets
-from leeward.core.execution import settling
+from leeward.core.execution import removal, settling
 from leeward.core.execution.works import build_works, evicted_from
 from leeward.core.placement import PlacementSettings, actions, situation
 from leeward.core.placement.authority import Authority, authority_over
@@ -235,6 +235,17 @@ _LATE_CONTROLLERS = msgspec.structs.replace(
 """An agent finds what was to be removed when the backup was taken, some time before the controllers begin."""
 
 
+_BACK_UNDER_THE_BRAKE = History(
+    seed=9,
+    members=(*PUSHED, ("m4", "Push"), ("m5", "Push")),
+    steps=(
+        web(evenly("m1", "m2")),
+        MemberStops(at=80, lasts=160, member="m1"),
+        *(MemberStops(at=180, lasts=150, member=name) for name in ("m3", "m4", "m5")),
+    ),
+)
+"""m1 has been left, and m2 has taken its replicas over, when others die; m1 comes back among them."""
+
 _WRITTEN_BY_WHO_KNEW_MORE = History(
     seed=1,
     members=PUSHED,
@@ -261,6 +272,15 @@ def _carry_out_old_removals() -> Any:
 def _remove_what_is_forgotten() -> Any:
     """Works whose binding a restored control plane has forgotten are removed like all others without one."""
     return mock.patch.object(RemovalHolds, "is_doubtful", return_value=False)
+
+
+def _remove_under_the_brake() -> Any:
+    """What was decided before the brake engaged is carried out under it."""
+    return mock.patch.object(removal_holds, "is_removal_held", _as_without_a_brake)
+
+
+def _as_without_a_brake(*arguments: Any, brake: bool) -> bool:
+    return removal.is_removal_held(*arguments, brake=False)
 
 
 def _list_no_works() -> Any:
@@ -326,6 +346,7 @@ HARM: Mapping[str, Harm] = {
     "delete any version": Harm(_delete_any_version, "S5", steered(failing)),
     "carry out old removals": Harm(_carry_out_old_removals, "S1", steered(overtaken)),
     "remove what is forgotten": Harm(_remove_what_is_forgotten, "S5", _WRITTEN_BY_WHO_KNEW_MORE),
+    "remove under the brake": Harm(_remove_under_the_brake, "S4", _BACK_UNDER_THE_BRAKE),
     "list no Works": Harm(_list_no_works, "L3", _WRITTEN_BY_WHO_KNEW_MORE),
     "do not wait for the controllers": Harm(_do_not_wait_for_the_controllers, "S1", _LATE_CONTROLLERS),
     "remove what is unknown": Harm(_remove_what_is_unknown, "S5", _FORGOTTEN),

@@ -5,11 +5,21 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.names import EVICTION_HELD_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.sim.world import Mode, World
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, by_weight, deployment, play, policy
+from tests.world.stories import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    POLICIES,
+    by_weight,
+    deployment,
+    identities,
+    play,
+    policy,
+    tasks,
+)
 from tests.world.test_safety import brake_engaged
 
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
@@ -107,3 +117,66 @@ def test_each_of_these_leaves_a_dead_cluster_where_no_brake_holds_it(shape: str)
         assert [target.name for target in left] == [name for name in ("member1", "member2") if name != victim]
 
     play(story, FOUR)
+
+
+FIVE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push", "member5": "Push"}
+
+
+@pytest.mark.parametrize("mode", ["Push", "Pull"])
+def test_s4_what_was_to_go_from_a_cluster_that_was_away_stays_while_the_brake_is_engaged(mode: Mode) -> None:
+    """It was decided before; that its replacement is well is seen by a control plane that is in doubt now."""
+
+    async def story(world: World) -> None:
+        await world.client.create(POLICIES, policy("web", ONE_OF_TWO), "default")
+        await world.client.create(DEPLOYMENTS, deployment("web", 2), "default")
+        await world.until(lambda: len(world.assigned("web-deployment")) == 1, 60)
+        await world.sleep(60)
+        (old,) = world.assigned("web-deployment")
+        before = await identities(world, "web", [old])
+        await world.member(old).stop()
+        await world.until(lambda: old not in world.assigned("web-deployment"))
+        (new,) = world.assigned("web-deployment")
+        await world.until(lambda: tasks(world, "web-deployment") == [])
+        await world.sleep(30)
+        others = [name for name in FIVE if name not in (old, new)]
+        for name in others:
+            await world.member(name).stop()
+        await world.sleep(120)
+        assert await brake_engaged(world)
+        await world.member(old).start()
+        await world.until(lambda: world.is_ready(old))
+        await world.sleep(600)
+        assert await brake_engaged(world)
+        assert await identities(world, "web", [old]) == before
+        blocked = find_condition((await bound(world, DEPLOYMENTS)).status.conditions, REMOVAL_BLOCKED_CONDITION)
+        assert blocked is not None
+        assert (blocked.reason, blocked.message) == (
+            "BrakeEngaged",
+            f"Not removed from {old}: the brake is engaged.",
+        )
+
+        for name in others:
+            await world.member(name).start()
+        await world.sleep(300)
+        assert not await brake_engaged(world)
+        assert await identities(world, "web", [old]) == {}, "and then what was decided is done"
+        assert list(world.assigned("web-deployment")) == [new]
+
+    play(story, {**FIVE, "member1": mode, "member2": mode})
+
+
+def test_what_a_person_takes_from_a_cluster_that_is_there_is_removed_while_the_brake_is_engaged() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(POLICIES, policy("web", by_weight({"member1": 1, "member2": 1})), "default")
+        await world.client.create(DEPLOYMENTS, deployment("web", 2), "default")
+        await world.sleep(60)
+        for name in ("member3", "member4", "member5"):
+            await world.member(name).stop()
+        await world.sleep(120)
+        assert await brake_engaged(world)
+        moved = {"spec": {"placement": by_weight({"member2": 1})}}
+        await world.client.patch(POLICIES, "web", moved, "default")
+        await world.sleep(30)
+        assert await identities(world, "web", ["member1"]) == {}
+
+    play(story, FIVE)

@@ -32,7 +32,6 @@ from leeward.core.execution.works import build_works, evicted_from, needed_by_ot
 from leeward.core.interpreter import replicas_of
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import BindingKind
-from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
@@ -48,13 +47,10 @@ class BindingController:
         plane: ControlPlane,
         kind: BindingKind,
         reach: Reach | None = None,
-        heartbeat: HeartbeatView | None = None,
-        *,
-        holds_removals: bool = True,
+        holds: RemovalHolds | None = None,
         order: DependencyOrder | None = None,
     ) -> None:
-        """`holds_removals`: what a cluster was to lose while it was away, or while nobody watched (`heartbeat`), stays
-        until what replaces it is well. `order` has a new copy wait for what it needs."""
+        """`holds` says what a cluster was to lose, and keeps for now; `order` has a new copy wait for what it needs."""
         self._order = order
         self._reach = reach or Reach()
         self._writing = WorkWriting(plane, self._reach)
@@ -65,7 +61,7 @@ class BindingController:
         self._events = BindingEvents(plane, kind)
         self._bindings = plane.informers.of(kind.resource)
         self._clusters = plane.informers.of(CLUSTERS)
-        self._holds = RemovalHolds(plane.clock, self._clusters, heartbeat, enabled=holds_removals)
+        self._holds = holds or RemovalHolds(plane)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
         self._controller = plane.controller(kind.controller_name, self.reconcile)
@@ -83,6 +79,7 @@ class BindingController:
     async def reconcile(self, key: Key) -> datetime | None:
         for informer in (self._clusters, self._works, self._bindings):
             await informer.wait_synced()
+        await self._holds.wait_synced()
         found: Binding | None = self._bindings.get(key.name, key.namespace)
         if found is None:
             await self._remove_orphans(key)
@@ -102,7 +99,7 @@ class BindingController:
         if synced.stands_still:
             self._reports.refuse(binding, works_taken(synced.taken))
         else:
-            blocked = removals_blocked(self._own_works(binding))
+            blocked = removals_blocked(self._own_works(binding), brake=self._holds.is_braked)
             await self._reports.report(binding, template, synced.works, blocked, works_taken(synced.taken))
         if failures:
             self._events.not_synced(binding, failures)

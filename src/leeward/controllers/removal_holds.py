@@ -3,33 +3,51 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
-from kubeapi.loop.clock import Clock
-from leeward.api.cluster import Cluster
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.execution.removal import is_removal_held
+from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.informer import Informer
+from leeward.runtime.plane import ControlPlane
 
 FOLLOWS_WITHIN = timedelta(seconds=60)
 """So long after the return of a control plane its controllers may still write what they knew before."""
 
 
 class RemovalHolds:
-    """`enabled` False: nothing is ever held, as in Karmada. Without a heartbeat somebody has always watched."""
+    """`enabled` False: nothing is ever held, as in Karmada. Without a heartbeat somebody has always watched; without a
+    brake it is never engaged."""
 
     def __init__(
-        self, clock: Clock, clusters: Informer[Cluster], heartbeat: HeartbeatView | None, *, enabled: bool
+        self,
+        plane: ControlPlane,
+        heartbeat: HeartbeatView | None = None,
+        brake: BrakeView | None = None,
+        *,
+        enabled: bool = True,
     ) -> None:
         self.enabled = enabled
-        self._clock = clock
-        self._clusters = clusters
+        self._clock = plane.clock
+        self._clusters = plane.informers.of(CLUSTERS)
         self._heartbeat = heartbeat
+        self._brake = brake
+
+    async def wait_synced(self) -> None:
+        """Raises: Unreachable."""
+        for view in (self._heartbeat, self._brake):
+            if self.enabled and view is not None:
+                await view.wait_synced()
 
     def on_change(self, look: Callable[[], None]) -> None:
-        """Has this called when somebody watches again."""
-        if self.enabled and self._heartbeat is not None:
-            self._heartbeat.on_change(look)
+        """Has this called when somebody watches again, and when the brake changes."""
+        for view in (self._heartbeat, self._brake):
+            if self.enabled and view is not None:
+                view.on_change(look)
+
+    @property
+    def is_braked(self) -> bool:
+        return self.enabled and self._brake is not None and self._brake.brake.engaged
 
     def is_doubtful(self, work: Work) -> bool:
         """Whether a Work whose binding is gone stays, because nobody watched for a while since it was made, or shortly
@@ -46,5 +64,5 @@ class RemovalHolds:
         fleet = {found.name: found for found in self._clusters.list()}
         attention = self._heartbeat.attention() if self._heartbeat is not None else UNKEPT
         now = self._clock.now()
-        held = is_removal_held(binding.spec, cluster, present, fleet, attention, now)
+        held = is_removal_held(binding.spec, cluster, present, fleet, attention, now, brake=self.is_braked)
         return held, attention.settles_at(now) if held else None

@@ -15,6 +15,7 @@ from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.controllers.policies import PolicyController
+from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
@@ -105,13 +106,12 @@ class ControllerManager:
     def _make_binding(self) -> list[Startable]:
         """A new copy waits for what it needs only where somebody has that follow it; in Karmada it does not wait."""
         plane, settings = self._plane, self._settings
-        reach, holds = settings.skipped.reach, settings.safety.last_healthy_copy
+        reach, enabled = settings.skipped.reach, settings.safety.last_healthy_copy
         follows = settings.gates.enabled("PropagateDeps") and settings.controllers.runs(DEPENDENCIES_DISTRIBUTOR)
-        order = DependencyOrder(plane, Templates(plane.server), reach) if follows and holds else None
-        return [
-            BindingController(plane, kind, reach, self._heartbeat, holds_removals=holds, order=order)
-            for kind in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
-        ]
+        order = DependencyOrder(plane, Templates(plane.server), reach) if follows and enabled else None
+        holds = RemovalHolds(plane, self._heartbeat, self._brake, enabled=enabled)
+        kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
+        return [BindingController(plane, kind, reach, holds, order) for kind in kinds]
 
     def _make_distributor(self) -> list[Startable]:
         plane, settings = self._plane, self._settings

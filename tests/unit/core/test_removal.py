@@ -208,6 +208,46 @@ def test_s1_a_removal_that_is_older_than_a_time_in_which_nobody_watched_waits_fo
     assert held_now(spec, works, alive, away(20, 80, 100), now) == held
 
 
+@pytest.mark.parametrize(
+    ("ready_since", "asked", "held"),
+    [(None, 10, True), (50, 10, True), (50, 50, True), (50, 60, False)],
+    ids=["away", "asked while it was away", "asked as it came back", "asked since"],
+)
+def test_s4_what_was_to_go_while_its_cluster_was_away_stays_while_the_brake_is_engaged(
+    ready_since: float | None, asked: float, *, held: bool
+) -> None:
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    works = {"member1": asked_at(asked), "member2": work("member2", 3)}
+    there = dead("member1") if ready_since is None else ready("member1", ready_since)
+    alive = fleet(there, cluster("member2"))
+    assert is_removal_held(spec, "member1", works, alive, UNKEPT, at(100), brake=True) == held
+    assert not is_removal_held(spec, "member1", works, alive, UNKEPT, at(100)), "all is well but for the brake"
+
+
+def ready(name: str, since: float) -> Cluster:
+    there = cluster(name)
+    condition = Condition("Ready", "True", "Test", last_transition_time=at(since))
+    return msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, conditions=(condition,)))
+
+
+def test_a_cluster_that_is_unjoined_gives_up_its_copy_under_the_brake_too() -> None:
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    works = {"member1": asked_at(10), "member2": work("member2", 3)}
+    leaving = dead("member1")
+    leaving = msgspec.structs.replace(
+        leaving, metadata=msgspec.structs.replace(leaving.metadata, deletion_timestamp=at(0))
+    )
+    alive = fleet(leaving, cluster("member2"))
+    assert not is_removal_held(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
+
+
+def test_a_binding_says_that_the_brake_holds_a_removal() -> None:
+    told = removals_blocked({"member1": marked_as_held(asked_at(10))}, brake=True)
+    assert told is not None
+    assert (told.reason, told.message) == ("BrakeEngaged", "Not removed from member1: the brake is engaged.")
+    assert removals_blocked({"member1": work("member1", 3)}, brake=True) is None
+
+
 def test_s1_an_old_removal_waits_for_a_target_that_is_not_well() -> None:
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     works = {"member1": asked_at(10), "member2": work("member2", 3)}

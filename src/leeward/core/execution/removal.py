@@ -19,7 +19,7 @@ from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.eviction.evidence import is_seen_healthy
 
-FINALIZERS, REPLACEMENT_LOST = "Finalizers", "ReplacementLost"
+FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
 
 
 def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
@@ -45,15 +45,18 @@ def is_removal_held(
     clusters: Mapping[str, Cluster],
     attention: Attention,
     now: datetime,
+    *,
+    brake: bool = False,
 ) -> bool:
     """Whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
     It was decided because the copies elsewhere were healthy. Of a cluster that was away meanwhile that has to be so
     when it is back: what runs there may be the only copy that serves. The same holds where nobody watched for a while
     since the deletion was asked for, as in a control plane that was restored from a backup (decision 48); then nothing
-    is known before the members were looked at again. Once held, it is held until all targets are seen healthy. A
-    dependency without a placement leaves after what needs it, and waits for nothing itself. `works` are those of the
-    binding, by cluster. Holds: S1, S13.
+    is known before the members were looked at again. While the brake is engaged, what was asked for while its cluster
+    was away stays as well: what is seen of the fleet is in doubt (decision 58). Once held, it is held until all targets
+    are seen healthy. A dependency without a placement leaves after what needs it, and waits for nothing itself. `works`
+    are those of the binding, by cluster. Holds: S1, S4, S13.
     """
     own, work = clusters.get(cluster), works[cluster]
     if own is None or own.is_being_deleted or spec.asks_for_none or _only_follows(spec):
@@ -61,6 +64,8 @@ def is_removal_held(
     is_held, asked_at = REMOVAL_HELD_ANNOTATION in work.metadata.annotations, work.metadata.deletion_timestamp
     is_old = asked_at is not None and attention.time.has_gap_since(asked_at)
     if is_old and not attention.has_settled(now):
+        return True
+    if brake and _was_away(own, asked_at):
         return True
     if not all(_is_well(clusters.get(target.name)) for target in spec.clusters):
         return is_old or is_held or not own.is_ready
@@ -73,12 +78,18 @@ def _only_follows(spec: ResourceBindingSpec) -> bool:
     return spec.placement is None and not spec.clusters
 
 
+def _was_away(cluster: Cluster, asked_at: datetime | None) -> bool:
+    """Whether the cluster is away, or was when the deletion was asked for."""
+    ready_since = cluster.ready.last_transition_time if cluster.ready is not None else None
+    return not cluster.is_ready or (asked_at is not None and ready_since is not None and asked_at <= ready_since)
+
+
 def _is_well(cluster: Cluster | None) -> bool:
     return cluster is not None and cluster.is_ready and not is_failing(cluster)
 
 
-def removals_blocked(works: Mapping[str, Work]) -> Condition | None:
-    """The condition of a binding whose `works`, by cluster, are being deleted."""
+def removals_blocked(works: Mapping[str, Work], *, brake: bool = False) -> Condition | None:
+    """The condition of a binding whose `works`, by cluster, are being deleted; `brake` is engaged."""
     found = (
         (cluster, find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION))
         for cluster, work in sorted(works.items())
@@ -86,9 +97,11 @@ def removals_blocked(works: Mapping[str, Work]) -> Condition | None:
     )
     told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found if blocked is not None]
     kept = [cluster for cluster, work in sorted(works.items()) if REMOVAL_HELD_ANNOTATION in work.metadata.annotations]
+    reason = FINALIZERS
     if kept:
-        told.append(f"Not removed from {', '.join(kept)}: what replaces it is not healthy, or its cluster is not.")
-    reason = REPLACEMENT_LOST if kept else FINALIZERS
+        reason = BRAKE_ENGAGED if brake else REPLACEMENT_LOST
+        why = "the brake is engaged" if brake else "what replaces it is not healthy, or its cluster is not"
+        told.append(f"Not removed from {', '.join(kept)}: {why}.")
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason, " ".join(told)) if told else None
 
 

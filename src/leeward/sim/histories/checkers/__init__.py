@@ -18,6 +18,7 @@ the decisions that they judge.
     failovers   L2       what stays in a cluster that is lost
     replacements L2      what is waited for, where others would take it
     restores    S1, S5   what a control plane does that is restored
+    removals    S4       what was to go before the brake engaged
     readiness   C1       how fast a cluster's word changes
     stores      D3, D8   revisions, finalizers, uids
     answers     D1, D2, D4   what the API server answers
@@ -43,6 +44,7 @@ from leeward.sim.histories.checkers.owners import OwnersChecker
 from leeward.sim.histories.checkers.placements import PlacementsChecker
 from leeward.sim.histories.checkers.rates import RatesChecker
 from leeward.sim.histories.checkers.readiness import ReadinessChecker
+from leeward.sim.histories.checkers.removals import RemovalsChecker
 from leeward.sim.histories.checkers.replacements import ReplacementsChecker
 from leeward.sim.histories.checkers.requests import RequestsChecker
 from leeward.sim.histories.checkers.restores import RestoresChecker
@@ -80,5 +82,6 @@ CHECKERS = (
     LiarsChecker,
     RatesChecker,
     CalmChecker,
+    RemovalsChecker,
 )
 """`CopiesChecker`, `StoresChecker` and `RestoresChecker`, which outlast a restored control plane, are beside these."""

@@ -43,15 +43,9 @@ class RestoresChecker:
     def look(self, change: Change) -> Iterator[Violation]:
         if change.kind == WORKS:
             self._note(change.key, change.new)
-        elif self._takes_away(change):
+        elif takes_away(self._scene, change):
             for invariant, message in self._gone(change):
                 yield Violation(invariant, change.seconds, f"{change.key} in {change.place} {message}")
-
-    def _takes_away(self, change: Change) -> bool:
-        """Whether somebody deletes something of ours in a member, and it is no user who does."""
-        if change.place == HOME or change.old is None or not is_ours(change.old) or not _goes(change):
-            return False
-        return (change.place, PLURALS.get(change.kind, ""), change.key.name) not in self._scene.touched
 
     def _note(self, key: Key, work: Work | None) -> None:
         """A Work that is made again knows what runs there, but for one whose binding is forgotten, too; one that is
@@ -98,6 +92,13 @@ class RestoresChecker:
         since = scene.evidence_since(member)
         ready = {name: scene.truth.copies(name, binding).best_since(since) for name in targets}
         return covers(binding, targets) and all(ready[name] >= replicas for name, replicas in targets.items())
+
+
+def takes_away(scene: Scene, change: Change) -> bool:
+    """Whether somebody deletes something of ours in a member, and it is no user who does."""
+    if change.place == HOME or change.old is None or not is_ours(change.old) or not _goes(change):
+        return False
+    return (change.place, PLURALS.get(change.kind, ""), change.key.name) not in scene.touched
 
 
 def copies_of(scene: Scene, member: str) -> Iterator[tuple[tuple[str, Key], Key]]:
