@@ -103,7 +103,7 @@ def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
     if not is_placed and scheduled is None:
         yield "it has not been scheduled"
     works = truth.works_of(key)
-    kept = {name for name, work in works.items() if _is_kept(binding, work)}
+    kept = {name for name, work in works.items() if _is_kept(truth, key, binding, work)}
     for name in sorted((set(works) ^ (set(targets) | held)) - kept):
         yield f"its Work in {name} is {'left over' if name in works else 'missing'}"
     for name, replicas in targets.items():
@@ -119,21 +119,28 @@ def _is_held_for_room(binding: Binding) -> bool:
     return unplaced and held is not None and held.reason == "ReplacementMissing"
 
 
-def _is_kept(binding: Binding, work: Work) -> bool:
-    """Whether a copy stays, and the binding says so, since what was to replace it has found no place (S1)."""
+def _is_kept(truth: Truth, key: Key, binding: Binding, work: Work) -> bool:
+    """Whether a copy stays, and the binding says so, since what was to replace it has found no place, or one that
+    somebody else's object takes (S1)."""
     blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
+    works, targets = truth.works_of(key), replicas_of(binding)
     return (
-        not binding.spec.clusters
+        (not targets or any(_is_foreign(works.get(name)) for name in targets))
         and REMOVAL_HELD_ANNOTATION in work.metadata.annotations
         and blocked is not None
         and blocked.reason == "ReplacementLost"
     )
 
 
+def _is_foreign(work: Work | None) -> bool:
+    """Whether the object that the Work is for is there, and is somebody else's."""
+    return work is not None and work.applied is not None and "is not managed by this Work" in work.applied.message
+
+
 def _copy(
     truth: Truth, binding: Binding, template: Manifest, name: str, replicas: int, work: Work | None
 ) -> Iterator[str]:
-    if work is not None and work.applied is not None and "is not managed by this Work" in work.applied.message:
+    if _is_foreign(work):
         return
     copy = truth.copy(name, binding)
     if copy is None:
@@ -173,7 +180,7 @@ def _works(scene: Scene) -> Iterator[str]:
         owner = owner_of(work)
         binding = None if owner is None else truth.any_binding(owner)
         if work.metadata.deletion_timestamp is not None:
-            if binding is None or not _is_kept(binding, work):
+            if owner is None or binding is None or not _is_kept(truth, owner, binding, work):
                 yield f"the Work {key} is still being deleted"
         elif owner is not None and binding is None and not scene.is_restored:
             yield f"the Work {key} is left over: its binding {owner} is gone"
