@@ -61,6 +61,8 @@ class Informer(Generic[T]):
         self._randomness = randomness
         self._objects: dict[Key, T] = {}
         self._by_namespace: dict[str, dict[Key, T]] = {}
+        self._outdated: set[Key] = set()
+        """What a server that was restored has in a state that cannot be read: known by versions that say nothing now."""
         self._listed = False
         self._version = 0
         self._misses = 0
@@ -179,7 +181,8 @@ class Informer(Generic[T]):
 
     async def _adopt(self, found: dict[Key, T], sizes: dict[Key, int], listed_at: int) -> None:
         """Makes the list the cache, but for own writes since. After versions that ran backwards (a server restored
-        from a backup, or another one) nothing of what was known counts.
+        from a backup, or another one) nothing of what was known counts, but for what is there and cannot be read: it
+        stays as it was until something of it is read, or it is not there any more (Holds: S5).
 
         A long list is taken in piece by piece. What is in it comes first, each object in one go, so that whoever runs
         in between never misses what is there.
@@ -196,9 +199,13 @@ class Informer(Generic[T]):
                 self._put(obj, sizes.get(key, 0))
         for key, old in known.items():
             await self._turns.take()
-            if key in found or (key in self._client.unreadable and not restored):
+            if key in found:
                 continue
-            if self._objects.get(key) is old and (restored or version_of(old) <= listed_at):
+            if key in self._client.unreadable:
+                self._outdated.update((key,) if restored else ())
+                continue
+            is_over = restored or key in self._outdated or version_of(old) <= listed_at
+            if is_over and self._objects.get(key) is old:
                 self._remove(key)
         self._version = listed_at
         self._listed = True
@@ -254,6 +261,9 @@ class Informer(Generic[T]):
     def _put(self, obj: T, size: int = 0) -> None:
         key = key_of(obj)
         old = self._objects.get(key)
+        if old is not None and key in self._outdated:
+            self._remove(key)
+            old = None
         if old is not None and version_of(old) >= version_of(obj):
             return
         self._objects[key] = obj
@@ -277,6 +287,7 @@ class Informer(Generic[T]):
 
     def _remove(self, key: Key) -> None:
         old = self._objects.pop(key)
+        self._outdated.discard(key)
         if self._budget is not None:
             self._budget.take(-self._sizes.pop(key, 0), -1)
         siblings = self._by_namespace[key.namespace]

@@ -8,10 +8,11 @@ import pytest
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
-from kubeapi.meta import ObjectMeta
+from kubeapi.meta import Manifest, ObjectMeta
+from kubeapi.status import Status
 from leeward.api.core import ConfigMap
-from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Client, Response, Unreachable
+from leeward.api.resource import CONFIG_MAPS, WORKS
+from leeward.client import Client, Expired, Response, Unreachable
 from leeward.runtime.index import Index
 from leeward.runtime.informer import LAST_RETRY_SECONDS, Informer
 from tests.kubeapi.loop.busy_loop import busy, run_busy
@@ -174,6 +175,44 @@ def test_a_server_whose_versions_ran_backwards_is_believed_anew(too_large: objec
     found = informer.get("b", "default")
     assert found is not None
     assert found.metadata.resource_version == "31"
+
+
+@pytest.mark.parametrize("later", ["is read again", "is gone", "is deleted"])
+def test_s5_what_a_restored_server_has_and_cannot_be_read_stays_until_more_is_known(later: str) -> None:
+    """It is one of Karmada's kinds, of which one object hides no other. The versions of before count no more."""
+    unreadable = {**work_of("a", 20), "spec": {"suspendDispatching": "maybe"}}
+    readable = work_of("a", 31)
+    lost = frame("DELETED", {**readable, "spec": unreadable["spec"]})
+    again = works_at(40) if later != "is read again" else works_at(40, readable)
+    followed: list[bytes | float | Exception] = [40.0]
+    if later == "is read again":
+        followed = [40.0, frame("MODIFIED", readable), 1e6]
+    elif later == "is deleted":
+        followed = [40.0, lost]
+    transport = ScriptedTransport(
+        answers=[works_at(900, work_of("a", 800), work_of("b", 850)), *2 * [works_at(30, unreadable)], *2 * [again]],
+        watches=[[frame("ERROR", {"code": 410, "reason": "Expired"})], followed, [Expired(Status(code=410))], [1e6]],
+    )
+    seen: list[dict[str, str]] = []
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            informer = Informer(Client(transport), WORKS, Randomness(0))
+            supervisor.start(informer.run(), "informer")
+            for seconds in (20, 100):
+                await asyncio.sleep(seconds)
+                seen.append({obj.name: obj.metadata.resource_version for obj in informer.list()})
+
+    run_virtual(main())
+    assert seen == [{"a": "800"}, {"a": "31"} if later == "is read again" else {}]
+
+
+def work_of(name: str, version: int) -> Manifest:
+    return {"metadata": {"name": name, "namespace": "es", "uid": "u", "resourceVersion": str(version)}, "spec": {}}
+
+
+def works_at(version: int, *works: Manifest) -> Response:
+    return response({"metadata": {"resourceVersion": str(version)}, "items": list(works)})
 
 
 def test_a_server_that_was_away_is_listed_again_for_its_versions_may_have_overtaken_the_known_one() -> None:
