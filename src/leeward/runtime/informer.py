@@ -62,7 +62,7 @@ class Informer(Generic[T]):
         self._objects: dict[Key, T] = {}
         self._by_namespace: dict[str, dict[Key, T]] = {}
         self._outdated: set[Key] = set()
-        """What a server that was restored has in a state that cannot be read: known by versions that say nothing now."""
+        """What a restored server has in a state that cannot be read: known by versions that say nothing now."""
         self._listed = False
         self._version = 0
         self._misses = 0

@@ -1,12 +1,14 @@
 """Groups of clusters: what they weigh, which sets of them are tried, and which clusters of a set are chosen."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from leeward.api.cluster import Cluster
+from leeward.api.work import TargetCluster
 from leeward.core.scheduling.groups import Group, Grouping, cluster_count, groupings
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
 from leeward.core.scheduling.paths import paths_that_keep, ranked_paths
@@ -223,6 +225,46 @@ def test_no_more_zones_are_taken_than_a_constraint_allows(
     assert chosen(asking(*constraints), in_zones(**zones)) == expected
 
 
+@pytest.mark.parametrize(
+    ("constraint", "zones", "expected"),
+    [
+        (("zone", 3, 6), {"m1": "ab", "m2": "cd"}, ["m1", "m2"]),
+        (("zone", 3, 4), {"m1": "ab", "m2": "cd", "m3": "e"}, ["m1", "m2"]),
+        (("zone", 3, 3), {"m1": "ab", "m2": "bc", "m3": "cd"}, ["m1", "m2"]),
+        (("zone", 4, 6), {"m1": "abc", "m2": "c"}, None),
+        (("zone", 3, 3), {"m1": "ab", "m2": "cd"}, None),
+    ],
+)
+def test_clusters_in_several_zones_are_enough_where_they_reach_enough_of_them(
+    constraint: tuple[str, int, int], zones: dict[str, str], expected: list[str] | None
+) -> None:
+    found = chosen(asking(constraint), in_zones(**zones))
+    assert isinstance(found, Unplaceable) if expected is None else found == expected
+
+
+def test_c2_a_failover_to_a_cluster_in_several_zones_keeps_what_it_has() -> None:
+    placement = {"replicaScheduling": DUPLICATED, "spreadConstraints": [over("zone", 2, 4)]}
+    spec = replace(binding_spec(placement, 3), clusters=(TargetCluster("m1", 3),))
+    request = Request(spec, keep_assigned=True)
+    assert request.keeps("m1")
+    assert chosen(request, in_zones(m1="a", m2="bc")) == ["m1", "m2"]
+
+
+def test_every_set_of_zones_that_clusters_reach_is_found() -> None:
+    """Of all fleets of three clusters in up to two of four zones: where there is a choice, one is made."""
+    reaches = ["a", "b", "c", "d", "ab", "ac", "bc", "cd"]
+    reached = 0
+    for first, second, third in product(reaches, repeat=3):
+        zones = {"m1": first, "m2": second, "m3": third}
+        for least, most in ((2, 2), (2, 3), (3, 3), (3, 4)):
+            found = chosen(asking(("zone", least, most)), in_zones(**zones))
+            sets = (names for size in (1, 2, 3) for names in combinations(zones, size))
+            is_possible = any(least <= len(set("".join(zones[n] for n in names))) <= most for names in sets)
+            assert isinstance(found, Unplaceable) != is_possible, (zones, least, most)
+            reached += is_possible
+    assert reached > 500
+
+
 REGIONS = [
     labelled("m1", "a", region="r1", provider="p1"),
     labelled("m2", "b", region="r1", provider="p2"),
@@ -267,12 +309,14 @@ def test_constraints_that_cannot_be_met_are_told(constraints: Any, zones: dict[s
     assert chosen(asking(*constraints), candidates) == Unplaceable("Error", message, {})
 
 
-@pytest.mark.parametrize(("spanning", "expected"), [(66, ["m0", "m9"]), (67, None)])
-def test_no_more_than_two_hundred_choices_are_looked_at(spanning: int, expected: list[str] | None) -> None:
-    """Those of m0's zone with one of a cluster in three zones are heavier than that with the roomless one's."""
-    best, roomless = candidate(cluster("m0", zones=["z0"]), score=9), candidate(cluster("m9", zones=["z9"]), room=0)
-    many = [candidate(cluster(f"n{n:02}", zones=[f"{n}{letter}" for letter in "abc"])) for n in range(spanning)]
-    found = chosen(asking(("zone", 2, 2)), [best, *many, roomless])
+@pytest.mark.parametrize(("alone", "expected"), [(199, ["m8", "m9"]), (200, None)])
+def test_no_more_than_two_hundred_choices_are_looked_at(alone: int, expected: list[str] | None) -> None:
+    """Zones that have one cluster alone are heavier than the one which has two, in both regions, without room."""
+    many = [candidate(cluster(f"n{n:03}", region=f"r{n % 2}", zones=[f"z{n:03}"])) for n in range(alone)]
+    both = [
+        candidate(cluster(name, region=region, zones=["zz"]), room=0) for name, region in (("m8", "r0"), ("m9", "r1"))
+    ]
+    found = chosen(asking(("region", 2, 2), ("zone", 1, 1)), [*many, *both])
     assert (None if isinstance(found, Unplaceable) else found) == expected
 
 

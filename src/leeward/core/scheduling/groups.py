@@ -108,3 +108,17 @@ def cluster_count(groups: Sequence[Group]) -> int:
     names = {group.name for group in groups}
     spanning = {name for group in groups for name, reach in group.spanning.items() if reach <= names}
     return sum(group.size - len(group.spanning) for group in groups) + len(spanning)
+
+
+def overlap(groups: Iterable[Group]) -> bool:
+    """Whether a cluster is in several of them, or beside them."""
+    return any(group.spanning for group in groups)
+
+
+def covered_count(groups: Sequence[Group]) -> int:
+    """The groups, of these, that have a cluster which is in no group beside these."""
+    if not overlap(groups):
+        return len(groups)
+    names = {group.name for group in groups}
+    inside = [reach for group in groups for reach in group.spanning.values() if reach <= names]
+    return len({group.name for group in groups if group.size > len(group.spanning)}.union(*inside))

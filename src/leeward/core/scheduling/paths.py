@@ -13,7 +13,7 @@ Karmada: spreadconstraint/select_groups.go; same, but without a bound.
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
-from leeward.core.scheduling.groups import Group, cluster_count
+from leeward.core.scheduling.groups import Group, cluster_count, covered_count
 
 MAX_STEPS = 50_000
 
@@ -63,7 +63,9 @@ class _Search:
         return [*found, *self.greedy(start, rest)] if self.is_exhausted else found
 
     def is_legal(self, path: Sequence[Group]) -> bool:
-        return len(path) >= self.least and cluster_count(path) >= max(1, self.min_clusters)
+        """Whether it has enough clusters, and these are in enough groups: one may be in groups beside these, too."""
+        enough = len(path) >= self.least and cluster_count(path) >= max(1, self.min_clusters)
+        return enough and covered_count(path) >= self.least
 
     def grow(self, path: Path, rest: Sequence[Group]) -> Iterator[Path]:
         """Depth first; a path that is legal grows no further."""

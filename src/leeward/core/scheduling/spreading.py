@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from leeward.api.policy import SpreadConstraint
-from leeward.core.scheduling.groups import Grouping
+from leeward.core.scheduling.groups import Grouping, overlap
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
 from leeward.core.scheduling.paths import Path, paths_that_keep, ranked_paths
 
@@ -40,7 +40,7 @@ def select_by_groups(
             request.trace.groups = {grouping.title: grouping.weights(request, chosen, at_least) for grouping in by}
         if is_regions or _is_legal(chosen, by, at_least):
             return chosen
-    if not found_any and len(by) == 1:
+    if not found_any and len(by) == 1 and (at_least or not overlap(by[0].groups(request, candidates, at_least))):
         message = "the number of clusters is less than the cluster spreadConstraint.MinGroups"
         return Unplaceable("Error", message, {})
     fields = ", ".join(grouping.title for grouping in by)
