@@ -2,11 +2,16 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from typing import Any
+from unittest import mock
+
+import pytest
 
 from leeward.api.core import LeaseSpec
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
 from leeward.client import Request
+from leeward.manager.control_plane import ControllerManager
 from leeward.sim.candidate import LEASE, Candidate
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
@@ -126,6 +131,31 @@ def test_a_control_plane_that_is_away_for_a_moment_costs_no_lease() -> None:
         world.place.link.flow()
         await world.sleep(20)
         assert (replicas.first.leads, replicas.second.leads) == (True, False)
+        assert (await replicas.lease()).lease_transitions == 0
+
+    play_two(story)
+
+
+@pytest.mark.parametrize(("seconds", "begun"), [(6, 0), (9, 0), (12, 0), (16, 1)])
+def test_a_leader_that_stood_still_goes_on_while_its_lease_lasts(seconds: int, begun: int) -> None:
+    """It renews each two seconds; what it has not tried has not failed."""
+
+    async def story(world: World, replicas: Replicas) -> None:
+        begins: list[float] = []
+        start = world.start_manager
+
+        def start_manager(*arguments: Any) -> ControllerManager:
+            begins.append(world.seconds)
+            return start(*arguments)
+
+        with mock.patch.object(world, "start_manager", start_manager):
+            replicas.second.life.end()
+            replicas.first.life.pause()
+            await world.sleep(seconds)
+            replicas.first.life.resume()
+            await world.sleep(30)
+        assert replicas.first.leads
+        assert len(begins) == begun, "it begins anew when its lease has ended, and then only"
         assert (await replicas.lease()).lease_transitions == 0
 
     play_two(story)
