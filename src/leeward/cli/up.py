@@ -1,5 +1,7 @@
 """`leeward up`"""
 
+from contextlib import suppress
+
 import click
 
 from kubeapi.loop.randomness import Randomness
@@ -50,16 +52,18 @@ def up(
     interrupt_on_termination()
     layout = settings.layout
     fleet, late = start_fleet(layout, UpRequest(members, port, timing, written_flags(context)), Randomness())
-    _announce(layout, fleet, late)
     if detach:
+        _announce(layout, fleet, late)
         return
-    say("\nrunning; Ctrl-C stops everything")
     try:
+        _announce(layout, fleet, late)
+        say("\nrunning; Ctrl-C stops everything")
         watch_fleet(layout)
     except KeyboardInterrupt:
-        say("\nstopping")
+        with suppress(BrokenPipeError):
+            say("\nstopping")
         stop_fleet(layout)
-    except FleetError:
+    except (FleetError, BrokenPipeError):
         stop_fleet(layout)
         raise
 

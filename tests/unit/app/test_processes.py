@@ -35,6 +35,17 @@ def test_a_process_runs_in_a_session_of_its_own_until_it_is_terminated(layout: L
     assert processes.remembered_components(layout) == ()
 
 
+def test_a_process_keeps_nothing_open_that_this_one_was_given(layout: Layout) -> None:
+    """Or `leeward up --detach` in a pipeline would end for nobody who reads on."""
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    _spawn_sleep(layout, "member1")
+    os.close(writing)
+    os.set_blocking(reading, False)
+    assert os.read(reading, 1) == b"", "the end of what is read, at once"
+    os.close(reading)
+
+
 def test_a_process_that_was_killed_is_gone_and_leaves_no_zombie(layout: Layout) -> None:
     record = _spawn_sleep(layout, "member1")
     processes.kill(layout, ["member1"])

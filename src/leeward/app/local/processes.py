@@ -7,6 +7,7 @@ later is never signalled. A zombie counts as gone: it only waits for its parent 
 import os
 import signal
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from leeward.app.local.waiting import wait_until
 
 TERMINATE_SECONDS = 5.0
 KILL_SECONDS = 5.0
+LAST_STREAM = 2
 
 
 class State(Enum):
@@ -39,7 +41,11 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def spawn(layout: Layout, component: str, command: list[str], environment: Mapping[str, str]) -> ProcessRecord:
-    """Starts `command` with its output in the component's log, and remembers it, whatever signal comes meanwhile."""
+    """Starts `command` with its output in the component's log, and remembers it, whatever signal comes meanwhile.
+
+    It keeps nothing open that this process was given: whoever reads from that would wait for as long as it lives.
+    """
+    _keep_descriptors()
     layout.run.mkdir(parents=True, exist_ok=True, mode=0o700)
     layout.ready_file(component).unlink(missing_ok=True)
     log = open_log(layout.log(component))
@@ -63,6 +69,14 @@ def spawn(layout: Layout, component: str, command: list[str], environment: Mappi
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         os.close(log)
     return record
+
+
+def _keep_descriptors() -> None:
+    """Has no process that is started from here inherit more than the standard streams."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > LAST_STREAM:
+            with suppress(OSError):
+                os.set_inheritable(int(name), False)
 
 
 def find_process(layout: Layout, component: str) -> ProcessRecord | None:
