@@ -5,8 +5,9 @@
 Where others changed something, this process is asked once more: what it forbids, nobody brings in behind it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from msgspec import structs
 
@@ -103,7 +104,7 @@ class Admitter:
             try:
                 admitted = admission.admit(review.about(manifest))
             except Rejected as rejection:
-                raise _refusal_of(review.kind, metadata_of(manifest).get("name", ""), rejection) from rejection
+                raise _refusal_of(review.kind, metadata_of(manifest), rejection) from rejection
             if admitted is not manifest and review.operation != "DELETE":
                 manifest = admitted
                 review.kind.default(manifest)
@@ -118,7 +119,10 @@ def _as_scale(review: AdmissionReview) -> AdmissionReview:
     return structs.replace(review, object=shown, old_object=render_scale(review.kind, old) if old is not None else None)
 
 
-def _refusal_of(kind: Kind, name: str, rejection: Rejected) -> errors.Refused:
+def _refusal_of(kind: Kind, metadata: Mapping[str, Any], rejection: Rejected) -> errors.Refused:
+    """What is forbidden is told by what its writer has said of its name, not by what the server made of that."""
+    name, prefix = metadata.get("name", ""), metadata.get("generateName", "")
     if rejection.problems:
         return errors.invalid(kind.group, kind.kind, name, rejection.problems)
-    return errors.forbidden(kind.group, kind.plural, name, rejection.message)
+    told = prefix if lifecycle.is_made_of(prefix, name) else name
+    return errors.forbidden(kind.group, kind.plural, told, rejection.message)

@@ -13,7 +13,7 @@ from kubeserver.values import section
 
 _NAMESPACES = "//namespaces/"
 
-MAX_GENERATED_PREFIX = 58
+MAX_GENERATED_PREFIX, SUFFIX_LETTERS = 58, 5
 LONGEST_WAIT_SECONDS = 10**9
 """A deletion that is to come later than that has a date all the same."""
 _SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
@@ -24,6 +24,12 @@ def is_nameless(manifest: ReadOnlyManifest) -> bool:
     """Whether the server makes the name of a new object, with a suffix."""
     metadata = section(manifest, "metadata")
     return not metadata.get("name") and bool(metadata.get("generateName"))
+
+
+def is_made_of(prefix: str, name: str) -> bool:
+    """Whether a name may be one that the server made, of a `generateName`."""
+    made = prefix[:MAX_GENERATED_PREFIX]
+    return bool(prefix) and name.startswith(made) and len(name) == len(made) + SUFFIX_LETTERS
 
 
 def stamp_new(kind: Kind, namespace: str, manifest: Manifest, now: datetime, uid: str, suffix: str) -> None:

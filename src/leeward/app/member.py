@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
-from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.clock import Clock, SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.tls import server_context
+from kubeserver.admission.service_accounts import ServiceAccountAdmission
 from kubeserver.auth.authentication import load_token_file
 from kubeserver.auth.tokens import load_signing_key
 from kubeserver.handler import Handler, StreamResponse, User
@@ -35,47 +37,64 @@ FAULTS_SECONDS = 0.2
 
 async def run_member(config: MemberConfig) -> None:
     """Serves until cancelled. Raises: OSError when the port is taken."""
-    clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
+    member = _Member(config, SystemClock(), Randomness(), Metrics(), HttpsWebhooks())
     config.data_dir.mkdir(parents=True, exist_ok=True)
-    tls = server_context(config.client_ca_file, (config.tls_cert_file, config.tls_private_key_file))
-    tokens = load_token_file(config.token_file) | load_token_file(config.impersonator_token_file)
-    signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
-    webhooks = HttpsWebhooks()
     async with Supervisor(config.name) as supervisor:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), supervisor)
         try:
-            api_server = await start_apiserver(
-                store,
-                clock,
-                randomness,
-                supervisor,
-                metrics=metrics.registry,
-                tokens=tokens,
-                signing_key=signing_key,
-                webhook_client=webhooks,
-                event_ttl_seconds=config.timing.event_ttl,
-            )
-            token_secrets = api_server.token_secrets(config.client_ca_file.read_bytes())
-            supervisor.start(token_secrets.run(), "token-secrets")
-            faulty = FaultyServer(config, api_server)
-            supervisor.start(faulty.follow(), "faults")
-            client = Client(InProcessTransport(api_server), "leeward-member")
-            await grant_member_access(client)
-            server = Server.of(client, randomness, supervisor)
-            settings = WorkloadSettings(pod_startup_seconds=config.timing.pod_startup_seconds)
-            await Workloads(server, clock, randomness, metrics, supervisor, settings).start()
-            handler = faulty.stalling(handler_chain(api_server, clock, randomness, metrics.registry))
-            front = HttpFront(handler, api_server.authenticator, tls, port=config.port, delay=faulty.delay_seconds)
-            await front.start()
-            try:
-                config.ready()
-                await asyncio.Event().wait()
-            finally:
-                await front.stop()
+            await member.serve(store, supervisor)
         finally:
             await supervisor.close()
             await store.close()
-            await webhooks.close()
+            await member.webhooks.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """What the parts of one member have in common."""
+
+    config: MemberConfig
+    clock: Clock
+    randomness: Randomness
+    metrics: Metrics
+    webhooks: HttpsWebhooks
+
+    async def serve(self, store: Store, supervisor: Supervisor) -> None:
+        config, clock, randomness = self.config, self.clock, self.randomness
+        tls = server_context(config.client_ca_file, (config.tls_cert_file, config.tls_private_key_file))
+        api_server = await self._start_apiserver(store, supervisor)
+        token_secrets = api_server.token_secrets(config.client_ca_file.read_bytes())
+        supervisor.start(token_secrets.run(), "token-secrets")
+        faulty = FaultyServer(config, api_server)
+        supervisor.start(faulty.follow(), "faults")
+        client = Client(InProcessTransport(api_server), "leeward-member")
+        await grant_member_access(client)
+        server = Server.of(client, randomness, supervisor)
+        settings = WorkloadSettings(pod_startup_seconds=config.timing.pod_startup_seconds)
+        await Workloads(server, clock, randomness, self.metrics, supervisor, settings).start()
+        handler = faulty.stalling(handler_chain(api_server, clock, randomness, self.metrics.registry))
+        front = HttpFront(handler, api_server.authenticator, tls, port=config.port, delay=faulty.delay_seconds)
+        await front.start()
+        try:
+            config.ready()
+            await asyncio.Event().wait()
+        finally:
+            await front.stop()
+
+    async def _start_apiserver(self, store: Store, supervisor: Supervisor) -> ApiServer:
+        config = self.config
+        return await start_apiserver(
+            store,
+            self.clock,
+            self.randomness,
+            supervisor,
+            admission=(ServiceAccountAdmission(store),),
+            metrics=self.metrics.registry,
+            tokens=load_token_file(config.token_file) | load_token_file(config.impersonator_token_file),
+            signing_key=load_signing_key(config.data_dir / SIGNING_KEY_FILE, self.randomness),
+            webhook_client=self.webhooks,
+            event_ttl_seconds=config.timing.event_ttl,
+        )
 
 
 class FaultyServer:

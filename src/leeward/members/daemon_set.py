@@ -7,6 +7,7 @@ from kubeapi.meta import Manifest
 from leeward.api.core import Node
 from leeward.members.kinds import DAEMON_SETS, PODS
 from leeward.members.platform import Platform, together
+from leeward.members.pod_creation import create_pods
 from leeward.members.rules.daemon_set import daemon_set_status, decide_steps, eligible_nodes, render_daemon_pod
 from leeward.members.rules.pods import is_leaving, next_available_at
 from leeward.runtime.identity import Key, key_of
@@ -33,7 +34,9 @@ class DaemonSetController:
         nodes = eligible_nodes(daemon_set, [from_wire(node, Node) for node in platform.nodes.list()])
         steps = decide_steps(daemon_set, nodes, platform.owned_pods.of(daemon_set), now)
         await together(
-            *(platform.create(PODS, render_daemon_pod(daemon_set, node)) for node in steps.create),
+            create_pods(
+                platform, DAEMON_SETS, daemon_set, (render_daemon_pod(daemon_set, node) for node in steps.create)
+            ),
             *(platform.delete_pod(pod) for pod in steps.delete),
         )
         pods, now = platform.owned_pods.of(daemon_set), platform.clock.now()

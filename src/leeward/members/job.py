@@ -5,6 +5,7 @@ from datetime import datetime
 from kubeapi.meta import Manifest
 from leeward.members.kinds import JOBS, PODS
 from leeward.members.platform import Platform, together
+from leeward.members.pod_creation import create_pods
 from leeward.members.rules.job import (
     active_deadline,
     decide_outcome,
@@ -41,7 +42,7 @@ class JobController:
         outcome = decide_outcome(job, pods, now)
         steps = decide_steps(job, pods, outcome)
         await together(
-            *(platform.create(PODS, render_job_pod(job)) for _ in range(steps.create)),
+            create_pods(platform, JOBS, job, (render_job_pod(job) for _ in range(steps.create))),
             *(platform.delete_pod(pod) for pod in steps.delete),
         )
         status = job_status(job, platform.owned_pods.of(job), outcome, platform.clock.now())

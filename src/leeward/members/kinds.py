@@ -10,3 +10,7 @@ STATEFUL_SETS = Resource.of_manifests("apps/v1", "statefulsets", "StatefulSet", 
 DAEMON_SETS = Resource.of_manifests("apps/v1", "daemonsets", "DaemonSet", namespaced=True)
 JOBS = Resource.of_manifests("batch/v1", "jobs", "Job", namespaced=True)
 BUDGETS = Resource.of_manifests("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", namespaced=True)
+CORE_NAMESPACES = Resource.of_manifests("v1", "namespaces", "Namespace", namespaced=False)
+SERVICE_ACCOUNTS = Resource.of_manifests("v1", "serviceaccounts", "ServiceAccount", namespaced=True)
+CONFIG_MAPS = Resource.of_manifests("v1", "configmaps", "ConfigMap", namespaced=True)
+SECRETS = Resource.of_manifests("v1", "secrets", "Secret", namespaced=True)

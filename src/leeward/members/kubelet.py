@@ -4,7 +4,7 @@ How long a stage lasts is counted from the moment at which this process saw it b
 second that the status tells.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,11 +13,14 @@ from leeward.core.interpreter.fields import text_at
 from leeward.members.addresses import Addresses
 from leeward.members.kinds import PODS
 from leeward.members.platform import Platform
+from leeward.members.pod_sources import PodSources
 from leeward.members.rules.kubelet import (
+    CONFIG_ERROR,
+    Obstacle,
     Stage,
     blocked_status,
-    has_broken_image,
     is_of_job,
+    obstacles_of,
     running_status,
     stage_of,
     starting_status,
@@ -25,6 +28,7 @@ from leeward.members.rules.kubelet import (
 )
 from leeward.members.rules.node import host_address, is_simulated, node_name
 from leeward.members.rules.pods import condition_of, is_gone, is_leaving, node_of
+from leeward.members.rules.references import environment_faults, mount_fault
 from leeward.members.settings import WorkloadSettings
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
@@ -41,6 +45,7 @@ class KubeletController:
         self._addresses = Addresses(platform.pods)
         self._due: dict[str, datetime] = {}
         self._controller = platform.controller("kubelet", self.reconcile)
+        self._sources = PodSources(platform, self._controller.queue.add)
 
     def start(self) -> None:
         self._platform.pods.on_change(self._pod_changed)
@@ -68,17 +73,32 @@ class KubeletController:
                 return await self._enter(pod, status, now + self._startup)
             case Stage.CREATING if (due := self._creating_until(pod)) > now:
                 return due
-            case Stage.CREATING if has_broken_image(pod):
-                await self._report(pod, blocked_status(pod, now))
-            case Stage.CREATING | Stage.BLOCKED if not has_broken_image(pod):
-                address = self._addresses.lease(pod, text_at(node, "spec", "podCIDR"))
-                due = now + timedelta(seconds=JOB_SECONDS)
-                return await self._enter(pod, running_status(pod, address, now), due if is_of_job(pod) else None)
+            case Stage.CREATING | Stage.BLOCKED:
+                return await self._run(pod, node)
             case Stage.RUNNING if is_of_job(pod):
                 return await self._finish(pod, now)
             case _:
                 pass
         return None
+
+    async def _run(self, pod: Manifest, node: Manifest) -> datetime | None:
+        """Creates the containers, or says why they cannot be created, and waits for what they lack."""
+        find = await self._sources.lookup(pod)
+        now = self._platform.clock.now()
+        if fault := mount_fault(pod, find):
+            self._sources.wait(pod)
+            message = f'MountVolume.SetUp failed for volume "{fault.volume}" : {fault.message}'
+            self._platform.warn("kubelet", PODS, pod, "FailedMount", message)
+            return None
+        if obstacles := obstacles_of(pod, environment_faults(pod, find)):
+            self._sources.wait(pod)
+            if stage_of(pod) is Stage.CREATING:
+                self._tell(pod, obstacles.values())
+            await self._report(pod, blocked_status(pod, obstacles, now))
+            return None
+        address = self._addresses.lease(pod, text_at(node, "spec", "podCIDR"))
+        due = now + timedelta(seconds=JOB_SECONDS)
+        return await self._enter(pod, running_status(pod, address, now), due if is_of_job(pod) else None)
 
     async def _finish(self, pod: Manifest, now: datetime) -> datetime | None:
         due = self._running_until(pod)
@@ -86,6 +106,11 @@ class KubeletController:
             return due
         await self._report(pod, succeeded_status(pod, now))
         return None
+
+    def _tell(self, pod: Manifest, obstacles: Iterable[Obstacle]) -> None:
+        for obstacle in obstacles:
+            if obstacle.reason == CONFIG_ERROR:
+                self._platform.warn("kubelet", PODS, pod, "Failed", f"Error: {obstacle.message}")
 
     async def _enter(self, pod: Manifest, status: Mapping[str, Any], due: datetime | None) -> datetime | None:
         """Puts a Pod into a stage that lasts until `due`; None is for good."""

@@ -23,7 +23,8 @@ from leeward.members.dependents import Dependents
 from leeward.members.kinds import NODES, PODS, REPLICA_SETS
 from leeward.members.rules.owners import controller_of
 from leeward.runtime.controller import Controller
-from leeward.runtime.identity import Key, key_of
+from leeward.runtime.events import WARNING, EventRecorder, Note
+from leeward.runtime.identity import Key, key_of, reference_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.informers import Informers
 from leeward.runtime.metrics import Metrics
@@ -47,6 +48,8 @@ class Platform:
         self._metrics = metrics
         self._informers = Informers(client, randomness, supervisor)
         self._writes = asyncio.Semaphore(MAX_WRITES)
+        self._events = EventRecorder(client, clock, randomness)
+        supervisor.start(self._events.run(), "events")
         self.nodes = self.informer(NODES)
         self.pods = self.informer(PODS)
         self.owned_pods = Dependents(self.pods)
@@ -80,6 +83,10 @@ class Platform:
                 queue.add_at(key, self.clock.now() + SETTLING)
 
         self.informer(resource).on_change(changed)
+
+    def warn(self, component: str, resource: Resource[Manifest], about: Manifest, reason: str, message: str) -> None:
+        """Tells what is wrong with an object, as an event of the cluster."""
+        self._events.record(Note(component, reference_of(resource, about), WARNING, reason, message))
 
     async def create(self, resource: Resource[Manifest], manifest: Manifest) -> None:
         """Raises: AlreadyExists."""

@@ -2,8 +2,12 @@
 
 from datetime import datetime
 
+from kubeapi.errors import ApiError
+from kubeapi.meta import Manifest
+from leeward.client import Forbidden, Invalid
 from leeward.members.kinds import PODS, REPLICA_SETS
 from leeward.members.platform import Platform, together
+from leeward.members.pod_creation import create_pods
 from leeward.members.rules.pods import is_leaving, next_available_at
 from leeward.members.rules.replica_set import decide_pods, replica_set_status
 from leeward.members.rules.templates import render_pod
@@ -27,11 +31,24 @@ class ReplicaSetController:
         if replica_set is None or is_leaving(replica_set):
             return None
         platform = self._platform
-        steps = decide_pods(replica_set, platform.owned_pods.of(replica_set))
-        await together(
-            *(platform.create(PODS, render_pod(replica_set)) for _ in range(steps.create)),
-            *(platform.delete_pod(pod) for pod in steps.delete),
-        )
+        refusal = await self._resize(replica_set)
         pods, now = platform.owned_pods.of(replica_set), platform.clock.now()
-        await platform.report(REPLICA_SETS, replica_set, replica_set_status(replica_set, pods, now))
+        status = replica_set_status(replica_set, pods, now, failure=str(refusal or ""))
+        await platform.report(REPLICA_SETS, replica_set, status)
+        if refusal is not None:
+            raise refusal
         return next_available_at(pods, replica_set, now)
+
+    async def _resize(self, replica_set: Manifest) -> ApiError | None:
+        """Why the server takes no Pod of this template; None when it takes all."""
+        platform = self._platform
+        steps = decide_pods(replica_set, platform.owned_pods.of(replica_set))
+        pods = (render_pod(replica_set) for _ in range(steps.create))
+        try:
+            await together(
+                create_pods(platform, REPLICA_SETS, replica_set, pods),
+                *(platform.delete_pod(pod) for pod in steps.delete),
+            )
+        except (Forbidden, Invalid) as refusal:
+            return refusal
+        return None

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from leeward.members.kinds import PODS, STATEFUL_SETS
 from leeward.members.platform import Platform, together
+from leeward.members.pod_creation import create_pods
 from leeward.members.rules.pods import is_leaving, next_available_at
 from leeward.members.rules.stateful_set import decide_steps, render_member, stateful_set_status
 from leeward.runtime.identity import Key
@@ -28,7 +29,12 @@ class StatefulSetController:
         platform = self._platform
         steps = decide_steps(stateful_set, platform.owned_pods.of(stateful_set), platform.clock.now())
         await together(
-            *(platform.create(PODS, render_member(stateful_set, ordinal)) for ordinal in steps.create),
+            create_pods(
+                platform,
+                STATEFUL_SETS,
+                stateful_set,
+                (render_member(stateful_set, ordinal) for ordinal in steps.create),
+            ),
             *(platform.delete_pod(pod) for pod in steps.delete),
         )
         pods, now = platform.owned_pods.of(stateful_set), platform.clock.now()

@@ -4,6 +4,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from leeward.members.daemon_set import DaemonSetController
+from leeward.members.default_accounts import DefaultAccountsController
 from leeward.members.deployment import DeploymentController
 from leeward.members.disruption import DisruptionController
 from leeward.members.job import JobController
@@ -33,6 +34,7 @@ class Workloads:
         self._platform = Platform(server.client, clock, randomness, metrics, supervisor)
         self._nodes = NodesController(self._platform, settings)
         self._others = (
+            DefaultAccountsController(self._platform),
             KubeletController(self._platform, settings),
             SchedulerController(self._platform),
             ReplicaSetController(self._platform),

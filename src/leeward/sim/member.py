@@ -7,6 +7,7 @@ from typing import Literal
 from kubeapi.loop.lives import Life
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.status import Status
+from kubeserver.admission.service_accounts import ServiceAccountAdmission
 from kubeserver.errors import status_response
 from kubeserver.handler import StreamResponse, User
 from kubeserver.handlers.server import ApiServer
@@ -117,7 +118,9 @@ class SimulatedMember:
         ground = self._ground
         self._processes = Supervisor(self.name)
         store = await Store.open(self.medium, self._processes)
-        self._server = await start_apiserver(store, ground.clock, ground.randomness, self._processes)
+        self._server = await start_apiserver(
+            store, ground.clock, ground.randomness, self._processes, admission=(ServiceAccountAdmission(store),)
+        )
         self.place.put(self._server, self.life)
         self.identity = await _identity(Client(InProcessTransport(self._server, ADMIN)))
         server = Server.of(Client(LinkedTransport(self.place, ADMIN)), ground.randomness, self._processes)

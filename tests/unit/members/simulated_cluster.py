@@ -11,6 +11,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeserver.admission.service_accounts import ServiceAccountAdmission
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
@@ -72,7 +73,11 @@ async def running(
     async with Supervisor() as supervisor:
         clock, randomness = VirtualClock(), Randomness(1)
         store = await Store.open(medium or MemoryMedium(), supervisor)
-        client = Client(InProcessTransport(await start_apiserver(store, clock, randomness, supervisor)))
+        client = Client(
+            InProcessTransport(
+                await start_apiserver(store, clock, randomness, supervisor, (ServiceAccountAdmission(store),))
+            )
+        )
         server = Server.of(client, randomness, supervisor)
         await Workloads(server, clock, randomness, Metrics(), supervisor, settings or WorkloadSettings()).start()
         await asyncio.sleep(1)

@@ -10,7 +10,7 @@ from leeward.members.rules.conditions import put_condition
 from leeward.members.rules.kubelet import (
     Stage,
     blocked_status,
-    has_broken_image,
+    obstacles_of,
     running_status,
     stage_of,
     starting_status,
@@ -92,7 +92,7 @@ def test_a_pod_is_rendered_from_its_template_and_belongs_to_its_owner() -> None:
     ],
 )
 def test_only_the_tag_makes_an_image_broken(image: str, broken: bool) -> None:
-    assert has_broken_image(with_containers("nginx", image)) is broken
+    assert (len(obstacles_of(with_containers("nginx", image), {})) == 1) is broken
 
 
 def test_a_pod_goes_from_stage_to_stage() -> None:
@@ -137,7 +137,7 @@ def test_a_running_pod_is_ready_and_its_init_containers_have_ended() -> None:
 
 def test_a_broken_image_keeps_the_whole_pod_from_being_ready() -> None:
     waiting = with_containers("nginx:1", "nginx:broken")
-    status = blocked_status(waiting, NOW)
+    status = blocked_status(waiting, obstacles_of(waiting, {}), NOW)
     reasons = [s["state"]["waiting"]["reason"] for s in status["containerStatuses"]]
     assert reasons == ["ContainerCreating", "ImagePullBackOff"]
     assert conditions(status)["ContainersReady"] == "False"

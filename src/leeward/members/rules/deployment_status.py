@@ -3,7 +3,7 @@
 Kubernetes: pkg/controller/deployment (sync, progress); same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from leeward.core.interpreter.fields import int_at, list_at, pick, value_at
 from leeward.members.rules.conditions import Condition, put_condition
 from leeward.members.rules.deployment import Revisions, is_paused, replicas_of, rollout_bounds
 from leeward.members.rules.pods import condition_of
+from leeward.members.rules.replica_set import REPLICA_FAILURE
 
 _COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
 _DONE, _MOVING, _LATE = "NewReplicaSetAvailable", "ReplicaSetUpdated", "ProgressDeadlineExceeded"
@@ -24,11 +25,21 @@ def deployment_status(deployment: ReadOnlyManifest, revisions: Revisions, now: d
     progressing, moved = _progressing(deployment, revisions, counts, now)
     if progressing:
         conditions = put_condition(conditions, progressing, now, updated=moved)
+    conditions = _with_failure(conditions, revisions, now)
     return {
         "observedGeneration": deployment["metadata"]["generation"],
         **pick(counts, _COUNTS),
         "conditions": conditions,
     }
+
+
+def _with_failure(conditions: Sequence[Condition], revisions: Revisions, now: datetime) -> Sequence[Condition]:
+    """What the ReplicaSets say of Pods that could not be created, the newest first."""
+    failures = (condition_of(s, REPLICA_FAILURE) for s in reversed(revisions.all))
+    failure = next((condition for condition in failures if condition), None)
+    if failure is not None:
+        return put_condition(conditions, _as_known(failure), now, updated=False)
+    return [condition for condition in conditions if condition["type"] != REPLICA_FAILURE]
 
 
 def is_complete(deployment: ReadOnlyManifest, counts: Mapping[str, int]) -> bool:

@@ -1,11 +1,14 @@
 """The life of a Pod on its node: what its status is at each stage, and how long each stage lasts.
 
 bound ─▸ Pending (ContainerCreating) ─start-up▸ Running, Ready ─only Pods of Jobs▸ Succeeded
-                  └─start-up, image cannot be pulled▸ Pending (ImagePullBackOff)
+                  ├─start-up, image cannot be pulled▸ Pending (ImagePullBackOff)
+                  ├─start-up, a variable's source is missing▸ Pending (CreateContainerConfigError)
+                  └─start-up, a volume's source is missing▸ stays as it is
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from itertools import chain
@@ -16,10 +19,20 @@ from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 from leeward.members.rules.conditions import put_condition
 from leeward.members.rules.owners import is_controlled_by
 from leeward.members.rules.pods import is_finished, node_of
+from leeward.members.rules.references import all_containers
 
 BROKEN_TAG = "broken"
 Container = Mapping[str, Any]
 State = Callable[[ReadOnlyManifest, Container], Mapping[str, Any]]
+PULL_BACK_OFF, CONFIG_ERROR = "ImagePullBackOff", "CreateContainerConfigError"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a container waits."""
+
+    reason: str
+    message: str
 
 
 class Stage(Enum):
@@ -28,7 +41,7 @@ class Stage(Enum):
     ELSEWHERE = "not on a node"
     BOUND = "bound"
     CREATING = "creating"
-    BLOCKED = "image cannot be pulled"
+    BLOCKED = "a container cannot be created"
     RUNNING = "running"
     FINISHED = "finished"
 
@@ -42,11 +55,13 @@ def stage_of(pod: ReadOnlyManifest) -> Stage:
         return Stage.RUNNING
     if not text_at(pod, "status", "startTime"):
         return Stage.BOUND
-    return Stage.BLOCKED if _waits_for_images(pod) else Stage.CREATING
+    return Stage.BLOCKED if _is_blocked(pod) else Stage.CREATING
 
 
-def has_broken_image(pod: ReadOnlyManifest) -> bool:
-    return any(_is_broken(container) for container in _all_containers(pod))
+def obstacles_of(pod: ReadOnlyManifest, environment: Mapping[str, str]) -> Mapping[str, Obstacle]:
+    """What keeps containers from being created, by their names; `environment`: what is wrong with their variables."""
+    broken = {c["name"]: _unpullable(c) for c in all_containers(pod) if _is_broken(c)}
+    return {name: Obstacle(CONFIG_ERROR, message) for name, message in environment.items()} | broken
 
 
 def is_of_job(pod: ReadOnlyManifest) -> bool:
@@ -66,9 +81,18 @@ def running_status(pod: ReadOnlyManifest, pod_ip: str, now: datetime) -> Manifes
     return _with_containers(pod, status, lambda _, container: _running(container, now), now)
 
 
-def blocked_status(pod: ReadOnlyManifest, now: datetime) -> Manifest:
-    """The image of a container cannot be pulled."""
-    return _with_containers(pod, mapping_at(pod, "status"), _blocked, now)
+def blocked_status(pod: ReadOnlyManifest, obstacles: Mapping[str, Obstacle], now: datetime) -> Manifest:
+    """Some containers cannot be created; the others wait with them."""
+
+    def state(pod: ReadOnlyManifest, container: Container) -> Mapping[str, Any]:
+        obstacle = obstacles.get(container["name"])
+        return (
+            _creating(pod, container)
+            if obstacle is None
+            else {"waiting": {"reason": obstacle.reason, "message": obstacle.message}}
+        )
+
+    return _with_containers(pod, mapping_at(pod, "status"), state, now)
 
 
 def succeeded_status(pod: ReadOnlyManifest, now: datetime) -> Manifest:
@@ -134,11 +158,8 @@ def _creating(pod: ReadOnlyManifest, container: Container) -> Mapping[str, Any]:
     return {"waiting": {"reason": waiting}}
 
 
-def _blocked(pod: ReadOnlyManifest, container: Container) -> Mapping[str, Any]:
-    if not _is_broken(container):
-        return _creating(pod, container)
-    image = text_at(container, "image")
-    return {"waiting": {"reason": "ImagePullBackOff", "message": f'Back-off pulling image "{image}"'}}
+def _unpullable(container: Container) -> Obstacle:
+    return Obstacle(PULL_BACK_OFF, f'Back-off pulling image "{text_at(container, "image")}"')
 
 
 def _running(container: Container, now: datetime) -> Mapping[str, Any]:
@@ -157,18 +178,14 @@ def _initial(pod: ReadOnlyManifest, container: Container, state: State, now: dat
     return outcome
 
 
-def _all_containers(pod: ReadOnlyManifest) -> Iterable[Container]:
-    return chain(list_at(pod, "spec", "initContainers"), list_at(pod, "spec", "containers"))
-
-
 def _is_broken(container: Container) -> bool:
     name = text_at(container, "image").rpartition("/")[2].partition("@")[0]
     return name.partition(":")[2] == BROKEN_TAG
 
 
-def _waits_for_images(pod: ReadOnlyManifest) -> bool:
+def _is_blocked(pod: ReadOnlyManifest) -> bool:
     reported = chain(list_at(pod, "status", "initContainerStatuses"), list_at(pod, "status", "containerStatuses"))
-    return any(text_at(status, "state", "waiting", "reason") == "ImagePullBackOff" for status in reported)
+    return any(text_at(status, "state", "waiting", "reason") in (PULL_BACK_OFF, CONFIG_ERROR) for status in reported)
 
 
 def _image_id(container: Container) -> str:

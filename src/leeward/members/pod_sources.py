@@ -1,0 +1,53 @@
+"""The ConfigMaps and Secrets that Pods name, read when the first Pod names one.
+
+A Pod that lacks something waits here until an object of its namespace comes or changes. A kubelet looks again after a
+while; here it is at once.
+"""
+
+from collections.abc import Callable
+
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.members.kinds import CONFIG_MAPS, SECRETS
+from leeward.members.platform import Platform
+from leeward.members.rules.references import Lookup, Source, sources_of
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.informer import Informer
+
+_RESOURCES = {Source.CONFIG_MAP: CONFIG_MAPS, Source.SECRET: SECRETS}
+
+
+class PodSources:
+    """`retry` is called with the key of each Pod that is to look again."""
+
+    def __init__(self, platform: Platform, retry: Callable[[Key], None]) -> None:
+        self._platform = platform
+        self._retry = retry
+        self._informers: dict[Source, Informer[Manifest]] = {}
+        self._waiting: dict[str, set[Key]] = {}
+
+    async def lookup(self, pod: ReadOnlyManifest) -> Lookup:
+        """What finds the objects that the Pod names. Raises: Unreachable."""
+        namespace = key_of(pod).namespace
+        for source in sources_of(pod):
+            await self._informer(source).wait_synced()
+
+        def find(source: Source, name: str) -> ReadOnlyManifest | None:
+            return self._informers[source].get(name, namespace)
+
+        return find
+
+    def wait(self, pod: ReadOnlyManifest) -> None:
+        """Has the Pod looked at again when something comes or changes in its namespace."""
+        key = key_of(pod)
+        self._waiting.setdefault(key.namespace, set()).add(key)
+
+    def _informer(self, source: Source) -> Informer[Manifest]:
+        if source not in self._informers:
+            informer = self._informers[source] = self._platform.informer(_RESOURCES[source])
+            informer.on_change(self._changed)
+        return self._informers[source]
+
+    def _changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        if new is not None:
+            for key in sorted(self._waiting.pop(key_of(new).namespace, ())):
+                self._retry(key)

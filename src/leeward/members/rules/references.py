@@ -1,0 +1,132 @@
+"""The ConfigMaps and Secrets that a Pod names, and what keeps its containers from starting when one is missing.
+
+A volume waits for what it is filled from, and no container is created before (event FailedMount); a variable of the
+environment is looked up when its container is created (CreateContainerConfigError). What is `optional` keeps nobody.
+Secrets with which images are pulled are not looked at.
+
+Kubernetes: pkg/kubelet/volume/{configmap,secret,projected}, pkg/kubelet/kubelet_pods.go; the same messages.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import chain
+from typing import Any
+
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.core.interpreter.fields import list_at, mapping_at, text_at, value_at
+
+
+class Source(Enum):
+    """A kind that data comes from; the value is what a kubelet calls it."""
+
+    CONFIG_MAP = "configmap"
+    SECRET = "secret"
+
+
+@dataclass(frozen=True, slots=True)
+class DataReference:
+    """One object that is named; all of `keys` have to be in it. None of it has to be there when it is optional."""
+
+    source: Source
+    name: str
+    keys: tuple[str, ...]
+    is_optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MountFault:
+    """Why a volume cannot be set up."""
+
+    volume: str
+    message: str
+
+
+Lookup = Callable[[Source, str], ReadOnlyManifest | None]
+"""The object of this kind and name in the Pod's namespace."""
+
+_MISSING_KEY = {
+    Source.CONFIG_MAP: "couldn't find key {} in ConfigMap {}/{}",
+    Source.SECRET: "couldn't find key {} in Secret {}/{}",
+}
+_MISSING_ITEM = {
+    Source.CONFIG_MAP: "references non-existent config key: {}",
+    Source.SECRET: "references non-existent secret key: {}",
+}
+
+
+def sources_of(pod: ReadOnlyManifest) -> frozenset[Source]:
+    """The kinds that have to be looked into before the Pod starts."""
+    volumes = (reference for _, references in _volumes(pod) for reference in references)
+    variables = (reference for container in all_containers(pod) for reference in environment_of(container))
+    return frozenset(reference.source for reference in chain(volumes, variables))
+
+
+def mount_fault(pod: ReadOnlyManifest, find: Lookup) -> MountFault | None:
+    """The first volume that cannot be set up."""
+    for volume, references in _volumes(pod):
+        for reference in references:
+            found = find(reference.source, reference.name)
+            if reference.is_optional:
+                continue
+            if found is None:
+                return MountFault(volume, f'{reference.source.value} "{reference.name}" not found')
+            if lacking := [key for key in reference.keys if key not in data_of(found)]:
+                return MountFault(volume, _MISSING_ITEM[reference.source].format(lacking[0]))
+    return None
+
+
+def environment_faults(pod: ReadOnlyManifest, find: Lookup) -> Mapping[str, str]:
+    """Why containers cannot be created, by their names."""
+    namespace = pod["metadata"]["namespace"]
+    found = ((c["name"], _environment_fault(c, namespace, find)) for c in all_containers(pod))
+    return {name: fault for name, fault in found if fault}
+
+
+def all_containers(pod: ReadOnlyManifest) -> Iterator[Mapping[str, Any]]:
+    """Init containers first."""
+    return chain(list_at(pod, "spec", "initContainers"), list_at(pod, "spec", "containers"))
+
+
+def environment_of(container: Mapping[str, Any]) -> Iterator[DataReference]:
+    for entry in list_at(container, "envFrom"):
+        yield from _named(entry, "configMapRef", "secretRef", lambda _: ())
+    for entry in list_at(container, "env"):
+        yield from _named(mapping_at(entry, "valueFrom"), "configMapKeyRef", "secretKeyRef", lambda r: (r["key"],))
+
+
+def data_of(manifest: ReadOnlyManifest) -> Manifest:
+    """What a ConfigMap or a Secret holds, by key, as it is written there."""
+    return {**mapping_at(manifest, "data"), **mapping_at(manifest, "binaryData")}
+
+
+def _environment_fault(container: Mapping[str, Any], namespace: str, find: Lookup) -> str:
+    for reference in environment_of(container):
+        found = find(reference.source, reference.name)
+        if reference.is_optional:
+            continue
+        if found is None:
+            return f'{reference.source.value} "{reference.name}" not found'
+        if lacking := [key for key in reference.keys if key not in data_of(found)]:
+            return _MISSING_KEY[reference.source].format(lacking[0], namespace, reference.name)
+    return ""
+
+
+def _volumes(pod: ReadOnlyManifest) -> Iterator[tuple[str, list[DataReference]]]:
+    for volume in list_at(pod, "spec", "volumes"):
+        parts = [volume, *list_at(volume, "projected", "sources")]
+        yield text_at(volume, "name"), [ref for part in parts for ref in _named(part, "configMap", "secret", _items)]
+
+
+def _items(entry: Mapping[str, Any]) -> Sequence[str]:
+    return [text_at(item, "key") for item in list_at(entry, "items")]
+
+
+def _named(
+    entry: object, config_map: str, secret: str, keys: Callable[[Mapping[str, Any]], Sequence[str]]
+) -> Iterator[DataReference]:
+    for source, field in ((Source.CONFIG_MAP, config_map), (Source.SECRET, secret)):
+        said = mapping_at(entry, field)
+        name = text_at(said, "name") or text_at(said, "secretName")
+        if name:
+            yield DataReference(source, name, tuple(keys(said)), value_at(said, "optional") is True)

@@ -1,0 +1,36 @@
+"""Members tell the truth: what lacks something that it names does not run there, and nobody relies on it."""
+
+from kubeapi.meta import Manifest
+from leeward.sim.world import World
+from tests.world.stories import CONFIG_MAPS, POLICIES, apply, deployment, play, policy, ready_replicas, tasks
+
+
+def on_one_of(*clusters: str) -> Manifest:
+    """All replicas in the first of these that is alive."""
+    return {"clusterAffinities": [{"affinityName": name, "clusterNames": [name]} for name in clusters]}
+
+
+def test_a_copy_without_its_config_map_does_not_replace_the_old_one() -> None:
+    async def story(world: World) -> None:
+        shop = deployment("shop", 2)
+        shop["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "settings"}}]
+        settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "1"}}
+        there = {"clusterAffinity": {"clusterNames": ["member1"]}}
+        await apply(world.client, settings, policy("settings", there, "ConfigMap", "v1"))
+        await apply(world.client, shop, policy("shop", on_one_of("member1", "member2")))
+        await world.sleep(20)
+        assert await ready_replicas(world, "member1", "shop") == 2
+
+        await world.member("member1").stop()
+        await world.until(lambda: tasks(world, "shop-deployment") == ["member1"], 1200)
+        await world.sleep(300)
+        assert await ready_replicas(world, "member2", "shop") == 0
+        assert tasks(world, "shop-deployment") == ["member1"]
+
+        everywhere = {"spec": {"placement": {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}}}
+        await world.client.patch(POLICIES, "settings", everywhere, "default")
+        await world.until(lambda: not tasks(world, "shop-deployment"), 120)
+        assert await ready_replicas(world, "member2", "shop") == 2
+        assert (await world.member("member2").client.get(CONFIG_MAPS, "settings", "default"))["data"] == {"a": "1"}
+
+    play(story)
