@@ -14,3 +14,6 @@ CORE_NAMESPACES = Resource.of_manifests("v1", "namespaces", "Namespace", namespa
 SERVICE_ACCOUNTS = Resource.of_manifests("v1", "serviceaccounts", "ServiceAccount", namespaced=True)
 CONFIG_MAPS = Resource.of_manifests("v1", "configmaps", "ConfigMap", namespaced=True)
 SECRETS = Resource.of_manifests("v1", "secrets", "Secret", namespaced=True)
+CLAIMS = Resource.of_manifests("v1", "persistentvolumeclaims", "PersistentVolumeClaim", namespaced=True)
+VOLUMES = Resource.of_manifests("v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+STORAGE_CLASSES = Resource.of_manifests("storage.k8s.io/v1", "storageclasses", "StorageClass", namespaced=False)

@@ -87,8 +87,7 @@ class KubeletController:
         now = self._platform.clock.now()
         if fault := mount_fault(pod, find):
             self._sources.wait(pod)
-            message = f'MountVolume.SetUp failed for volume "{fault.volume}" : {fault.message}'
-            self._platform.warn("kubelet", PODS, pod, "FailedMount", message)
+            self._platform.warn("kubelet", PODS, pod, "FailedMount", fault.message)
             return None
         if obstacles := obstacles_of(pod, environment_faults(pod, find)):
             self._sources.wait(pod)

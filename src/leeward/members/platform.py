@@ -23,7 +23,7 @@ from leeward.members.dependents import Dependents
 from leeward.members.kinds import NODES, PODS, REPLICA_SETS
 from leeward.members.rules.owners import controller_of
 from leeward.runtime.controller import Controller
-from leeward.runtime.events import WARNING, EventRecorder, Note
+from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note
 from leeward.runtime.identity import Key, key_of, reference_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.informers import Informers
@@ -87,6 +87,10 @@ class Platform:
     def warn(self, component: str, resource: Resource[Manifest], about: Manifest, reason: str, message: str) -> None:
         """Tells what is wrong with an object, as an event of the cluster."""
         self._events.record(Note(component, reference_of(resource, about), WARNING, reason, message))
+
+    def tell(self, component: str, resource: Resource[Manifest], about: Manifest, reason: str, message: str) -> None:
+        """As `warn`, of what is not wrong."""
+        self._events.record(Note(component, reference_of(resource, about), NORMAL, reason, message))
 
     async def create(self, resource: Resource[Manifest], manifest: Manifest) -> None:
         """Raises: AlreadyExists."""

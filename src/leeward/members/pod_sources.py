@@ -1,4 +1,4 @@
-"""The ConfigMaps and Secrets that Pods name, read when the first Pod names one.
+"""The ConfigMaps, Secrets and claims that Pods name, read when the first Pod names one.
 
 A Pod that lacks something waits here until an object of its namespace comes or changes. A kubelet looks again after a
 while; here it is at once.
@@ -7,13 +7,13 @@ while; here it is at once.
 from collections.abc import Callable
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from leeward.members.kinds import CONFIG_MAPS, SECRETS
+from leeward.members.kinds import CLAIMS, CONFIG_MAPS, SECRETS
 from leeward.members.platform import Platform
 from leeward.members.rules.references import Lookup, Source, sources_of
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 
-_RESOURCES = {Source.CONFIG_MAP: CONFIG_MAPS, Source.SECRET: SECRETS}
+_RESOURCES = {Source.CONFIG_MAP: CONFIG_MAPS, Source.SECRET: SECRETS, Source.CLAIM: CLAIMS}
 
 
 class PodSources:

@@ -6,12 +6,14 @@ from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
 from leeward.api.core import Node
 from leeward.core.interpreter.fields import list_at, mapping_at, text_at
-from leeward.members.kinds import PODS
+from leeward.members.kinds import CLAIMS, PODS, STORAGE_CLASSES
 from leeward.members.ledger import Ledger
-from leeward.members.platform import Platform
+from leeward.members.platform import Platform, together
+from leeward.members.rules.claim_needs import NO_CLAIMS, ClaimNeeds, claim_needs
 from leeward.members.rules.conditions import put_condition
 from leeward.members.rules.fitting import Unschedulable, choose_node
 from leeward.members.rules.pods import is_active, node_of
+from leeward.members.rules.volume_binding import SELECTED_NODE, claims_of
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 
@@ -25,11 +27,14 @@ class SchedulerController:
         self._platform = platform
         self._ledger = Ledger(platform.pods)
         self._waiting = Index(platform.pods, _is_waiting)
+        self._claims = platform.informer(CLAIMS)
+        self._classes = platform.informer(STORAGE_CLASSES)
         self._controller = platform.controller("scheduler", self.reconcile, workers=1)
 
     def start(self) -> None:
         self._platform.follow(PODS, self._controller.queue)
         self._platform.pods.on_change(self._pod_changed)
+        self._claims.on_change(self._claim_changed)
         self._platform.nodes.on_change(lambda old, new: self._try_again())
         self._controller.start(self._platform.supervisor)
 
@@ -38,12 +43,27 @@ class SchedulerController:
         if pod is None or not _is_waiting(pod):
             return None
         nodes = [from_wire(node, Node) for node in self._platform.nodes.list()]
-        choice = choose_node(pod, nodes, self._ledger.used)
+        needs = self._claims_of(pod)
+        choice = needs.refusal(len(nodes)) or choose_node(pod, nodes, self._ledger.used)
         if isinstance(choice, Unschedulable):
             await self._report(pod, choice)
+        elif needs.waiting:
+            await together(*(self._select_node(claim, choice) for claim in needs.waiting))
         else:
             await self._platform.bind(pod, choice)
         return None
+
+    def _claims_of(self, pod: Manifest) -> ClaimNeeds:
+        names = claims_of(pod)
+        if not names:
+            return NO_CLAIMS
+        namespace = key_of(pod).namespace
+        return claim_needs(names, lambda name: self._claims.get(name, namespace), self._classes.get)
+
+    async def _select_node(self, claim: Manifest, node: str) -> None:
+        """Says where the volume of a claim is to be that waits for its first Pod."""
+        if mapping_at(claim, "metadata", "annotations").get(SELECTED_NODE) != node:
+            await self._platform.patch(CLAIMS, claim, {"metadata": {"annotations": {SELECTED_NODE: node}}})
 
     async def _report(self, pod: Manifest, refusal: Unschedulable) -> None:
         said = {"status": "False", "reason": "Unschedulable", "message": refusal.message}
@@ -51,6 +71,14 @@ class SchedulerController:
         conditions = put_condition(list_at(pod, "status", "conditions"), condition, self._platform.clock.now())
         status = {**mapping_at(pod, "status"), "phase": "Pending", "conditions": conditions}
         await self._platform.report(PODS, pod, status)
+        if claims_of(pod):
+            self._platform.warn(SCHEDULER_NAME, PODS, pod, "FailedScheduling", refusal.message)
+
+    def _claim_changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        namespace = (new or old or {})["metadata"]["namespace"]
+        for pod in self._waiting.get(True):
+            if key_of(pod).namespace == namespace and claims_of(pod):
+                self._controller.queue.add(key_of(pod))
 
     def _pod_changed(self, old: Manifest | None, new: Manifest | None) -> None:
         if old is not None and node_of(old) and (new is None or not is_active(new)):

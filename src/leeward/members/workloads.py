@@ -15,6 +15,7 @@ from leeward.members.replica_set import ReplicaSetController
 from leeward.members.scheduler import SchedulerController
 from leeward.members.settings import WorkloadSettings
 from leeward.members.stateful_set import StatefulSetController
+from leeward.members.volume_binder import VolumeBinder
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Server
 
@@ -33,6 +34,7 @@ class Workloads:
     ) -> None:
         self._platform = Platform(server.client, clock, randomness, metrics, supervisor)
         self._nodes = NodesController(self._platform, settings)
+        self._volumes = VolumeBinder(self._platform)
         self._others = (
             DefaultAccountsController(self._platform),
             KubeletController(self._platform, settings),
@@ -43,6 +45,7 @@ class Workloads:
             DaemonSetController(self._platform),
             JobController(self._platform),
             DisruptionController(self._platform),
+            self._volumes,
         )
 
     async def start(self) -> None:
@@ -52,5 +55,6 @@ class Workloads:
         """
         await self._platform.wait_synced()
         await self._nodes.register()
+        await self._volumes.register()
         for controller in (self._nodes, *self._others):
             controller.start()

@@ -196,3 +196,12 @@ def test_s1_a_generation_is_rendered_only_when_every_work_could_be_written() -> 
     rendered = from_wire({**to_wire(binding(**spec)), **wire}, ResourceBinding)
     assert rendered_generation(rendered, {"m1": work, "m2": work}) == 5
     assert rendered_generation(rendered, {"m2": work}) == 4
+
+
+def test_a_claim_keeps_the_class_that_its_member_gave_it_unless_it_names_one() -> None:
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {}}
+    there = {**claim, "spec": {"storageClassName": "standard"}}
+    assert merge(claim, there)["spec"] == {"storageClassName": "standard"}
+    assert merge({**claim, "spec": {"storageClassName": ""}}, there)["spec"] == {"storageClassName": ""}
+    config = {**claim, "kind": "ConfigMap"}
+    assert merge(config, {**there, "kind": "ConfigMap"})["spec"] == {}

@@ -47,7 +47,9 @@ def test_a_pod_that_names_nothing_has_nothing_looked_up() -> None:
     ],
 )
 def test_a_volume_is_not_mounted_without_its_source(volume: Manifest, message: str) -> None:
-    assert mount_fault(with_volume(**volume), NOTHING) == MountFault("data", message)
+    assert mount_fault(with_volume(**volume), NOTHING) == MountFault(
+        "data", f'MountVolume.SetUp failed for volume "data" : {message}'
+    )
     there = finding(configmap_conf={"data": {}}, secret_key={})
     assert mount_fault(with_volume(**volume), there) is None
 
@@ -55,7 +57,7 @@ def test_a_volume_is_not_mounted_without_its_source(volume: Manifest, message: s
 def test_a_volume_needs_the_keys_that_it_picks_unless_it_is_optional() -> None:
     picked = {"name": "conf", "items": [{"key": "b", "path": "b"}]}
     there = finding(configmap_conf={"data": {"a": "1"}})
-    fault = MountFault("data", "references non-existent config key: b")
+    fault = MountFault("data", 'MountVolume.SetUp failed for volume "data" : references non-existent config key: b')
     assert mount_fault(with_volume(configMap=picked), there) == fault
     assert mount_fault(with_volume(configMap=picked), finding(configmap_conf={"binaryData": {"b": ""}})) is None
     assert mount_fault(with_volume(configMap={**picked, "optional": True}), there) is None

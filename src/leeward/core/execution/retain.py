@@ -12,15 +12,21 @@ from kubeapi.quantity import parse_quantity
 from leeward.api.names import MANAGED_ANNOTATIONS_ANNOTATION, MANAGED_LABELS_ANNOTATION
 from leeward.core.execution.ownership import managed_keys
 from leeward.core.interpreter import retain
-from leeward.core.interpreter.fields import mapping_at
+from leeward.core.interpreter.fields import mapping_at, put, text_at, value_at
 
 _QUANTITIES = frozenset({"requests", "limits", "overhead", "capacity", "hard"})
 """Fields whose members are quantities, which the API server writes in its own way (`0.1` becomes `100m`)."""
+
+_GIVEN_AT_BIRTH = {"PersistentVolumeClaim": (("spec", "storageClassName"),)}
+"""Fields that a member fills in when the object is made, and that nobody may take away. Karmada's PUT is refused."""
 
 
 def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
     """The object to PUT over `observed`."""
     merged = retain(desired, observed)
+    for path in _GIVEN_AT_BIRTH.get(text_at(desired, "kind"), ()):
+        if value_at(merged, *path) is None and (given := value_at(observed, *path)) is not None:
+            put(merged, given, *path)
     theirs = mapping_at(observed, "metadata")
     kept = {key: theirs[key] for key in ("resourceVersion", "finalizers", "ownerReferences") if key in theirs}
     marks = {

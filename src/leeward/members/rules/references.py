@@ -1,4 +1,4 @@
-"""The ConfigMaps and Secrets that a Pod names, and what keeps its containers from starting when one is missing.
+"""The ConfigMaps, Secrets and claims that a Pod names, and what keeps its containers from starting when one is missing.
 
 A volume waits for what it is filled from, and no container is created before (event FailedMount); a variable of the
 environment is looked up when its container is created (CreateContainerConfigError). What is `optional` keeps nobody.
@@ -15,6 +15,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.core.interpreter.fields import list_at, mapping_at, text_at, value_at
+from leeward.members.rules.volume_binding import is_bound
 
 
 class Source(Enum):
@@ -22,6 +23,7 @@ class Source(Enum):
 
     CONFIG_MAP = "configmap"
     SECRET = "secret"
+    CLAIM = "persistentvolumeclaim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class DataReference:
 
 @dataclass(frozen=True, slots=True)
 class MountFault:
-    """Why a volume cannot be set up."""
+    """Why a volume cannot be set up; `message` is that of the event."""
 
     volume: str
     message: str
@@ -66,14 +68,25 @@ def mount_fault(pod: ReadOnlyManifest, find: Lookup) -> MountFault | None:
     """The first volume that cannot be set up."""
     for volume, references in _volumes(pod):
         for reference in references:
-            found = find(reference.source, reference.name)
-            if reference.is_optional:
+            why = _source_fault(reference, find(reference.source, reference.name))
+            if not why or reference.is_optional:
                 continue
-            if found is None:
-                return MountFault(volume, f'{reference.source.value} "{reference.name}" not found')
-            if lacking := [key for key in reference.keys if key not in data_of(found)]:
-                return MountFault(volume, _MISSING_ITEM[reference.source].format(lacking[0]))
+            if reference.source is Source.CLAIM:
+                claim = f"{pod['metadata']['namespace']}/{reference.name}"
+                return MountFault(volume, f"Unable to attach or mount volumes: error processing PVC {claim}: {why}")
+            return MountFault(volume, f'MountVolume.SetUp failed for volume "{volume}" : {why}')
     return None
+
+
+def _source_fault(reference: DataReference, found: ReadOnlyManifest | None) -> str:
+    if reference.source is Source.CLAIM:
+        if found is None:
+            return f'failed to fetch PVC from API server: persistentvolumeclaims "{reference.name}" not found'
+        return "" if is_bound(found) else "PVC is not bound"
+    if found is None:
+        return f'{reference.source.value} "{reference.name}" not found'
+    lacking = [key for key in reference.keys if key not in data_of(found)]
+    return _MISSING_ITEM[reference.source].format(lacking[0]) if lacking else ""
 
 
 def environment_faults(pod: ReadOnlyManifest, find: Lookup) -> Mapping[str, str]:
@@ -125,8 +138,9 @@ def _items(entry: Mapping[str, Any]) -> Sequence[str]:
 def _named(
     entry: object, config_map: str, secret: str, keys: Callable[[Mapping[str, Any]], Sequence[str]]
 ) -> Iterator[DataReference]:
-    for source, field in ((Source.CONFIG_MAP, config_map), (Source.SECRET, secret)):
+    fields = ((Source.CONFIG_MAP, config_map), (Source.SECRET, secret), (Source.CLAIM, "persistentVolumeClaim"))
+    for source, field in fields:
         said = mapping_at(entry, field)
-        name = text_at(said, "name") or text_at(said, "secretName")
+        name = text_at(said, "name") or text_at(said, "secretName") or text_at(said, "claimName")
         if name:
             yield DataReference(source, name, tuple(keys(said)), value_at(said, "optional") is True)

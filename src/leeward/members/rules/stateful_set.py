@@ -1,7 +1,8 @@
 """A StatefulSet: which ordinal comes or goes next, and what it reports.
 
 Kubernetes: pkg/controller/statefulset (stateful_set_control). Same order of steps, except that there are no
-ControllerRevisions (a Pod below the partition that is lost comes back with the new template) and no volume claims.
+ControllerRevisions (a Pod below the partition that is lost comes back with the new template). Claims are made by the
+rules of `claim_templates`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from leeward.core.interpreter.fields import int_at, mapping_at, pick, text_at
+from leeward.core.interpreter.fields import int_at, list_at, mapping_at, pick, text_at
+from leeward.members.rules.claim_templates import claim_volumes
 from leeward.members.rules.deployment import replicas_of
 from leeward.members.rules.pods import is_available, is_finished, is_leaving, is_ready
 from leeward.members.rules.templates import REVISION_LABEL, render_pod, revision_of, template_hash, template_of
@@ -42,7 +44,7 @@ def decide_steps(stateful_set: ReadOnlyManifest, pods: Sequence[Manifest], now: 
     finished = tuple(pod for pod in pods if is_finished(pod) and not is_leaving(pod))
     if finished:
         return Steps(delete=finished)
-    wanted = _ordinals(stateful_set)
+    wanted = wanted_ordinals(stateful_set)
     one_by_one = text_at(stateful_set, "spec", "podManagementPolicy") != "Parallel"
     missing = tuple(ordinal for ordinal in wanted if ordinal not in present)
     unsettled = [o for o in wanted if o in present and not _is_settled(stateful_set, present[o], now)]
@@ -74,7 +76,7 @@ def _decide_update(stateful_set: ReadOnlyManifest, pods: Sequence[Manifest], now
     return Steps()
 
 
-def _ordinals(stateful_set: ReadOnlyManifest) -> range:
+def wanted_ordinals(stateful_set: ReadOnlyManifest) -> range:
     start = int_at(stateful_set, "spec", "ordinals", "start")
     return range(start, start + replicas_of(stateful_set))
 
@@ -95,6 +97,10 @@ def render_member(stateful_set: ReadOnlyManifest, ordinal: int) -> Manifest:
     pod["spec"]["hostname"] = name
     if service := text_at(stateful_set, "spec", "serviceName"):
         pod["spec"]["subdomain"] = service
+    if volumes := claim_volumes(stateful_set, ordinal):
+        names = {volume["name"] for volume in volumes}
+        others = [volume for volume in list_at(pod, "spec", "volumes") if volume["name"] not in names]
+        pod["spec"]["volumes"] = [*others, *volumes]
     return pod
 
 

@@ -1,0 +1,50 @@
+"""What the claims of a Pod mean for its scheduling.
+
+Kubernetes: pkg/scheduler, the plug-in VolumeBinding; the same messages, without what preemption adds.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.core.interpreter.fields import text_at
+from leeward.members.rules.fitting import Unschedulable
+from leeward.members.rules.pods import is_leaving
+from leeward.members.rules.volume_binding import class_name, is_bound, waits_for_consumer
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimNeeds:
+    """`obstacle`: why no node will do. `waiting`: the claims that are bound once a node has been chosen."""
+
+    obstacle: str = ""
+    waiting: tuple[Manifest, ...] = ()
+
+    def refusal(self, nodes: int) -> Unschedulable | None:
+        return Unschedulable(f"0/{nodes} nodes are available: {self.obstacle}.") if self.obstacle else None
+
+
+NO_CLAIMS = ClaimNeeds()
+
+
+def claim_needs(
+    names: Iterable[str],
+    find_claim: Callable[[str], Manifest | None],
+    find_class: Callable[[str], ReadOnlyManifest | None],
+) -> ClaimNeeds:
+    waiting: list[Manifest] = []
+    for name in names:
+        claim = find_claim(name)
+        if claim is None:
+            return ClaimNeeds(f'persistentvolumeclaim "{name}" not found')
+        if is_leaving(claim):
+            return ClaimNeeds(f'persistentvolumeclaim "{name}" is being deleted')
+        if text_at(claim, "status", "phase") == "Lost":
+            volume = text_at(claim, "spec", "volumeName")
+            return ClaimNeeds(f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"')
+        if is_bound(claim):
+            continue
+        if not waits_for_consumer(find_class(class_name(claim))):
+            return ClaimNeeds("pod has unbound immediate PersistentVolumeClaims")
+        waiting.append(claim)
+    return ClaimNeeds(waiting=tuple(waiting))
