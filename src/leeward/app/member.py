@@ -27,6 +27,7 @@ from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
 from leeward.client import Client, Request, Response
 from leeward.members import Workloads, WorkloadSettings
+from leeward.members.rules.load_balancer import load_balancer_range
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Server
 
@@ -70,7 +71,9 @@ class _Member:
         client = Client(InProcessTransport(api_server), "leeward-member")
         await grant_member_access(client)
         server = Server.of(client, randomness, supervisor)
-        settings = WorkloadSettings(pod_startup_seconds=config.timing.pod_startup_seconds)
+        settings = WorkloadSettings(
+            pod_startup_seconds=config.timing.pod_startup_seconds, load_balancer_cidr=load_balancer_range(config.name)
+        )
         await Workloads(server, clock, randomness, self.metrics, supervisor, settings).start()
         handler = faulty.stalling(handler_chain(api_server, clock, randomness, self.metrics.registry))
         front = HttpFront(handler, api_server.authenticator, tls, port=config.port, delay=faulty.delay_seconds)

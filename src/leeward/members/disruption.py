@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from kubeapi.meta import Manifest
-from leeward.members.kinds import BUDGETS, DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
+from leeward.members.kinds import BUDGETS, DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from leeward.members.platform import SETTLING, Platform, owner_key
 from leeward.members.rules.deployment import replicas_of
 from leeward.members.rules.disruption import (
@@ -20,12 +20,14 @@ from leeward.members.rules.owners import controller_of
 from leeward.members.rules.pods import is_leaving
 from leeward.runtime.identity import Key, key_of
 
+_OWNERS = (REPLICA_SETS, STATEFUL_SETS, REPLICATION_CONTROLLERS)
+
 
 class DisruptionController:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._budgets = platform.informer(BUDGETS)
-        self._owners = {resource: platform.informer(resource) for resource in (REPLICA_SETS, STATEFUL_SETS)}
+        self._owners = {resource: platform.informer(resource) for resource in _OWNERS}
         self._deployments = platform.informer(DEPLOYMENTS)
         self._controller = platform.controller("disruption", self.reconcile)
 

@@ -17,3 +17,12 @@ SECRETS = Resource.of_manifests("v1", "secrets", "Secret", namespaced=True)
 CLAIMS = Resource.of_manifests("v1", "persistentvolumeclaims", "PersistentVolumeClaim", namespaced=True)
 VOLUMES = Resource.of_manifests("v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 STORAGE_CLASSES = Resource.of_manifests("storage.k8s.io/v1", "storageclasses", "StorageClass", namespaced=False)
+REPLICATION_CONTROLLERS = Resource.of_manifests(
+    "v1", "replicationcontrollers", "ReplicationController", namespaced=True
+)
+CRON_JOBS = Resource.of_manifests("batch/v1", "cronjobs", "CronJob", namespaced=True)
+AUTOSCALERS = Resource.of_manifests(
+    "autoscaling/v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", namespaced=True
+)
+SERVICES = Resource.of_manifests("v1", "services", "Service", namespaced=True)
+INGRESSES = Resource.of_manifests("networking.k8s.io/v1", "ingresses", "Ingress", namespaced=True)

@@ -1,11 +1,15 @@
-"""The ReplicaSet controller: as many Pods as wanted, and a status that says how many of them are ready."""
+"""The ReplicaSet controller: as many Pods as wanted, and a status that says how many of them are ready.
+
+It serves ReplicationControllers, too, as in Kubernetes: they differ in their selector, which is not read here.
+"""
 
 from datetime import datetime
 
 from kubeapi.errors import ApiError
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.client import Forbidden, Invalid
-from leeward.members.kinds import PODS, REPLICA_SETS
+from leeward.members.kinds import PODS
 from leeward.members.platform import Platform, together
 from leeward.members.pod_creation import create_pods
 from leeward.members.rules.pods import is_leaving, next_available_at
@@ -15,15 +19,16 @@ from leeward.runtime.identity import Key
 
 
 class ReplicaSetController:
-    def __init__(self, platform: Platform) -> None:
+    def __init__(self, platform: Platform, resource: Resource[Manifest]) -> None:
         self._platform = platform
-        self._sets = platform.informer(REPLICA_SETS)
-        self._controller = platform.controller("replicaset", self.reconcile)
+        self._resource = resource
+        self._sets = platform.informer(resource)
+        self._controller = platform.controller(resource.kind.lower(), self.reconcile)
 
     def start(self) -> None:
         queue = self._controller.queue
-        self._platform.follow(REPLICA_SETS, queue)
-        self._platform.follow_owned(PODS, REPLICA_SETS, queue)
+        self._platform.follow(self._resource, queue)
+        self._platform.follow_owned(PODS, self._resource, queue)
         self._controller.start(self._platform.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:
@@ -34,7 +39,7 @@ class ReplicaSetController:
         refusal = await self._resize(replica_set)
         pods, now = platform.owned_pods.of(replica_set), platform.clock.now()
         status = replica_set_status(replica_set, pods, now, failure=str(refusal or ""))
-        await platform.report(REPLICA_SETS, replica_set, status)
+        await platform.report(self._resource, replica_set, status)
         if refusal is not None:
             raise refusal
         return next_available_at(pods, replica_set, now)
@@ -46,7 +51,7 @@ class ReplicaSetController:
         pods = (render_pod(replica_set) for _ in range(steps.create))
         try:
             await together(
-                create_pods(platform, REPLICA_SETS, replica_set, pods),
+                create_pods(platform, self._resource, replica_set, pods),
                 *(platform.delete_pod(pod) for pod in steps.delete),
             )
         except (Forbidden, Invalid) as refusal:

@@ -1,5 +1,6 @@
 """How big a simulated cluster is, and how fast its Pods start."""
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,12 +17,17 @@ class WorkloadSettings:
     node_memory: str = "64Gi"
     node_pods: str = "110"
     pod_startup_seconds: float = 2.0
+    load_balancer_cidr: str = "172.24.0.0/24"
 
     def __post_init__(self) -> None:
         if not 0 <= self.nodes <= MAX_NODES:
             raise ValueError(f"nodes: is {self.nodes}; give a number from 0 to {MAX_NODES}")
         if self.pod_startup_seconds < 0:
             raise ValueError(f"pod_startup_seconds: is {self.pod_startup_seconds}; give 0 or more")
+        try:
+            ipaddress.ip_network(self.load_balancer_cidr)
+        except ValueError as error:
+            raise ValueError(f"load_balancer_cidr: {error}; give a network such as 172.24.0.0/24") from error
         for name in ("node_cpu", "node_memory", "node_pods"):
             _check_quantity(name, getattr(self, name))
 

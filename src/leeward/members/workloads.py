@@ -3,12 +3,16 @@
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from leeward.members.autoscaler import AutoscalerController
+from leeward.members.cron_jobs import CronJobController
 from leeward.members.daemon_set import DaemonSetController
 from leeward.members.default_accounts import DefaultAccountsController
 from leeward.members.deployment import DeploymentController
 from leeward.members.disruption import DisruptionController
 from leeward.members.job import JobController
+from leeward.members.kinds import REPLICA_SETS, REPLICATION_CONTROLLERS
 from leeward.members.kubelet import KubeletController
+from leeward.members.load_balancers import LoadBalancerController
 from leeward.members.nodes import NodesController
 from leeward.members.platform import Platform
 from leeward.members.replica_set import ReplicaSetController
@@ -39,11 +43,15 @@ class Workloads:
             DefaultAccountsController(self._platform),
             KubeletController(self._platform, settings),
             SchedulerController(self._platform),
-            ReplicaSetController(self._platform),
+            ReplicaSetController(self._platform, REPLICA_SETS),
+            ReplicaSetController(self._platform, REPLICATION_CONTROLLERS),
             DeploymentController(self._platform),
             StatefulSetController(self._platform),
             DaemonSetController(self._platform),
             JobController(self._platform),
+            CronJobController(self._platform),
+            AutoscalerController(self._platform),
+            LoadBalancerController(self._platform, settings),
             DisruptionController(self._platform),
             self._volumes,
         )

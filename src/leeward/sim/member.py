@@ -22,6 +22,7 @@ from leeward.client import Client, NotFound, Request, Response
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.manager.member_side import MemberSide
 from leeward.members import Workloads, WorkloadSettings
+from leeward.members.rules.load_balancer import load_balancer_range
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Member, Server
 from leeward.sim.clocks import SkewedClock
@@ -124,7 +125,11 @@ class SimulatedMember:
         self.place.put(self._server, self.life)
         self.identity = await _identity(Client(InProcessTransport(self._server, ADMIN)))
         server = Server.of(Client(LinkedTransport(self.place, ADMIN)), ground.randomness, self._processes)
-        settings = WorkloadSettings(nodes=self.nodes, pod_startup_seconds=ground.timing.pod_startup_seconds)
+        settings = WorkloadSettings(
+            nodes=self.nodes,
+            pod_startup_seconds=ground.timing.pod_startup_seconds,
+            load_balancer_cidr=load_balancer_range(self.name),
+        )
         workloads = Workloads(server, ground.clock, ground.randomness, Metrics(), self._processes, settings)
         await workloads.start()
 
