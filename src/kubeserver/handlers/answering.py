@@ -10,10 +10,12 @@ from kubeserver import errors
 from kubeserver.auth.access import Access
 from kubeserver.discovery.groups import verbs_of
 from kubeserver.handler import StreamResponse, User
-from kubeserver.handlers import component_statuses
+from kubeserver.handlers import derived
 from kubeserver.handlers.call import Call
+from kubeserver.handlers.component_statuses import component_statuses
 from kubeserver.handlers.deleting import DeleteVerbs
-from kubeserver.handlers.pods import ACTIONS, PodActions
+from kubeserver.handlers.derived import DerivedObjects
+from kubeserver.handlers.pods import ACTIONS, Kubelet, PodActions
 from kubeserver.handlers.presenting import Presenter
 from kubeserver.handlers.reading import ReadVerbs
 from kubeserver.handlers.reviews import ReviewVerbs
@@ -43,6 +45,15 @@ class Verbs:
         self._reviews = ReviewVerbs(writer.admission, writer.clock, access)
         self._pods = PodActions(writer, deleter)
         self._store = store
+        self._derived: dict[str, DerivedObjects] = {"//componentstatuses/": lambda: component_statuses(store)}
+
+    def derive(self, kind: Kind, objects: DerivedObjects) -> None:
+        """Has objects of a kind that is not stored made by `objects`."""
+        self._derived[kind.prefix] = objects
+
+    def reach_kubelet(self, kubelet: Kubelet) -> None:
+        """Has it asked what happens in containers."""
+        self._pods.kubelet = kubelet
 
     async def answer(self, request: Request, user: User, target: Target) -> Answer:
         """Raises: Refused."""
@@ -60,7 +71,7 @@ class Verbs:
         if target.kind.ephemeral:
             return await self._answer_ephemeral(call)
         if target.kind.derived:
-            return component_statuses.answer(call, self._store)
+            return derived.answer(call, self._derived[target.kind.prefix], self._store.revision)
         if target.watched:
             return await self._reads.watch(call)
         if target.subresource:

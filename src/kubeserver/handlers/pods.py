@@ -1,12 +1,12 @@
 """What can be done with a Pod beyond writing it: binding it to a node, evicting it, and looking into its containers.
 
-There is no kubelet behind this server: a Pod that runs nowhere answers as in Kubernetes, and one that runs says that
-its node cannot be reached.
+A Pod that runs nowhere answers as in Kubernetes. Whoever composes the server may say who stands for the kubelets of
+its nodes (`ApiServer.reach_kubelet`); without one, a Pod that runs says that its node cannot be reached.
 
 Kubernetes: pkg/registry/core/pod/storage. Same, but that a binding gives the Pod no labels of its node.
 """
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ from msgspec import structs
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from kubeapi.status import Problem
-from kubeapi.transport import Response
+from kubeapi.transport import Request, Response
 from kubeserver import errors
 from kubeserver.admission import AdmissionReview
 from kubeserver.builtin_kinds import BUILT_IN
 from kubeserver.errors import Refused
+from kubeserver.handler import StreamResponse
 from kubeserver.handlers.bodies import check_namespace, read_body
 from kubeserver.handlers.call import Call
 from kubeserver.handlers.eviction import take_disruption
@@ -60,13 +61,27 @@ _SUCCESS: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}
 
 
 @dataclass(frozen=True, slots=True)
+class PodRequest:
+    """What is asked of a Pod on a node: `action` is log, exec, attach, portforward or proxy."""
+
+    action: str
+    pod: Manifest
+    request: Request
+
+
+Kubelet = Callable[[PodRequest], Awaitable[Response | StreamResponse]]
+"""Answers, or raises Refused. Who may ask has been seen to."""
+
+
+@dataclass(slots=True)
 class PodActions:
     """All of them raise: Refused."""
 
     writer: Writer
     deleter: Deleter
+    kubelet: Kubelet | None = None
 
-    async def answer(self, call: Call) -> Response:
+    async def answer(self, call: Call) -> Response | StreamResponse:
         action = call.target.subresource
         if call.request.method not in _METHODS[action]:
             raise errors.method_not_allowed()
@@ -75,7 +90,7 @@ class PodActions:
         if action in _OPTIONS:
             options: Manifest = {"kind": _OPTIONS[action], "apiVersion": "v1"}
             await self._admit("CONNECT", call, options, dry_run=False)
-        return self._look(call, action)
+        return await self._look(call, action)
 
     async def bind(self, call: Call) -> Response:
         """A Binding that names its Pod itself, instead of being sent to it."""
@@ -133,13 +148,17 @@ class PodActions:
         await take_disruption(self.writer, pod, options.dry_run)
         await self.deleter.delete(call.kind, target.namespace, target.name, options, call.user)
 
-    def _look(self, call: Call, action: str) -> Response:
+    async def _look(self, call: Call, action: str) -> Response | StreamResponse:
         kind, target = call.kind, call.target
         pod = decode_stored(kind, read_one(self.writer.store, kind, target.namespace, target.name, None).value)
         node = section(pod, "spec").get("nodeName", "")
         if not node and action == "log":
             return Response(204, b"", {})
-        raise _not_running(target.name) if not node else _no_kubelet(node, action)
+        if not node:
+            raise _not_running(target.name)
+        if self.kubelet is None:
+            raise _no_kubelet(node, action)
+        return await self.kubelet(PodRequest(action, pod, call.request))
 
 
 def _done() -> Response:

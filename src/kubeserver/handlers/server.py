@@ -19,8 +19,11 @@ from kubeserver.discovery.openapi import OpenApi
 from kubeserver.handler import REJECTED, StreamResponse, User
 from kubeserver.handlers.answering import Verbs
 from kubeserver.handlers.connecting import Connect, ConnectRequest, Connects, key_of
+from kubeserver.handlers.derived import DerivedObjects
+from kubeserver.handlers.pods import Kubelet
 from kubeserver.handlers.presenting import with_warnings
 from kubeserver.health import Health
+from kubeserver.kinds.kind import Kind
 from kubeserver.kinds.scheme import Scheme
 from kubeserver.limits import check_body, check_timeout
 from kubeserver.registry.deleting import Deleter
@@ -67,6 +70,16 @@ class ApiServer:
     def connect(self, group: str, plural: str, subresource: str, to: Connect) -> None:
         """From now on, paths below this subresource lead to `to`."""
         self._connects.known[key_of(group, plural, subresource)] = to
+
+    def reach_kubelet(self, kubelet: Kubelet) -> None:
+        """From now on, `kubelet` answers for the containers of Pods: logs, exec, attach, portforward, proxy."""
+        self._verbs.reach_kubelet(kubelet)
+
+    def derive(self, kind: Kind, objects: DerivedObjects) -> None:
+        """Serves a kind whose objects are made when they are asked for, and that is in a group of its own."""
+        assert kind.derived
+        self.scheme.install(f"{kind.plural}.{kind.group}", (kind,))
+        self._verbs.derive(kind, objects)
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         """Answers one request; errors are answers, too."""

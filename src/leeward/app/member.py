@@ -74,7 +74,9 @@ class _Member:
         settings = WorkloadSettings(
             pod_startup_seconds=config.timing.pod_startup_seconds, load_balancer_cidr=load_balancer_range(config.name)
         )
-        await Workloads(server, clock, randomness, self.metrics, supervisor, settings).start()
+        workloads = Workloads(server, clock, randomness, self.metrics, supervisor, settings)
+        workloads.serve(api_server)
+        await workloads.start()
         handler = faulty.stalling(handler_chain(api_server, clock, randomness, self.metrics.registry))
         front = HttpFront(handler, api_server.authenticator, tls, port=config.port, delay=faulty.delay_seconds)
         await front.start()

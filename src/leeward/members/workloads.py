@@ -3,6 +3,7 @@
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeserver.handlers.server import ApiServer
 from leeward.members.autoscaler import AutoscalerController
 from leeward.members.cron_jobs import CronJobController
 from leeward.members.daemon_set import DaemonSetController
@@ -12,7 +13,9 @@ from leeward.members.disruption import DisruptionController
 from leeward.members.job import JobController
 from leeward.members.kinds import REPLICA_SETS, REPLICATION_CONTROLLERS
 from leeward.members.kubelet import KubeletController
+from leeward.members.kubelet_api import KubeletApi
 from leeward.members.load_balancers import LoadBalancerController
+from leeward.members.metrics_api import MetricsApi
 from leeward.members.nodes import NodesController
 from leeward.members.platform import Platform
 from leeward.members.replica_set import ReplicaSetController
@@ -55,6 +58,11 @@ class Workloads:
             DisruptionController(self._platform),
             self._volumes,
         )
+
+    def serve(self, api_server: ApiServer) -> None:
+        """Has the API server that these workloads are in answer for their containers, and for what they use."""
+        api_server.reach_kubelet(KubeletApi(self._platform).answer)
+        MetricsApi(self._platform).serve(api_server)
 
     async def start(self) -> None:
         """Registers the Nodes, and starts the controllers; after a restart they go on where they were.

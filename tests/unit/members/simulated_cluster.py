@@ -12,6 +12,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeserver.admission.service_accounts import ServiceAccountAdmission
+from kubeserver.handlers.server import ApiServer
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
@@ -27,9 +28,10 @@ NAMESPACE = "default"
 
 
 class Cluster:
-    def __init__(self, client: Client, store: Store) -> None:
+    def __init__(self, client: Client, store: Store, server: ApiServer) -> None:
         self.client = client
         self.store = store
+        self.server = server
 
     async def create(self, resource: Resource[Manifest], manifest: Manifest) -> Manifest:
         return await self.client.create(resource, manifest, NAMESPACE if resource.namespaced else "")
@@ -73,15 +75,15 @@ async def running(
     async with Supervisor() as supervisor:
         clock, randomness = VirtualClock(), Randomness(1)
         store = await Store.open(medium or MemoryMedium(), supervisor)
-        client = Client(
-            InProcessTransport(
-                await start_apiserver(store, clock, randomness, supervisor, (ServiceAccountAdmission(store),))
-            )
-        )
+        admission = (ServiceAccountAdmission(store),)
+        api_server = await start_apiserver(store, clock, randomness, supervisor, admission)
+        client = Client(InProcessTransport(api_server))
         server = Server.of(client, randomness, supervisor)
-        await Workloads(server, clock, randomness, Metrics(), supervisor, settings or WorkloadSettings()).start()
+        workloads = Workloads(server, clock, randomness, Metrics(), supervisor, settings or WorkloadSettings())
+        workloads.serve(api_server)
+        await workloads.start()
         await asyncio.sleep(1)
-        yield Cluster(client, store)
+        yield Cluster(client, store, api_server)
 
 
 def tell(story: Callable[[Cluster], Coroutine[Any, Any, None]], settings: WorkloadSettings | None = None) -> None:

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
-from leeward.core.interpreter.fields import mapping_at
+from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 
 CPU_ANNOTATION, MEMORY_ANNOTATION = "leeward.dev/simulated-cpu", "leeward.dev/simulated-memory"
 _ANNOTATIONS = {"cpu": CPU_ANNOTATION, "memory": MEMORY_ANNOTATION}
@@ -28,6 +28,12 @@ def usage_of(pod: ReadOnlyManifest, owners: Sequence[ReadOnlyManifest], sharing:
 def amount_text(name: str, amount: Decimal) -> str:
     """As metrics show it: thousandths of cores, or bytes in units of 1024."""
     return f"{math.ceil(amount * 1000)}m" if name == "cpu" else f"{math.ceil(amount / 1024)}Ki"
+
+
+def container_usage(pod: ReadOnlyManifest, usage: Usage) -> list[tuple[str, Usage]]:
+    """The same in equal parts, by the names of the Pod's containers."""
+    names = [text_at(container, "name") for container in list_at(pod, "spec", "containers")]
+    return [(name, {key: amount / len(names) for key, amount in usage.items()}) for name in names]
 
 
 def _share(owners: Sequence[ReadOnlyManifest], name: str, sharing: int) -> Decimal | None:

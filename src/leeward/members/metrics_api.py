@@ -1,0 +1,64 @@
+"""`metrics.k8s.io` of a local member: what `kubectl top` shows, and autoscalers of others read.
+
+The same figures as the member's own autoscalers scale on (`rules/usage`); nothing is measured.
+"""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from kubeapi.meta import Manifest, format_time
+from kubeserver.handlers.server import ApiServer
+from kubeserver.kinds.kind import Kind
+from leeward.members.platform import Platform
+from leeward.members.pod_usage import PodUsage
+from leeward.members.rules.pods import node_of
+from leeward.members.rules.usage import amount_text, container_usage
+
+GROUP, VERSION = "metrics.k8s.io", "v1beta1"
+POD_METRICS = Kind(GROUP, VERSION, "PodMetrics", "pods", True, derived=True)
+NODE_METRICS = Kind(GROUP, VERSION, "NodeMetrics", "nodes", False, derived=True)
+WINDOW = "10s"
+_KUBELET = {"cpu": Decimal("0.05"), "memory": Decimal(256 * 1024 * 1024)}
+"""What a node uses for itself."""
+
+
+class MetricsApi:
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._usage = PodUsage(platform)
+
+    def serve(self, api_server: ApiServer) -> None:
+        api_server.derive(POD_METRICS, self.pods)
+        api_server.derive(NODE_METRICS, self.nodes)
+
+    def pods(self) -> Iterator[Manifest]:
+        """Of those that are ready."""
+        for pod, usage in self._usage.of(self._platform.pods.list()):
+            containers = [{"name": name, "usage": _shown(part)} for name, part in container_usage(pod, usage)]
+            metadata = {key: pod["metadata"][key] for key in ("name", "namespace", "labels") if key in pod["metadata"]}
+            yield {**self._head("PodMetrics", metadata), "containers": containers}
+
+    def nodes(self) -> Iterator[Manifest]:
+        total: dict[str, dict[str, Decimal]] = {}
+        for pod, usage in self._usage.of(self._platform.pods.list()):
+            amounts = total.setdefault(node_of(pod), dict(_KUBELET))
+            for name, amount in usage.items():
+                amounts[name] += amount
+        for node in self._platform.nodes.list():
+            name = node["metadata"]["name"]
+            metadata = {"name": name, "labels": node["metadata"].get("labels", {})}
+            yield {**self._head("NodeMetrics", metadata), "usage": _shown(total.get(name, _KUBELET))}
+
+    def _head(self, kind: str, metadata: Mapping[str, object]) -> Manifest:
+        now = format_time(self._platform.clock.now())
+        return {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": kind,
+            "metadata": {**metadata, "creationTimestamp": now},
+            "timestamp": now,
+            "window": WINDOW,
+        }
+
+
+def _shown(usage: Mapping[str, Decimal]) -> dict[str, str]:
+    return {name: amount_text(name, amount) for name, amount in usage.items()}
