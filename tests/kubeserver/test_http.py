@@ -20,6 +20,8 @@ from tests.kubeserver.echo import Echo, EchoClient, SkippingLoop, skip
 from tests.ports import free_port
 
 Story = Callable[[EchoClient], Awaitable[None]]
+PATIENCE_SECONDS = 60
+"""Ends what would hang."""
 
 
 def serve(story: Story, handler: Echo | None = None, token: str = "", **options: Any) -> None:
@@ -40,7 +42,7 @@ def serve(story: Story, handler: Echo | None = None, token: str = "", **options:
 
 
 async def ask(client: EchoClient, path: str = "/x", **fields: Any) -> tuple[int, dict[str, Any]]:
-    response = await client.send(Request("GET", path, **fields), timeout_seconds=5)
+    response = await client.send(Request("GET", path, **fields), timeout_seconds=PATIENCE_SECONDS)
     return response.code, json.loads(response.body)
 
 
@@ -49,7 +51,7 @@ def test_a_request_arrives_as_it_was_sent() -> None:
         path = "/apis/a b/ü%2Fc/:x"
         headers = {"content-type": "application/merge-patch+json", "X-Test": "yes"}
         request = Request("PATCH", path, {"labelSelector": "a in (b,c)", "x": "&=ü+ /"}, headers, b'{"a":1}')
-        response = await client.send(request, timeout_seconds=5)
+        response = await client.send(request, timeout_seconds=PATIENCE_SECONDS)
         assert response.code == 201
         assert response.headers["warning"] == "299"
         assert json.loads(response.body) == {
@@ -112,7 +114,7 @@ def tell_raw(sent: bytes, **options: Any) -> bytes:
         front = HttpFront(Echo(), Authenticator(), None, **options)
         reader, writer = await asyncio.open_connection("127.0.0.1", await front.start())
         writer.write(sent)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             answer = await reader.read()
         writer.close()
         await writer.wait_closed()
@@ -180,8 +182,10 @@ def test_a_handler_that_crashes_is_answered_with_a_500_status() -> None:
 
 def test_a_large_answer_is_compressed_for_those_who_accept_it() -> None:
     async def story(client: EchoClient) -> None:
-        packed = await client.send(Request("GET", "/large"), timeout_seconds=5)
-        plain = await client.send(Request("GET", "/large", {}, {"accept-encoding": "identity"}), timeout_seconds=5)
+        packed = await client.send(Request("GET", "/large"), timeout_seconds=PATIENCE_SECONDS)
+        plain = await client.send(
+            Request("GET", "/large", {}, {"accept-encoding": "identity"}), timeout_seconds=PATIENCE_SECONDS
+        )
         assert packed.headers["content-encoding"] == "gzip"
         assert "content-encoding" not in plain.headers
         assert packed.body == plain.body
@@ -211,7 +215,7 @@ def test_a_client_that_goes_away_ends_the_stream() -> None:
         async with client.stream(Request("GET", "/watch")) as lines, aclosing(cast(Any, lines)):
             echo.lines.put_nowait(b"one")
             await anext(lines)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await echo.closed.wait()
 
     serve(story, echo)

@@ -141,10 +141,11 @@ class Plane(Kubectl):
 
     def is_well(self) -> bool:
         """What comes and goes may be marked as flapping afterwards, which takes nothing away."""
-        for name in MEMBERS:
-            if self.ready(name)[0] != "True" or self.taints(name) - {"leeward.dev/flapping:NoSchedule"}:
-                return False
-        return self.brake()[0] == "False" and self.has_applied()
+        return self.are_ready() and self.brake()[0] == "False" and self.has_applied()
+
+    def are_ready(self) -> bool:
+        flapping = {"leeward.dev/flapping:NoSchedule"}
+        return all(self.ready(name)[0] == "True" and not self.taints(name) - flapping for name in MEMBERS)
 
     def has_applied(self) -> bool:
         return all(
@@ -171,6 +172,7 @@ def joined(directory: Path) -> Generator[Plane]:
         for name in MEMBERS:
             there = ("--cluster-kubeconfig", str(fleet.kubeconfig), "--cluster-context", name)
             plane.leeward("join", name, *there)
+        plane.eventually(plane.are_ready, "both are ready: replicas go where a cluster is when they are placed")
         plane.kubectl("create", "-f", "-", stdin=f"{APP}---\n{render_yaml(POLICY)}")
         yield plane
 

@@ -80,7 +80,7 @@ class Fleet:
     async def _asks(self, headers: dict[str, str]) -> bool:
         transport = InProcessTransport(self.member.server, self.speaker)
         request = Request("GET", "/version", {}, {"accept": "application/json", **headers})
-        answer = await transport.send(request, timeout_seconds=5)
+        answer = await transport.send(request, timeout_seconds=60)
         assert answer.code == 200 or b"cannot impersonate" in answer.body, answer
         return answer.code == 200
 

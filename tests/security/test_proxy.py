@@ -94,7 +94,7 @@ class Plane:
         if not any(line.lower().startswith("connection:") for line in headers):
             lines.append("Connection: close")
         writer.write("\r\n".join([*lines, "", ""]).encode())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             body = b"" if " 101 " in head else await reader.read(64 * 1024)
         writer.close()

@@ -248,7 +248,7 @@ def upgrading(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Await
         reader, writer = await asyncio.open_connection("127.0.0.1", await front.start())
         asked = f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0"
         writer.write(f"{asked}\r\n\r\n".encode())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await talk(reader, writer)
         writer.close()
         await front.stop()
