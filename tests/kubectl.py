@@ -12,7 +12,7 @@ import pytest
 
 COMMAND_SECONDS = 240.0
 """Longer than any command waits for something by itself."""
-POLL_SECONDS, POLL_GROWTH, LONGEST_POLL_SECONDS = 0.2, 1.5, 1.0
+POLL_SECONDS, POLL_GROWTH, LONGEST_POLL_SECONDS = 0.2, 1.5, 2.0
 """Each look is a process: what takes long is looked at less and less often."""
 CONTROL_PLANE = "karmada-apiserver"
 
