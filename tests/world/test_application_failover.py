@@ -186,7 +186,7 @@ def test_never_keeps_the_failed_copy_until_someone_confirms() -> None:
         await cordon_nodes(world, "member1")
         await apply(world.client, deployment("web", 2), web_policy(list(THREE), purgeMode="Never"))
         await world.until(lambda: world.assigned(BINDING) == {"member2": 2}, 600)
-        await world.sleep(3_600)
+        await world.sleep(1_800)
         assert await ready_replicas(world, "member2", "web") == 2
         assert await ready_replicas(world, "member1", "web") == 0
         assert held(world) == "DeletionSuppressed"

@@ -82,7 +82,7 @@ def test_s4_nothing_of_any_shape_leaves_while_the_brake_is_engaged(shape: str) -
         others = [name for name in FOUR if name not in (victim, "member1", "member2")]
         for name in others:
             await world.member(name).stop()
-        await world.sleep(3_600)
+        await world.sleep(1_800)
         assert await brake_engaged(world)
         held = await bound(world, resource)
         assert held.spec.clusters == before.clusters

@@ -42,7 +42,7 @@ def test_without_gate_failover_a_dead_cluster_keeps_its_copies_and_gets_no_new_o
     async def story(world: World) -> None:
         await web_runs(world)
         await world.member("member1").stop()
-        await world.sleep(3_600)
+        await world.sleep(1_800)
         assert world.taints("member1") == {NO_SCHEDULE}
         assert world.assigned(WEB) == {"member1": 1, "member2": 2}
         await world.client.patch(CLUSTERS, "member2", {"spec": {"taints": [{"key": "x", "effect": "NoExecute"}]}})
@@ -57,7 +57,7 @@ def test_without_the_taint_manager_taints_are_set_and_nothing_leaves(switch: str
     async def story(world: World) -> None:
         await web_runs(world)
         await world.member("member1").stop()
-        await world.sleep(3_600)
+        await world.sleep(1_800)
         assert world.taints("member1") == {NO_SCHEDULE, NO_EXECUTE}
         assert world.assigned(WEB) == {"member1": 1, "member2": 2}
 

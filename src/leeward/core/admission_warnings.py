@@ -68,8 +68,7 @@ def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
 
 def _unsupported(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
     for line in UNSUPPORTED:
-        value = _value_at(manifest, line.field) if line.field else manifest
-        if key in line.kinds and line.concerns(value):
+        if key in line.kinds and line.concerns(_value_at(manifest, line.field) if line.field else manifest):
             yield f"{line.field or key[1]} is stored and has no effect yet: {line.instead}"
 
 

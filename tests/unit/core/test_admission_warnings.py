@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z])[A-Z]+", lambda found: "_" + found[0], name).lower()
 
 
+@cache
 def names_read() -> set[str]:
     """The attributes that the code reads, and its texts: an upper bound, for fields of one name are not told apart."""
     found: set[str] = set()
