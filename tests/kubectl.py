@@ -1,19 +1,27 @@
-"""A fleet as the real kubectl shows it, through one kubeconfig with a context for the control plane and each member."""
+"""A fleet as the real kubectl shows it, through one kubeconfig with a context for the control plane and each member.
+
+Single objects that are looked at again and again are read without it (`tests/api_reader.py`).
+"""
 
 import json
 import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.api_reader import ApiReader
+
 COMMAND_SECONDS = 240.0
 """Longer than any command waits for something by itself."""
-POLL_SECONDS, POLL_GROWTH, LONGEST_POLL_SECONDS = 0.2, 1.5, 2.0
-"""Each look is a process: what takes long is looked at less and less often."""
+POLL_SECONDS, POLL_GROWTH, LONGEST_POLL_SECONDS = 0.2, 1.5, 1.0
+"""Some looks are a process each: what takes long is looked at less and less often."""
 CONTROL_PLANE = "karmada-apiserver"
 
 needs_kubectl = pytest.mark.skipif(
@@ -32,17 +40,37 @@ class Kubectl:
 
     def __init__(self, kubeconfig: Path) -> None:
         self.kubeconfig = kubeconfig
+        self._reader = ApiReader(kubeconfig)
 
     def kubectl(self, *arguments: str, context: str = CONTROL_PLANE, stdin: str = "", fails: bool = False) -> str:
         cache = self.kubeconfig.with_name("kubectl-cache")
         command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "--cache-dir", str(cache), "--context", context]
         return run_command([*command, *arguments], fails, stdin)
 
+    def look(self, *arguments: str, context: str = CONTROL_PLANE) -> tuple[int, bytes] | None:
+        """What the server answers that is asked for one object; None for what has to be asked by kubectl."""
+        try:
+            return self._reader.read(context, arguments)
+        except (OSError, HTTPException) as error:
+            raise CommandFailed(f"{context}: get {' '.join(arguments)}: {error!r}") from None
+
     def get(self, *arguments: str, context: str = CONTROL_PLANE) -> dict[str, Any]:
-        return json.loads(self.kubectl("get", *arguments, "-o", "json", context=context))
+        seen = self.look(*arguments, context=context)
+        if seen is None:
+            return json.loads(self.kubectl("get", *arguments, "-o", "json", context=context))
+        code, body = seen
+        if code != HTTPStatus.OK:
+            raise CommandFailed(f"{context}: get {' '.join(arguments)}: {body.decode()}")
+        return json.loads(body)
 
     def exists(self, *arguments: str, context: str = CONTROL_PLANE) -> bool:
-        return bool(self.kubectl("get", *arguments, "--ignore-not-found", "-o", "name", context=context))
+        seen = self.look(*arguments, context=context)
+        if seen is None:
+            return bool(self.kubectl("get", *arguments, "--ignore-not-found", "-o", "name", context=context))
+        code, body = seen
+        if code != HTTPStatus.OK and not (code == HTTPStatus.NOT_FOUND and _is_about(body, arguments[1])):
+            raise CommandFailed(f"{context}: get {' '.join(arguments)}: {body.decode()}")
+        return code == HTTPStatus.OK
 
     def ready(self, cluster: str) -> tuple[str, str]:
         """Status and reason of the Cluster's condition Ready."""
@@ -74,6 +102,13 @@ class Kubectl:
     def overview(self) -> str:
         """What a reader of a failed test wants to see first."""
         return told_of(lambda: self.kubectl("get", "clusters,resourcebindings,works", "-A", "-o", "wide"))
+
+
+def _is_about(status: bytes, name: str) -> bool:
+    """Whether it is the object that is not there, and not its kind."""
+    with suppress(ValueError):
+        return json.loads(status).get("details", {}).get("name") == name
+    return False
 
 
 def told_of(look: Callable[[], str]) -> str:

@@ -103,6 +103,10 @@ class Plane(Kubectl):
         inside = self.fleet if context in MEMBERS else super()
         return inside.kubectl(*arguments, context=context, stdin=stdin, fails=fails)
 
+    def look(self, *arguments: str, context: str = "admin") -> tuple[int, bytes] | None:
+        inside = self.fleet if context in MEMBERS else super()
+        return inside.look(*arguments, context=context)
+
     def get(self, *arguments: str, context: str = "admin") -> dict[str, Any]:
         return super().get(*arguments, context=context)
 

@@ -1,4 +1,4 @@
-"""Credentials that are refused for half an hour say nothing of the cluster: an outage's clock starts with the outage."""
+"""Credentials that are refused for half an hour say nothing of the cluster: an outage's clock starts with it."""
 
 from leeward.api.names import OUTAGE_ANNOTATION
 from leeward.sim.world import World
