@@ -21,9 +21,11 @@ from leeward.core.cluster_health.outage import (
     not_seen_since,
     with_last_seen,
 )
+from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.placement import PlacementSettings, Snapshot, decide
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
+from tests.rooms import DYNAMIC, roomy, spread
 
 SETTINGS = PlacementSettings()
 EXPECTATION = TaintExpectation()
@@ -254,3 +256,41 @@ def test_where_it_goes_is_who_gets_more_than_it_had() -> None:
     assert told is not None
     assert told.outlooks[0].to == ("member2",)
     assert told.outlooks[0].why == ""
+
+
+def test_s13_what_nobody_watched_puts_off_the_taint_and_the_end_of_its_toleration() -> None:
+    unwatched = WatchedTime((Gap(at(100), at(200)),))
+    tainted = expected_taints(lost("member1"), at(250), EXPECTATION, unwatched)
+    assert [taint.time_added for taint in tainted.spec.taints if taint.effect == "NoExecute"] == [at(400)]
+    later = Attention(time=WatchedTime((Gap(at(450), at(550)),)))
+    snapshot = Snapshot(PLACED, fleet(tainted, cluster("member2")), attention=later, now=at(600))
+    told = foresee(snapshot, decide(snapshot))
+    assert told is not None
+    assert [(outlook.outcome, outlook.at) for outlook in told.outlooks] == [(Outcome.EVICTION, at(800))]
+
+
+def test_nothing_is_told_of_a_binding_that_moves_for_another_reason() -> None:
+    scaled = binding(divided({"member1": 1, "member2": 2}), 6, targets(member1=1, member2=2))
+    assert report(scaled, lost("member1"), cluster("member2")) is None
+
+
+def test_what_was_due_and_is_not_decided_yet_is_neither_evicted_nor_held() -> None:
+    tainted = fleet(expected_taints(lost("member1"), at(10), EXPECTATION), cluster("member2"))
+    before = decide(Snapshot(PLACED, tainted, now=at(599)))
+    told = foresee(Snapshot(PLACED, tainted, now=at(600)), before)
+    assert told is not None
+    (outlook,) = told.outlooks
+    assert (outlook.outage.cluster, outlook.outcome, outlook.at, outlook.why) == (
+        "member1",
+        Outcome.UNDECIDED,
+        at(600),
+        "",
+    )
+
+
+def test_replicas_that_will_find_no_room_are_told_beside_those_that_move() -> None:
+    told = report(spread(DYNAMIC, {"member1": 5, "member2": 2}), lost("member1"), roomy(cluster("member2"), 3))
+    assert told is not None
+    (outlook,) = told.outlooks
+    assert (outlook.outcome, outlook.at, outlook.to) == (Outcome.EVICTION, at(600), ("member2",))
+    assert outlook.why.startswith("2 replicas stay, not evicted from member1 ")
