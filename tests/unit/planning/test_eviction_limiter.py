@@ -84,6 +84,28 @@ def test_c4_what_it_has_evicted_itself_is_not_counted_twice() -> None:
     assert leave(limiter, "b", web, 8.3) == ({"member1"}, 0)
 
 
+def test_c4_what_it_has_evicted_on_the_second_is_not_counted_twice() -> None:
+    limiter, web = EvictionLimiter[str](1), Binding("member1")
+    assert leave(limiter, "a", web, 7) == ({"member1"}, 0)
+    limiter.see_evictions([after(7)], after(7.4))
+    assert leave(limiter, "b", web, 8) == ({"member1"}, 0)
+
+
+def test_c4_what_an_earlier_process_has_evicted_counts_after_a_turn_was_given_back() -> None:
+    limiter, web = EvictionLimiter[str](0.1), Binding("member1")
+    limiter.see_evictions([after(100)], after(103))
+    assert leave(limiter, "a", web, 103) == (set(), 8)
+    leave(limiter, "a", Binding(), 104)
+    assert leave(limiter, "b", web, 104) == (set(), 7)
+
+
+def test_a_turn_that_has_come_is_now() -> None:
+    limiter, web = EvictionLimiter[str](0.5), Binding("member1")
+    leave(limiter, "a", web, 0)
+    turns = [limiter.budget("b", {}, after(seconds)).turn_at for seconds in (1, 2, 3)]
+    assert turns == [after(2), None, None]
+
+
 def test_c4_a_binding_that_leaves_two_clusters_takes_two_turns() -> None:
     limiter = EvictionLimiter[str](1)
     assert leave(limiter, "a", Binding("member1", "member2"), 0) == ({"member1", "member2"}, 0)
