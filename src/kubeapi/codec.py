@@ -92,6 +92,15 @@ def parse_first_yaml(text: str | bytes) -> Any:
         raise ValueError(f"not valid YAML: {error}") from error
 
 
+def parse_yaml_documents(text: str) -> list[Any]:
+    """All documents of a YAML stream, whatever they are. Raises: ValueError."""
+    try:
+        check_size(text)
+        return list(yaml.load_all(text, Loader=YamlLoader))
+    except yaml.YAMLError as error:
+        raise ValueError(f"not valid YAML: {error}") from error
+
+
 def render_yaml(value: object) -> str:
     return yaml.dump(to_wire(value), Dumper=yaml.CSafeDumper, sort_keys=False)
 

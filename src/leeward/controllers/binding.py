@@ -12,31 +12,30 @@ from functools import partial
 from typing import TypeVar
 
 from kubeapi.meta import Manifest
-from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import NotFound, NotServed, WorldError
 from leeward.controllers.binding_events import BindingEvents
-from leeward.controllers.binding_reports import BindingReports
+from leeward.controllers.binding_reports import BindingReports, SyncedWorks
+from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.dependency_order import DependencyOrder
+from leeward.controllers.override_rendering import OverrideRendering
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import TakenWork, WorkWriting
 from leeward.core.cluster_health.pending_condition import is_failing
-from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import removals_blocked
-from leeward.core.execution.works import build_works, evicted_from, needed_by_others
-from leeward.core.interpreter import replicas_of
-from leeward.core.propagation.reach import Reach, binding_problems
+from leeward.core.execution.works import build_works, evicted_from, grows, is_purging, replicas_by_cluster
+from leeward.core.overrides.rendering import Overridden, OverrideFailure
+from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import give_up_objects
-from leeward.runtime.templates import read_template
 
 T = TypeVar("T")
 
@@ -66,6 +65,8 @@ class BindingController:
         self._works_of = Index(self._works, kind.key_of_work)
         self._controller = plane.controller(kind.controller_name, self.reconcile)
         self._reports = BindingReports(plane, kind, self._events, self._controller.failed)
+        self._templates = BindingTemplates(plane, self._reach)
+        self._overrides = OverrideRendering(plane, kind, self._templates.known, self._controller.queue.add)
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)
@@ -74,6 +75,7 @@ class BindingController:
         self._holds.on_change(self._look_at_removals)
         if self._order is not None:
             self._order.start(self._controller.queue.add)
+        self._overrides.start()
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:
@@ -88,8 +90,11 @@ class BindingController:
         if binding.metadata.deletion_timestamp is not None:
             await self._dissolve(binding)
             return None
-        resource = await self._resource(binding)
-        template = await self._template(binding, resource) if resource is not None else None
+        try:
+            template = await self._templates.find(binding)
+        except OutOfReach as error:
+            self._reports.refuse(binding, out_of_reach(error.problems))
+            return None
         if template is None:
             return None
         started = self._plane.clock.monotonic()
@@ -99,28 +104,18 @@ class BindingController:
         if synced.stands_still:
             self._reports.refuse(binding, works_taken(synced.taken))
         else:
-            blocked = removals_blocked(self._own_works(binding), brake=self._holds.is_braked)
-            await self._reports.report(binding, template, synced.works, blocked, works_taken(synced.taken))
+            report = SyncedWorks(
+                synced.works,
+                {cluster: work for cluster, work in self._own_works(binding).items() if cluster in synced.not_rendered},
+                synced.not_rendered,
+                removals_blocked(self._own_works(binding), brake=self._holds.is_braked),
+                works_taken(synced.taken),
+            )
+            await self._reports.report(binding, template, report)
         if failures:
             self._events.not_synced(binding, failures)
             raise failures[0]
         return synced.look_at
-
-    async def _resource(self, binding: Binding) -> Resource[Manifest] | None:
-        """Where the template's kind lives; None when the template is out of the binding's reach, which is said."""
-        problems = binding_problems(binding, self._reach)
-        wanted, resource = binding.spec.resource, None
-        if not problems:
-            resource = await self._plane.server.discovery.resource(wanted.api_version, wanted.kind)
-            problems = binding_problems(binding, self._reach, resource.namespaced)
-        if problems:
-            self._reports.refuse(binding, out_of_reach(problems))
-            return None
-        return resource
-
-    async def _template(self, binding: Binding, resource: Resource[Manifest]) -> Manifest | None:
-        """The resource template; None when it is gone, or replaced by another of the same name."""
-        return await read_template(self._plane.server, resource, binding.spec.resource)
 
     def _own_works(self, binding: Binding) -> dict[str, Work]:
         """By cluster. A Work of another name is not the binding's, whatever stands in it."""
@@ -132,9 +127,11 @@ class BindingController:
         """Creates, updates and deletes Works. What fails for one cluster holds back no other (Holds: L4)."""
         present = self._own_works(binding)
         identities = {cluster: w.metadata.labels.get(WORK_ID_LABEL, "") for cluster, w in present.items()}
-        desired = build_works(binding, template, identities, self._plane.randomness.uid)
-        purging = _is_purging(binding, present)
-        synced = _Synced(taken=await self._taken(binding, present, desired), has_own=bool(present))
+        rendering = await self._overrides.render(binding, template, present)
+        desired = build_works(binding, template, identities, self._plane.randomness.uid, rendering.manifests)
+        purging = is_purging(binding.spec, present)
+        taken = await self._taken(binding, present, desired)
+        synced = _Synced(taken, bool(present), rendering.failures, look_at=rendering.look_at)
         if synced.stands_still:
             return synced
         has_written = False
@@ -142,14 +139,16 @@ class BindingController:
             work = present.get(cluster)
             if work is None and (cluster in synced.taken or self._is_leaving(cluster)):
                 continue
-            if purging and (work is None or _grows(work, manifest)):
+            if purging and (work is None or grows(work, manifest)):
                 continue
             if work is None and await self._waits(binding, template, cluster, synced):
                 continue
             try:
-                with_id = partial(_work_with_id, binding, template, cluster)
-                synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
-                has_written = has_written or synced.works[cluster] is not work
+                with_id = partial(_work_with_id, binding, template, cluster, rendering.manifests)
+                written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
+                has_written = has_written or written is not work
+                if written is not work and rendering.manifests is not None:
+                    self._events.overridden(binding, cluster, rendering.manifests[cluster], work)
             except TakenWork as taken:
                 synced.taken[cluster] = str(taken)
                 self._wait_for(binding, manifest)
@@ -200,7 +199,7 @@ class BindingController:
         """Has the Works go that are not to be. Returns whether a deletion was asked for."""
         has_written = False
         for cluster, work in present.items():
-            if cluster in desired:
+            if cluster in desired or cluster in synced.not_rendered:
                 continue
             if work.metadata.deletion_timestamp is not None:
                 held, look_at = (False, None) if purging else self._holds.is_held(binding, cluster, present)
@@ -271,6 +270,10 @@ class BindingController:
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         """Whether a removal is held rests on the clusters that the copy was moved to."""
+        if new is not None and self._overrides.may_change(old, new):
+            for binding in self._bindings.list():
+                if new.name in replicas_by_cluster(binding.spec):
+                    self._controller.queue.add(key_of(binding))
         if self._holds.enabled and _wellness(old) != _wellness(new):
             self._look_at_removals()
 
@@ -294,6 +297,7 @@ class _Synced:
 
     taken: dict[str, str]
     has_own: bool
+    not_rendered: Mapping[str, OverrideFailure]
     works: dict[str, Work] = field(default_factory=dict[str, Work])
     failures: list[WorldError] = field(default_factory=list[WorldError])
     look_at: datetime | None = None
@@ -309,18 +313,7 @@ def _wellness(cluster: Cluster | None) -> tuple[bool, bool, bool] | None:
     return (cluster.is_ready, is_failing(cluster), cluster.is_being_deleted) if cluster is not None else None
 
 
-def _work_with_id(binding: Binding, template: Manifest, cluster: str, work_id: str) -> Manifest:
-    return build_works(binding, template, {cluster: work_id})[cluster]
-
-
-def _is_purging(binding: Binding, present: Mapping[str, Work]) -> bool:
-    """Whether a copy that is purged Directly is not yet known to be gone; what others need stays. Holds: S7."""
-    tasks, going = binding.spec.graceful_eviction_tasks, set(present) - needed_by_others(binding.spec)
-    return any(task.from_cluster in going and not rules_of_task(task).keeps_copy for task in tasks)
-
-
-def _grows(work: Work, manifest: Manifest) -> bool:
-    """Whether the Work would ask for more replicas than it does."""
-    before = [replicas_of(m)[0] for m in work.spec.workload.manifests]
-    after = [replicas_of(m)[0] for m in manifest["spec"]["workload"]["manifests"]]
-    return sum(after) > sum(before)
+def _work_with_id(
+    binding: Binding, template: Manifest, cluster: str, rendered: Mapping[str, Overridden] | None, work_id: str
+) -> Manifest:
+    return build_works(binding, template, {cluster: work_id}, rendered=rendered)[cluster]

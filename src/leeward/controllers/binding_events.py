@@ -4,12 +4,15 @@ A success is told when it has changed something; of a status, when what counts i
 its health. (Karmada tells every sync and every update of a status.) A failure is told whenever it happens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from leeward.api.meta import find_condition
-from leeward.api.names import REFUSED_CONDITION, REMOVAL_BLOCKED_CONDITION
-from leeward.api.work import Binding
+from leeward.api.names import OVERRIDE_FAILED_CONDITION, REFUSED_CONDITION, REMOVAL_BLOCKED_CONDITION
+from leeward.api.override import OverridePolicy
+from leeward.api.work import Binding, Work
 from leeward.client import Conflict, WorldError
+from leeward.core.overrides.applicable import AnyOverridePolicy
+from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.events import NORMAL, WARNING
 from leeward.runtime.identity import key_of, reference_of, template_of
@@ -21,6 +24,7 @@ class BindingEvents:
         self._kind = kind
         self._works = plane.recorder(kind.controller_name)
         self._status = plane.recorder(kind.status_controller_name)
+        self._overrides = plane.recorder("override-manager")
 
     def synced(self, binding: Binding) -> None:
         message = f"Sync work of {self._name(binding)} successful."
@@ -33,8 +37,23 @@ class BindingEvents:
             message = f"Sync work of {self._name(binding)}: {problems}"
             self._tell(self._works, binding, WARNING, "SyncWorkFailed", message)
 
-    def aggregated(self, binding: Binding, before: Binding, after: Binding) -> None:
-        """What was written to `binding`."""
+    def overridden(self, binding: Binding, cluster: str, overridden: Overridden, before: Work | None) -> None:
+        """On the template, when other policies than before were applied; not while copies move."""
+        annotations = before.metadata.annotations if before is not None else dict[str, str]()
+        is_news = any(annotations.get(key) != text for key, text in overridden.annotations.items())
+        if is_news and not binding.spec.graceful_eviction_tasks:
+            for policy in dict.fromkeys(_title_of(applied.policy) for applied in overridden.applied):
+                self._overrides.note(
+                    template_of(binding),
+                    NORMAL,
+                    "ApplyOverridePolicySucceed",
+                    f"Apply {policy} for cluster({cluster}) succeed.",
+                )
+
+    def aggregated(
+        self, binding: Binding, failures: Mapping[str, OverrideFailure], before: Binding, after: Binding
+    ) -> None:
+        """What was written to `binding`, and why overrides have failed, by cluster."""
         if _what_counts(before) != _what_counts(after):
             message = f"Update {self._name(binding)} with AggregatedStatus successfully."
             self._tell(self._status, binding, NORMAL, "AggregateStatusSucceed", message)
@@ -42,7 +61,24 @@ class BindingEvents:
         known = find_condition(before.status.conditions, REMOVAL_BLOCKED_CONDITION)
         if blocked is not None and (known is None or known.message != blocked.message):
             self._tell(self._works, binding, WARNING, "RemovalBlocked", blocked.message)
+        self._not_overridden(binding, failures, before, after)
         self.refused(binding, before, after)
+
+    def _not_overridden(
+        self, binding: Binding, failures: Mapping[str, OverrideFailure], before: Binding, after: Binding
+    ) -> None:
+        """The reason is told with the Works, as Karmada does."""
+        failed = find_condition(after.status.conditions, OVERRIDE_FAILED_CONDITION)
+        known = find_condition(before.status.conditions, OVERRIDE_FAILED_CONDITION)
+        if failed is None or (known is not None and known.message == failed.message):
+            return
+        for cluster, failure in sorted(failures.items()):
+            if failure.policy is not None:
+                message = f"Apply {_title_of(failure.policy)} for cluster({cluster}) failed."
+                self._overrides.note(template_of(binding), WARNING, "ApplyOverridePolicyFailed", message)
+        self._tell(
+            self._works, binding, WARNING, "SyncWorkFailed", f"Sync work of {self._name(binding)}: {failed.message}"
+        )
 
     def refused(self, binding: Binding, before: Binding, after: Binding) -> None:
         """On the binding alone: its template may be somebody else's."""
@@ -68,3 +104,10 @@ class BindingEvents:
 
 def _what_counts(binding: Binding) -> list[tuple[str, bool | None, str]]:
     return [(item.cluster_name, item.applied, item.health) for item in binding.status.aggregated_status]
+
+
+def _title_of(policy: AnyOverridePolicy) -> str:
+    """As Karmada's events name it."""
+    if isinstance(policy, OverridePolicy):
+        return f"override policy({policy.namespace}/{policy.name})"
+    return f"cluster override policy({policy.name})"

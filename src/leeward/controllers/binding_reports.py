@@ -4,6 +4,7 @@ Karmada: pkg/controllers/status/rb_status_controller.go.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -22,12 +23,26 @@ from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
 from leeward.core.interpreter import aggregate_status
 from leeward.core.interpreter.resource_health import health_rules_in
+from leeward.core.overrides.failures import overrides_failed, with_override_failures
+from leeward.core.overrides.rendering import OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SyncedWorks:
+    """What came of a binding's Works, by cluster: those that are as they are to be, those that had to stay as they were
+    with why, and what else there is to say of the binding."""
+
+    works: Mapping[str, Work]
+    stale: Mapping[str, Work]
+    override_failures: Mapping[str, OverrideFailure]
+    blocked: Condition | None
+    refusal: Condition | None
 
 
 class BindingReports:
@@ -55,28 +70,25 @@ class BindingReports:
         told = partial(self._events.refused, binding)
         self._post(self._kind.resource, binding, binding, change, NEWS_SECONDS, told)
 
-    async def report(
-        self,
-        binding: Binding,
-        template: Manifest,
-        works: Mapping[str, Work],
-        blocked: Condition | None,
-        refusal: Condition | None,
-    ) -> None:
+    async def report(self, binding: Binding, template: Manifest, synced: SyncedWorks) -> None:
         """What the Works report goes into the binding's status and the template's: when all have spoken, at once.
 
         As long as a copy is being evicted something will soon follow that says more: the binding hears of it as of
         progress, and the template only when it takes long.
         """
-        items, applied = aggregate(binding, {cluster: trusted(work) for cluster, work in works.items()})
-        applied = msgspec.structs.replace(applied, observed_generation=rendered_generation(binding, works))
+        failures = synced.override_failures
+        works = {cluster: trusted(work) for cluster, work in {**synced.stale, **synced.works}.items()}
+        items, applied = aggregate(binding, works, failures)
+        generation = rendered_generation(binding, synced.works, failures)
+        applied = msgspec.structs.replace(applied, observed_generation=generation)
         now = self._plane.clock.now()
 
         def report(status: ResourceBindingStatus) -> ResourceBindingStatus:
             conditions = set_condition(status.conditions, applied, now)
             kept = marked(items, marks_in(status.aggregated_status))
             status = msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
-            return with_refusal(with_blocked_removals(status, blocked, now), refusal, now)
+            status = with_override_failures(status, overrides_failed(failures), now)
+            return with_refusal(with_blocked_removals(status, synced.blocked, now), synced.refusal, now)
 
         def report_to_template(status: Manifest) -> Manifest:
             return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
@@ -86,7 +98,7 @@ class BindingReports:
         if all(health_rules_in(item).is_known or item.applied_message for item in items):
             within = PROGRESS_SECONDS if is_moving else NEWS_SECONDS
             template_within = BOOKKEEPING_SECONDS if is_moving else NEWS_SECONDS
-        told = partial(self._events.aggregated, binding)
+        told = partial(self._events.aggregated, binding, failures)
         self._post(self._kind.resource, binding, binding, report, within, told)
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
         self._post(resource, template, binding, report_to_template, template_within)

@@ -4,8 +4,9 @@ Policies are found by an index, and a policy that changes has only those templat
 selects (`runtime.policy_matching`).
 
 A template that no policy selects any more keeps its binding, so that deleting a policy never deletes an application;
-it is only released for another policy to claim. A binding that is on its way out, or was made for an earlier template
-of the same name, is let go first, and made anew when it is gone.
+it is only released for another policy to claim. A policy that names override policies takes effect once they are
+there; until then all stays as it is. A binding that is on its way out, or was made for an earlier template of the same
+name, is let go first, and made anew when it is gone.
 
 Karmada: pkg/detector; same for the parts named here.
 """
@@ -31,6 +32,7 @@ from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.matching import BY_NAME
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
 from leeward.core.propagation.selecting import precision_in
+from leeward.runtime.dependent_overrides import DependentOverrides
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
@@ -65,10 +67,12 @@ class Detector:
         }
         self._controller = plane.controller("resource-detector", self.reconcile)
         self._matching = PolicyMatching(plane, templates, self._controller.queue.add, preemption=settings.preemption)
+        self._dependent_overrides = DependentOverrides[TemplateKey](plane, self._controller.queue.add)
 
     def start(self) -> None:
         self._templates.on_change(self._controller.queue.add)
         self._matching.start()
+        self._dependent_overrides.start()
         for _, bindings in self._bindings.values():
             bindings.on_change(self._binding_changed)
         self._controller.start(self._plane.supervisor)
@@ -79,6 +83,7 @@ class Detector:
         template = templates.get(key.key.name, key.key.namespace)
         if template is None or "deletionTimestamp" in template["metadata"]:
             self._skipped_told.pop(key, None)
+            self._dependent_overrides.forget(key)
             return None
         if self._is_skipped(key):
             await self._tell_skipped(key, resource, template)
@@ -86,6 +91,10 @@ class Detector:
         started = self._plane.clock.monotonic()
         policy = await self._matching.find(template, claimed_by(template))
         self._plane.metrics.propagation.matched_policy(self._plane.clock.monotonic() - started)
+        if policy is not None and (missing := await self._dependent_overrides.missing(policy, key)):
+            message = f"Apply policy({_name(policy)}) waits for the dependent override {missing}"
+            self._recorder.warning(resource, template, "ApplyPolicyFailed", message)
+            return None
         claimant = self._matching.claiming(template, claimed_by(template))
         if policy is None or claimant is None or claimant is policy:
             await self._apply(policy, resource, templates, template)

@@ -15,7 +15,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import AlreadyExists, NotFound, NotServed
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
-from leeward.core.execution.works import BINDING_MARKS
+from leeward.core.execution.works import WORK_MARKS
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.identity import key_of
@@ -109,15 +109,15 @@ class WorkWriting:
 
 
 def _brought_to(present: Manifest, desired: Manifest) -> Manifest:
-    """A Work with what is desired of it; labels and annotations of others stay, but for marks of another binding."""
+    """A Work with what is desired of it; labels and annotations of others stay, but for those that went stale."""
     metadata, wanted = present["metadata"], desired["metadata"]
     marks = {
-        field: {**_without_bindings(metadata.get(field, {})), **wanted[field]}
+        field: {**_without_stale(metadata.get(field, {})), **wanted[field]}
         for field in ("labels", "annotations")
         if wanted.get(field)
     }
     return {**present, "metadata": {**metadata, **marks}, "spec": desired["spec"]}
 
 
-def _without_bindings(marks: Mapping[str, Any]) -> Manifest:
-    return {key: value for key, value in marks.items() if key not in BINDING_MARKS}
+def _without_stale(marks: Mapping[str, Any]) -> Manifest:
+    return {key: value for key, value in marks.items() if key not in WORK_MARKS}

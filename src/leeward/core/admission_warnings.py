@@ -34,8 +34,6 @@ class Unsupported:
 
 
 UNSUPPORTED: Final[Sequence[Unsupported]] = (
-    Unsupported(((POLICY, "OverridePolicy"),), "", bool, "members get the template as it is"),
-    Unsupported(((POLICY, "ClusterOverridePolicy"),), "", bool, "members get the template as it is"),
     Unsupported(
         ((CONFIG, "ResourceInterpreterCustomization"),), "", bool, "its kind is understood by the built-in rules"
     ),
@@ -44,7 +42,6 @@ UNSUPPORTED: Final[Sequence[Unsupported]] = (
     ),
     Unsupported(((POLICY, "FederatedResourceQuota"),), "", bool, "no quota is enforced, nor made in members"),
     Unsupported(_PROPAGATION, "spec.association", bool, "it is deprecated, and Karmada ignores it, too"),
-    Unsupported(_PROPAGATION, "spec.dependentOverrides", bool, "it does not wait for these override policies"),
     Unsupported(((CLUSTER, "Cluster"),), "spec.proxyHeader", bool, "the proxy is called without these headers"),
 )
 

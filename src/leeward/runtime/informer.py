@@ -77,6 +77,11 @@ class Informer(Generic[T]):
         """Whether the server's whole list has been seen once."""
         return self._synced.is_set()
 
+    @property
+    def unreadable(self) -> frozenset[Key]:
+        """Objects that are there and cannot be read; of those that could be once, the last state is kept."""
+        return frozenset(self._client.unreadable)
+
     async def wait_synced(self, timeout_seconds: float = SYNC_TIMEOUT_SECONDS) -> None:
         """Raises: Unreachable when the server's list has not been seen in time."""
         if self.synced:

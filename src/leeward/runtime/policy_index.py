@@ -64,7 +64,7 @@ class PolicyIndex(Generic[P]):
         before = self.drop(key_of(policy))
         rank = -(policy.spec.priority or 0), policy.name, key_of(policy)
         selected = select(policy)
-        known = self._known[rank[2]] = _Known(policy, rank, selected, _wanted(selected))
+        known = self._known[rank[2]] = _Known(policy, rank, selected, wanted_labels(selected))
         for scope, part in selected.items():
             lists = self._scopes.setdefault(scope, _Lists())
             for name in part.names:
@@ -136,7 +136,7 @@ class PolicyIndex(Generic[P]):
         """Of each list the first whose labels match."""
         found: list[tuple[int, Rank]] = []
         asked = 0
-        for wanted in (_UNNARROWED, *((key, None) for key in labels), *labels.items()):
+        for wanted in labels_to_look_for(labels):
             for rank in tuple(lists.by_label.get(wanted, ())):
                 known = self._known.get(rank[2])
                 selectors = known.wanted.get((scope, wanted), ()) if known is not None else ()
@@ -210,13 +210,19 @@ def _search(
     return own or (yield from everywhere.search(template))
 
 
-def _wanted(selected: Selected) -> Mapping[tuple[Scope, Wanted], tuple[Selector, ...]]:
+def wanted_labels(selected: Selected) -> Mapping[tuple[Scope, Wanted], tuple[Selector, ...]]:
+    """The label selectors, by scope and by a label of which a manifest must have one for them to match."""
     found: dict[tuple[Scope, Wanted], list[Selector]] = {}
     for scope, part in selected.items():
         for selector in part.labels:
             for wanted in _narrowest(selector):
                 found.setdefault((scope, wanted), []).append(selector)
     return {place: tuple(selectors) for place, selectors in found.items()}
+
+
+def labels_to_look_for(labels: Mapping[str, str]) -> Iterable[Wanted]:
+    """Under which `wanted_labels` there can be selectors that match these labels."""
+    return (_UNNARROWED, *((key, None) for key in labels), *labels.items())
 
 
 def _narrowest(selector: Selector) -> Iterable[Wanted]:

@@ -175,7 +175,7 @@ def test_values_that_ask_for_nothing_are_not_warned_of() -> None:
 
 
 def test_what_is_being_deleted_and_what_has_another_shape_is_not_warned_of() -> None:
-    deleted = example("OverridePolicy")
+    deleted = example("FederatedResourceQuota")
     deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert warnings_for(deleted) == []
     odd: Manifest = {
@@ -185,7 +185,7 @@ def test_what_is_being_deleted_and_what_has_another_shape_is_not_warned_of() -> 
         "spec": "no",
     }
     assert warnings_for(odd) == []
-    assert warnings_for({"apiVersion": "example.com/v1", "kind": "OverridePolicy", "spec": {}}) == []
+    assert warnings_for({"apiVersion": "example.com/v1", "kind": "FederatedResourceQuota", "spec": {}}) == []
 
 
 @pytest.mark.parametrize("kind", POLICY_KINDS)
@@ -270,8 +270,8 @@ def test_the_readme_lists_what_is_ignored_and_the_kinds_that_are_not_served() ->
         {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "spec": None},
         {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "spec": "text"},
         {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "spec": {"placement": ["list"]}},
-        {"apiVersion": "example.com/v1", "kind": "OverridePolicy"},
-        {"kind": "OverridePolicy"},
+        {"apiVersion": "example.com/v1", "kind": "FederatedResourceQuota"},
+        {"kind": "FederatedResourceQuota"},
         {"apiVersion": "policy.karmada.io/v1alpha1"},
     ],
 )
@@ -280,8 +280,12 @@ def test_of_what_has_another_shape_or_is_another_kind_nothing_is_said(manifest: 
 
 
 def test_of_an_object_that_goes_nothing_is_said() -> None:
-    found: Manifest = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "OverridePolicy", "metadata": {"name": "a"}}
-    told = ["OverridePolicy is stored and has no effect yet: members get the template as it is"]
+    found: Manifest = {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "FederatedResourceQuota",
+        "metadata": {"name": "a"},
+    }
+    told = ["FederatedResourceQuota is stored and has no effect yet: no quota is enforced, nor made in members"]
     assert warnings_for(found) == told
     found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert warnings_for(found) == []

@@ -4,14 +4,16 @@ Karmada: pkg/util/helper/workstatus.go; same, except that a Work which does not 
 not applied, where Karmada fails for the whole binding.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from leeward.api.meta import Condition, find_condition
 from leeward.api.work import AggregatedStatusItem, Binding, BindingResource, ManifestStatus, Work
 from leeward.core.execution.works import replicas_by_cluster
+from leeward.core.interpreter.fields import text_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 
 _APPLIED = Condition("FullyApplied", "True", "FullyAppliedSuccess", "All works have been successfully applied")
+_ANOTHER = "the Work holds another manifest than the binding's resource"
 _NOT_APPLIED = Condition(
     "FullyApplied",
     "False",
@@ -21,26 +23,30 @@ _NOT_APPLIED = Condition(
 _UNKNOWN = ResourceHealth.UNKNOWN.value
 
 
-def aggregate(binding: Binding, works: Mapping[str, Work]) -> tuple[tuple[AggregatedStatusItem, ...], Condition]:
+def aggregate(
+    binding: Binding, works: Mapping[str, Work], stale: Collection[str] = ()
+) -> tuple[tuple[AggregatedStatusItem, ...], Condition]:
     """One item per Work that is not being deleted, sorted by cluster, and the condition `FullyApplied`.
 
-    A binding is fully applied when exactly the clusters that need a Work have applied theirs, and there is one.
-    `works` by cluster.
+    A binding is fully applied when exactly the clusters that need a Work have applied theirs, there is one, and none is
+    `stale`: what it was to be could not be rendered. `works` by cluster.
     """
     living = {cluster: work for cluster, work in works.items() if work.metadata.deletion_timestamp is None}
     items = tuple(_item(cluster, living[cluster], binding.spec.resource) for cluster in sorted(living))
     applied = {item.cluster_name for item in items if item.applied}
     wanted = set(replicas_by_cluster(binding.spec))
-    complete = bool(wanted) and applied == wanted and len(items) == len(wanted)
+    complete = bool(wanted) and applied == wanted and len(items) == len(wanted) and not stale
     return items, _APPLIED if complete else _NOT_APPLIED
 
 
-def rendered_generation(binding: Binding, works: Mapping[str, Work]) -> int:
+def rendered_generation(binding: Binding, works: Mapping[str, Work], stale: Collection[str] = ()) -> int:
     """The generation of the binding that its Works render; `works` are those that were brought up to date, by cluster.
 
-    As long as one that is needed is not among them, it is the generation of which that was said before. Holds: S1.
+    As long as one that is needed is not among them, it is the generation of which that was said before. A cluster whose
+    Work is `stale` holds back no other: a copy there that is not what it was to be has too few replicas, or has what it
+    had before. Holds: S1.
     """
-    if set(replicas_by_cluster(binding.spec)) <= set(works):
+    if set(replicas_by_cluster(binding.spec)) <= {*works, *stale}:
         return binding.metadata.generation
     before = find_condition(binding.status.conditions, _APPLIED.type)
     return before.observed_generation if before is not None else 0
@@ -49,6 +55,8 @@ def rendered_generation(binding: Binding, works: Mapping[str, Work]) -> int:
 def _item(cluster: str, work: Work, resource: BindingResource) -> AggregatedStatusItem:
     """Without a report of success, what the member says of its object is not known to be about ours."""
     applied = work.applied
+    if _holds_another(work, resource):
+        return AggregatedStatusItem(cluster_name=cluster, applied_message=_ANOTHER, health=_UNKNOWN)
     if applied is None or applied.status != "True":
         message = applied.message if applied else ""
         return AggregatedStatusItem(cluster_name=cluster, applied_message=message, health=_UNKNOWN)
@@ -56,6 +64,14 @@ def _item(cluster: str, work: Work, resource: BindingResource) -> AggregatedStat
     if reported is None:
         return AggregatedStatusItem(cluster_name=cluster, applied=True, health=_UNKNOWN)
     return AggregatedStatusItem(cluster_name=cluster, applied=True, status=reported.status, health=reported.health)
+
+
+def _holds_another(work: Work, resource: BindingResource) -> bool:
+    """Whether what the Work holds is not the binding's resource; somebody else has written it."""
+    wanted = [resource.api_version, resource.kind, resource.namespace, resource.name]
+    paths = ("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name")
+    held = [[text_at(manifest, *path) for path in paths] for manifest in work.spec.workload.manifests]
+    return bool(held) and wanted not in held
 
 
 def _status_of(work: Work, resource: BindingResource) -> ManifestStatus | None:

@@ -8,10 +8,12 @@ left untouched, and here they follow the template; and that a workload which is 
 back, also with `preserveResourcesOnDeletion`, so that it does not run twice.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import (
+    APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
+    APPLIED_OVERRIDES_ANNOTATION,
     BINDING_ID_LABEL,
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
@@ -25,13 +27,14 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import state_to_inject
 from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.ownership import stamp
-from leeward.core.interpreter import prune, revise_replicas
+from leeward.core.interpreter import prune, replicas_of, revise_replicas
 from leeward.core.interpreter.fields import int_at, text_at, value_at
+from leeward.core.overrides.rendering import Overridden
 from leeward.core.scheduling.division import divide
 
 API_VERSION = "work.karmada.io/v1alpha1"
@@ -45,6 +48,8 @@ BINDING_MARKS = frozenset(
     }
 )
 """Labels and annotations of a Work that name its binding."""
+WORK_MARKS = BINDING_MARKS | {APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION}
+"""Labels and annotations of a Work that go when they are not written again."""
 
 
 def build_works(
@@ -52,24 +57,37 @@ def build_works(
     template: ReadOnlyManifest,
     work_ids: Mapping[str, str] | None = None,
     new_id: Callable[[], str] | None = None,
+    rendered: Mapping[str, Overridden] | None = None,
+    *,
     inject_state: bool = True,
 ) -> dict[str, Manifest]:
     """The Work manifests by cluster.
 
     `work_ids` are the permanent ids of the Works that exist, by cluster; `new_id` makes those of the others. Without
-    them the id is left to admission. `inject_state` is the gate StatefulFailoverInjection.
+    them the id is left to admission. `rendered` are the manifests of `manifests_by_cluster` after overrides: a cluster
+    that is not among them gets no Work. `inject_state` is the gate StatefulFailoverInjection.
     """
-    replicas = replicas_by_cluster(binding.spec)
-    completions = _completions(binding.spec, template, replicas)
+    if rendered is None:
+        rendered = {name: Overridden(manifest) for name, manifest in manifests_by_cluster(binding, template).items()}
     works: dict[str, Manifest] = {}
-    for cluster, count in replicas.items():
-        manifest = revise_replicas(template, count) if binding.spec.is_workload else dict(template)
-        if cluster in completions:
-            manifest = {**manifest, "spec": {**manifest["spec"], "completions": completions[cluster]}}
+    for cluster, overridden in rendered.items():
         state = state_to_inject(binding, cluster) if inject_state else None
         work_id = (work_ids or {}).get(cluster) or (new_id() if new_id else "")
-        works[cluster] = _work(binding, template, prune(manifest), cluster, work_id, state)
+        works[cluster] = _work(binding, template, overridden, cluster, work_id, state)
     return works
+
+
+def manifests_by_cluster(binding: Binding, template: ReadOnlyManifest) -> dict[str, ReadOnlyManifest]:
+    """The template for each cluster that needs a Work, with the replicas that it is to have there."""
+    replicas = replicas_by_cluster(binding.spec)
+    completions = _completions(binding.spec, template, replicas)
+    manifests: dict[str, ReadOnlyManifest] = {}
+    for cluster, count in replicas.items():
+        manifest = revise_replicas(template, count) if binding.spec.is_workload else template
+        if cluster in completions:
+            manifest = {**manifest, "spec": {**manifest["spec"], "completions": completions[cluster]}}
+        manifests[cluster] = manifest
+    return manifests
 
 
 def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
@@ -119,7 +137,7 @@ def _completions(
 def _work(
     binding: Binding,
     template: ReadOnlyManifest,
-    manifest: ReadOnlyManifest,
+    overridden: Overridden,
     cluster: str,
     work_id: str,
     state: Mapping[str, str] | None,
@@ -130,7 +148,7 @@ def _work(
     binding_labels, binding_annotations = _marks(binding)
     resolution = {CONFLICT_RESOLUTION_ANNOTATION: conflict_resolution(binding.spec, template).annotation}
     stamped = stamp(
-        manifest,
+        prune(overridden.manifest),
         space,
         name,
         {**(state or {}), **binding_labels, **id_labels},
@@ -143,7 +161,7 @@ def _work(
             "name": name,
             "namespace": space,
             "labels": {**binding_labels, **id_labels},
-            "annotations": {**binding_annotations, **resolution},
+            "annotations": {**binding_annotations, **resolution, **overridden.annotations},
             "finalizers": [EXECUTION_CONTROLLER_FINALIZER],
         },
         "spec": {
@@ -192,3 +210,19 @@ def evicted_from(spec: ResourceBindingSpec) -> frozenset[str]:
     """The clusters that are being left altogether."""
     targets = {target.name for target in spec.clusters}
     return frozenset(task.from_cluster for task in spec.graceful_eviction_tasks) - targets
+
+
+def is_purging(spec: ResourceBindingSpec, clusters: Collection[str]) -> bool:
+    """Whether a copy that is purged Directly is not yet known to be gone; `clusters` have a Work. Holds: S7.
+
+    What others need stays.
+    """
+    going = set(clusters) - needed_by_others(spec)
+    return any(t.from_cluster in going and not rules_of_task(t).keeps_copy for t in spec.graceful_eviction_tasks)
+
+
+def grows(work: Work, manifest: ReadOnlyManifest) -> bool:
+    """Whether the Work would ask for more replicas than it does."""
+    before = [replicas_of(m)[0] for m in work.spec.workload.manifests]
+    after = [replicas_of(m)[0] for m in manifest["spec"]["workload"]["manifests"]]
+    return sum(after) > sum(before)

@@ -86,7 +86,9 @@ def selector_priority(template: ReadOnlyManifest, spec: PropagationSpec, policy_
 
     A selector without namespace means the policy's own (`policy_namespace`), or any for a cluster-wide policy ("").
     """
-    return max((_priority(template, selector, policy_namespace) for selector in spec.resource_selectors), default=0)
+    return max(
+        (resource_precision(template, selector, policy_namespace) for selector in spec.resource_selectors), default=0
+    )
 
 
 def _best(template: ReadOnlyManifest, policies: Sequence[P]) -> P | None:
@@ -99,7 +101,8 @@ def _best(template: ReadOnlyManifest, policies: Sequence[P]) -> P | None:
     return min(ranked, key=lambda entry: entry[:3])[3] if ranked else None
 
 
-def _priority(template: ReadOnlyManifest, selector: ResourceSelector, policy_namespace: str) -> int:
+def resource_precision(template: ReadOnlyManifest, selector: ResourceSelector, policy_namespace: str) -> int:
+    """Of one selector, as above."""
     metadata: ReadOnlyManifest = template["metadata"]
     namespace: Any = selector.namespace or policy_namespace
     if (selector.api_version, selector.kind) != (template.get("apiVersion"), template.get("kind")):

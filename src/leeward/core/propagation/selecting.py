@@ -7,13 +7,13 @@
 The answer is that of `core.propagation.matching.selector_priority`, which a property test compares.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from kubeapi.selectors import Selector, matches, selector_of
-from leeward.api.policy import AnyPropagationPolicy
+from leeward.api.policy import AnyPropagationPolicy, ResourceSelector
 from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME, NO_MATCH
 
 
@@ -45,12 +45,17 @@ Selected = Mapping[Scope, SelectedIn]
 
 def select(policy: AnyPropagationPolicy) -> Selected:
     """What a policy selects; nothing once it is being deleted. One with a namespace selects in no other."""
-    found: dict[Scope, SelectedIn] = {}
     if policy.metadata.deletion_timestamp is not None:
-        return found
-    for selector in policy.spec.resource_selectors:
-        namespace = selector.namespace or policy.namespace
-        if policy.namespace not in ("", namespace):
+        return {}
+    return select_resources(policy.spec.resource_selectors, policy.namespace)
+
+
+def select_resources(selectors: Iterable[ResourceSelector], policy_namespace: str) -> Selected:
+    """What selectors of a policy select; `policy_namespace` is empty for a cluster-wide one."""
+    found: dict[Scope, SelectedIn] = {}
+    for selector in selectors:
+        namespace = selector.namespace or policy_namespace
+        if policy_namespace not in ("", namespace):
             continue
         part = found.setdefault(Scope(selector.api_version, selector.kind, namespace), SelectedIn())
         if selector.name:

@@ -1,0 +1,136 @@
+"""Rendering of a binding's manifests with the override policies that select them, for the binding controller.
+
+What cannot be known leaves things as they are: a Cluster that is not listed, or a policy that is there and has never
+been read, but which the binding's Works were made with (Holds: S5, S10).
+
+Karmada: pkg/controllers/binding/common.go (`ensureWork`), pkg/util/overridemanager.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from kubeapi.meta import ReadOnlyManifest, labels_of
+from leeward.api.cluster import Cluster
+from leeward.api.names import (
+    APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
+    APPLIED_OVERRIDES_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+)
+from leeward.api.override import ClusterOverridePolicy, OverridePolicy
+from leeward.api.resource import CLUSTERS
+from leeward.api.work import Binding, Work
+from leeward.core.execution.works import manifests_by_cluster
+from leeward.core.overrides.rendering import Overridden, OverrideFailure, Steps, override, policies_in
+from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.identity import Key
+from leeward.runtime.override_matching import OverrideMatching
+from leeward.runtime.plane import ControlPlane
+
+UNREAD_AGAIN = timedelta(seconds=30)
+"""After which a policy that could not be read is looked for again: of its deletion nothing is told."""
+_APPLIED = (APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """The manifests of a binding by cluster, and why there is none. Without override policies `manifests` is None.
+
+    `look_at` is when to try again, where nobody tells of a change.
+    """
+
+    manifests: Mapping[str, Overridden] | None = None
+    failures: Mapping[str, OverrideFailure] = field(default_factory=dict[str, OverrideFailure])
+    look_at: datetime | None = None
+
+
+class OverrideRendering:
+    """`concerns` is told of each binding that is to be rendered anew."""
+
+    def __init__(
+        self,
+        plane: ControlPlane,
+        kind: BindingKind,
+        template_of: Callable[[Binding], ReadOnlyManifest | None],
+        concerns: Callable[[Key], None],
+    ) -> None:
+        """`template_of` is the resource template of a binding, as far as it is known."""
+        self._plane = plane
+        self._clusters = plane.informers.of(CLUSTERS)
+        bindings, name = plane.informers.of(kind.resource), f"{kind.controller_name}-overrides"
+        self._matching = OverrideMatching(plane, name, bindings, template_of, concerns)
+
+    def start(self) -> None:
+        self._matching.start()
+
+    def may_change(self, old: Cluster | None, new: Cluster) -> bool:
+        """Whether other rules may mean the cluster now: they go by its labels and fields."""
+        return self._matching.has_any() and (old is None or _asked_of(old) != _asked_of(new))
+
+    async def render(self, binding: Binding, template: ReadOnlyManifest, present: Mapping[str, Work]) -> Rendering:
+        """`present` are the binding's Works. Raises: Unreachable while the policies have not been listed."""
+        await self._matching.wait_synced()
+        unread = self._never_read(present.values())
+        if unread:
+            failure = OverrideFailure(None, f"{unread} cannot be read, and was applied here")
+            failures = dict.fromkeys(manifests_by_cluster(binding, template), failure)
+            return Rendering({}, failures, self._plane.clock.now() + UNREAD_AGAIN)
+        cluster_wide = await self._matching.cluster_wide(template)
+        own = await self._matching.namespaced(template)
+        if not cluster_wide and not own:
+            return Rendering()
+        rendered, refused = dict[str, Overridden](), dict[str, OverrideFailure]()
+        for cluster, manifest in manifests_by_cluster(binding, template).items():
+            result = await self._render(self._clusters.get(cluster), manifest, cluster_wide, own)
+            if isinstance(result, OverrideFailure):
+                refused[cluster] = result
+            else:
+                rendered[cluster] = result
+        return Rendering(rendered, refused)
+
+    async def _render(
+        self,
+        cluster: Cluster | None,
+        manifest: ReadOnlyManifest,
+        cluster_wide: Sequence[ClusterOverridePolicy],
+        own: Sequence[OverridePolicy],
+    ) -> Overridden | OverrideFailure:
+        """`own` are the OverridePolicies that select the template; they are asked for anew where its labels change."""
+        if cluster is None:
+            return OverrideFailure(None, "the Cluster is not known, and so not which rules mean it")
+        first = await self._finish(override(Overridden(manifest), cluster, cluster_wide))
+        if isinstance(first, OverrideFailure):
+            return first
+        if labels_of(first.manifest) != labels_of(manifest):
+            own = await self._matching.namespaced(first.manifest)
+        return await self._finish(override(first, cluster, own))
+
+    async def _finish(self, steps: Steps[Overridden | OverrideFailure]) -> Overridden | OverrideFailure:
+        while True:
+            try:
+                next(steps)
+            except StopIteration as ended:
+                result: Overridden | OverrideFailure = ended.value
+                return result
+            await self._plane.turns.take()
+
+    def _never_read(self, works: Iterable[Work]) -> str:
+        """A policy that a Work says it was made with, and of which nothing is known now; empty when there is none."""
+        cluster_wide, own = self._matching.never_read()
+        if not cluster_wide and not own:
+            return ""
+        for work in works:
+            names = {annotation: policies_in(work.metadata.annotations.get(annotation, "")) for annotation in _APPLIED}
+            namespace = work.metadata.annotations.get(BINDING_NAMESPACE_ANNOTATION, "")
+            for key in sorted(cluster_wide):
+                if key.name in names[APPLIED_CLUSTER_OVERRIDES_ANNOTATION]:
+                    return f"ClusterOverridePolicy {key}"
+            for key in sorted(own):
+                if key.namespace == namespace and key.name in names[APPLIED_OVERRIDES_ANNOTATION]:
+                    return f"OverridePolicy {key}"
+        return ""
+
+
+def _asked_of(cluster: Cluster) -> tuple[object, ...]:
+    spec = cluster.spec
+    return cluster.metadata.labels, spec.provider, spec.region, spec.zones

@@ -1,0 +1,63 @@
+"""Applicable override policies: those that select a manifest, in the order in which they are carried out.
+
+ClusterOverridePolicies come before OverridePolicies, and these are selected by the manifest that those have made. Among
+either, the less precise selector comes first, so that the most precise one has the last word; then the name decides. A
+policy without selectors selects all.
+
+Karmada: pkg/util/overridemanager; same.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
+
+from kubeapi.meta import ReadOnlyManifest, labels_of
+from leeward.api.cluster import Cluster
+from leeward.api.override import ClusterOverridePolicy, OverridePolicy, Overriders
+from leeward.core.propagation.matching import NO_MATCH
+from leeward.core.propagation.selecting import Scope, Selected, SelectedIn, scopes_of, select_resources
+from leeward.core.scheduling.affinity import cluster_matches
+
+AnyOverridePolicy = OverridePolicy | ClusterOverridePolicy
+P = TypeVar("P", OverridePolicy, ClusterOverridePolicy)
+
+EVERY_KIND: Final = ("", "")
+"""In place of apiVersion and kind: what a policy without selectors selects."""
+
+
+def in_order(found: Iterable[tuple[P, int]]) -> tuple[P, ...]:
+    """Policies, each with the precision with which it selects (`core.propagation.matching`)."""
+    return tuple(policy for policy, _ in sorted(found, key=lambda each: (each[1], each[0].name)))
+
+
+def overriders_for(policy: AnyOverridePolicy, cluster: Cluster) -> tuple[Overriders, ...]:
+    """The overriders of the rules that mean the cluster. Without rules the older form is the only one."""
+    spec = policy.spec
+    if not spec.override_rules:
+        means = spec.target_cluster is None or cluster_matches(cluster, spec.target_cluster)
+        return (spec.overriders or Overriders(),) if means else ()
+    return tuple(
+        rule.overriders
+        for rule in spec.override_rules
+        if rule.target_cluster is None or cluster_matches(cluster, rule.target_cluster)
+    )
+
+
+def select_overridden(policy: AnyOverridePolicy) -> Selected:
+    """What a policy selects, by kind and namespace; without selectors all kinds."""
+    if not policy.spec.resource_selectors:
+        return {Scope(*EVERY_KIND, policy.namespace): SelectedIn(all=True)}
+    return select_resources(policy.spec.resource_selectors, policy.namespace)
+
+
+def override_scopes_of(manifest: ReadOnlyManifest) -> Iterator[Scope]:
+    """Where selectors that match the manifest can be."""
+    for scope in scopes_of(manifest):
+        yield scope
+        yield Scope(*EVERY_KIND, scope.namespace)
+
+
+def selects(selected: Selected, manifest: ReadOnlyManifest) -> bool:
+    """Whether a policy that selects so selects the manifest."""
+    name: str = manifest["metadata"].get("name", "")
+    parts = (selected.get(scope) for scope in override_scopes_of(manifest))
+    return any(part is not None and part.precision(name, labels_of(manifest)) > NO_MATCH for part in parts)

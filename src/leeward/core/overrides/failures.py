@@ -1,0 +1,54 @@
+"""Failures of overrides, told: the condition `leeward.dev/OverrideFailed` of a binding.
+
+The Work of a cluster whose overrides fail stays as it is, or is not made; those of other clusters are written.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from leeward.api.meta import Condition, remove_condition, set_condition
+from leeward.api.names import OVERRIDE_FAILED_CONDITION
+from leeward.api.work import ResourceBindingStatus
+from leeward.core.overrides.applicable import AnyOverridePolicy
+from leeward.core.overrides.rendering import OverrideFailure
+
+MAX_MESSAGE_CHARACTERS: Final = 1_024
+
+
+def overrides_failed(failures: Mapping[str, OverrideFailure]) -> Condition | None:
+    """Of a binding with these failures by cluster; None where there are none."""
+    clusters: dict[str, list[str]] = {}
+    for cluster, failure in sorted(failures.items()):
+        clusters.setdefault(describe_failure(failure), []).append(cluster)
+    if not clusters:
+        return None
+    told = "; ".join(f"in {', '.join(names)}: {why}" for why, names in clusters.items())
+    message = f"Left as it is {told}"
+    if len(message) > MAX_MESSAGE_CHARACTERS:
+        message = message[: MAX_MESSAGE_CHARACTERS - 3] + "..."
+    return Condition(OVERRIDE_FAILED_CONDITION, "True", "ApplyOverridePolicyFailed", message)
+
+
+def with_override_failures(
+    status: ResourceBindingStatus, failed: Condition | None, now: datetime
+) -> ResourceBindingStatus:
+    """`status` that says so, or says nothing of the kind."""
+    conditions = (
+        remove_condition(status.conditions, OVERRIDE_FAILED_CONDITION)
+        if failed is None
+        else set_condition(status.conditions, failed, now)
+    )
+    return msgspec.structs.replace(status, conditions=conditions)
+
+
+def describe_failure(failure: OverrideFailure) -> str:
+    return f"{describe_policy(failure.policy)}: {failure.message}" if failure.policy is not None else failure.message
+
+
+def describe_policy(policy: AnyOverridePolicy) -> str:
+    """Its kind, namespace and name."""
+    kind = type(policy).__name__
+    return f"{kind} {policy.namespace}/{policy.name}" if policy.namespace else f"{kind} {policy.name}"

@@ -1,0 +1,99 @@
+"""Image references, and ImageOverriders: registry, repository and tag of an image, added to, replaced or removed.
+
+A first part counts as the registry only when it has a dot or a colon, or is `localhost`: `library/nginx` has none.
+
+Karmada: pkg/util/imageparser, pkg/util/overridemanager/imageoverride.go; same. Differs: an image with tag and digest
+keeps both when its registry or repository changes, and loses the digest with the tag, which Karmada would leave behind.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kubeapi.json_document import Document, parse_pointer
+from leeward.api.override import ImageOverrider, OverrideOperator
+from leeward.core.overrides.containers import container_paths
+
+MOST_NAME_CHARACTERS: Final = 255
+
+_COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_DOMAIN_COMPONENT = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_DOMAIN = rf"(?:{_DOMAIN_COMPONENT}(?:\.{_DOMAIN_COMPONENT})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+_REFERENCE = re.compile(
+    rf"(?P<name>(?:{_DOMAIN}/)?{_COMPONENT}(?:/{_COMPONENT})*)(?::(?P<tag>{_TAG}))?(?:@(?P<digest>{_DIGEST}))?"
+)
+_ONLY_TAG, _ONLY_DIGEST = re.compile(_TAG), re.compile(_DIGEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image reference in its parts; what is not given is empty."""
+
+    registry: str
+    repository: str
+    tag: str = ""
+    digest: str = ""
+
+    def __str__(self) -> str:
+        name = f"{self.registry}/{self.repository}" if self.registry else self.repository
+        return name + (f":{self.tag}" if self.tag else "") + (f"@{self.digest}" if self.digest else "")
+
+
+def parse_image(text: str) -> Image:
+    """Raises: ValueError when the text is no image reference."""
+    found = _REFERENCE.fullmatch(text)
+    if found is None or len(found["name"]) > MOST_NAME_CHARACTERS:
+        raise ValueError(f"{text!r} is no image reference")
+    first, slash, rest = found["name"].partition("/")
+    has_registry = bool(slash) and (first == "localhost" or "." in first or ":" in first)
+    registry, repository = (first, rest) if has_registry else ("", found["name"])
+    return Image(registry, repository, found["tag"] or "", found["digest"] or "")
+
+
+def override_image(text: str, overrider: ImageOverrider) -> str:
+    """The image reference after the overrider. Raises: ValueError."""
+    image, operator, value = parse_image(text), overrider.operator, overrider.value
+    match overrider.component:
+        case "Registry":
+            return str(replace(image, registry=_changed(image.registry, operator, value)))
+        case "Repository":
+            return str(replace(image, repository=_changed(image.repository, operator, value)))
+        case "Tag":
+            return str(_with_tag(image, _changed(image.tag or image.digest, operator, value), operator))
+
+
+def override_images(document: Document, overrider: ImageOverrider) -> None:
+    """At the path of the predicate; without one in all containers of the workloads that are known. Raises: ValueError.
+
+    A container without an image is none that could be changed.
+    """
+    if overrider.predicate is not None:
+        paths = [parse_pointer(overrider.predicate.path)]
+    else:
+        paths = [[*path, "image"] for path in container_paths(document.root)]
+    for path in paths:
+        value: Any = document.field(path)
+        if not isinstance(value, str):
+            raise ValueError(f"/{'/'.join(path)} is no text, and so no image")
+        document.replace(path, override_image(value, overrider))
+
+
+def _changed(before: str, operator: OverrideOperator, value: str) -> str:
+    match operator:
+        case "add":
+            return before + value
+        case "replace":
+            return value
+        case "remove":
+            return ""
+
+
+def _with_tag(image: Image, text: str, operator: OverrideOperator) -> Image:
+    """What is neither a tag nor a digest changes nothing."""
+    if operator == "remove":
+        return replace(image, tag="", digest="")
+    if _ONLY_TAG.fullmatch(text):
+        return replace(image, tag=text, digest="")
+    return replace(image, tag="", digest=text) if _ONLY_DIGEST.fullmatch(text) else image

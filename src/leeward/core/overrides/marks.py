@@ -1,0 +1,29 @@
+"""LabelsOverriders and AnnotationsOverriders.
+
+Karmada: pkg/util/overridemanager/labelannotationoverrider.go; same: what is not there is neither replaced nor removed.
+"""
+
+from typing import Any, Literal
+
+from kubeapi.json_document import Document
+from leeward.api.override import LabelAnnotationOverrider
+
+
+def override_marks(
+    document: Document, field: Literal["labels", "annotations"], overrider: LabelAnnotationOverrider
+) -> None:
+    """Raises: ValueError when there are no metadata."""
+    present: Any = document.field(["metadata", field])
+    if present is not None and not isinstance(present, dict):
+        raise ValueError(f"metadata.{field} is no mapping")
+    if present is None:
+        if overrider.operator != "add":
+            return
+        document.insert(["metadata", field], {})
+    for key, value in overrider.value.items():
+        path = ["metadata", field, key]
+        is_there = present is not None and key in present
+        if overrider.operator == "add" or (overrider.operator == "replace" and is_there):
+            document.insert(path, value)
+        elif overrider.operator == "remove" and is_there:
+            document.remove(path)

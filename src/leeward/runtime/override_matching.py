@@ -1,0 +1,139 @@
+"""Matching of override policies and bindings: the policies that select a manifest, the bindings that a policy concerns.
+
+A change of a policy is taken in at once; the bindings whose templates it selected before, or selects now, are looked
+for in a queue of its own, a turn at a time. Holds: L4.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
+
+from kubeapi.meta import ReadOnlyManifest
+from leeward.api.override import ClusterOverridePolicy, OverridePolicy
+from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
+from leeward.api.work import Binding
+from leeward.core.overrides.applicable import EVERY_KIND, AnyOverridePolicy, selects
+from leeward.core.propagation.selecting import Selected, SelectedIn
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.informer import Informer
+from leeward.runtime.override_index import OverrideIndex
+from leeward.runtime.plane import ControlPlane
+
+T = TypeVar("T")
+MOST_EARLIER = 4
+"""Of a policy that changes faster than it is looked at, so many earlier states are kept; then all bindings of the kinds
+and namespaces that it selected from are looked at."""
+
+
+class OverrideKey(NamedTuple):
+    clustered: bool
+    key: Key
+
+
+class OverrideMatching:
+    """`concerns` is told of each of `bindings` whose manifests may be overridden otherwise now.
+
+    `template_of` is the resource template of a binding, as far as it is known.
+    """
+
+    def __init__(
+        self,
+        plane: ControlPlane,
+        name: str,
+        bindings: Informer[Any],
+        template_of: Callable[[Binding], ReadOnlyManifest | None],
+        concerns: Callable[[Key], None],
+    ) -> None:
+        """`name` of the queue."""
+        self._plane = plane
+        self._bindings = bindings
+        self._template_of = template_of
+        self._concerns = concerns
+        self._policies = plane.informers.of(OVERRIDE_POLICIES)
+        self._cluster_policies = plane.informers.of(CLUSTER_OVERRIDE_POLICIES)
+        self._local = OverrideIndex[OverridePolicy]()
+        self._everywhere = OverrideIndex[ClusterOverridePolicy]()
+        self._earlier: dict[OverrideKey, list[Selected]] = {}
+        self._controller = plane.controller(name, self.reconcile, workers=1)
+
+    def start(self) -> None:
+        self._policies.on_change(self._changed(self._local, clustered=False))
+        self._cluster_policies.on_change(self._changed(self._everywhere, clustered=True))
+        self._controller.start(self._plane.supervisor)
+
+    async def wait_synced(self) -> None:
+        """Raises: Unreachable."""
+        await self._policies.wait_synced()
+        await self._cluster_policies.wait_synced()
+
+    def has_any(self) -> bool:
+        """Whether there are override policies at all."""
+        return bool(self._local) or bool(self._everywhere)
+
+    async def cluster_wide(self, manifest: ReadOnlyManifest) -> Sequence[ClusterOverridePolicy]:
+        """The ClusterOverridePolicies that select the manifest, in order."""
+        return await self._finish(self._everywhere.search(manifest))
+
+    async def namespaced(self, manifest: ReadOnlyManifest) -> Sequence[OverridePolicy]:
+        """The OverridePolicies of the manifest's namespace that select it, in order."""
+        return await self._finish(self._local.search(manifest)) if manifest["metadata"].get("namespace") else ()
+
+    def never_read(self) -> tuple[frozenset[Key], frozenset[Key]]:
+        """The ClusterOverridePolicies and the OverridePolicies that are there, and of which nothing is known."""
+        cluster_wide = (key for key in self._cluster_policies.unreadable if key not in self._everywhere)
+        return frozenset(cluster_wide), frozenset(key for key in self._policies.unreadable if key not in self._local)
+
+    async def reconcile(self, key: OverrideKey) -> datetime | None:
+        """Tells of the bindings whose manifests a policy has selected, or selects.
+
+        An OverridePolicy is asked about the manifest that the ClusterOverridePolicies make: where there are some, it
+        may select that by labels which the template does not have.
+        """
+        index = self._everywhere if key.clustered else self._local
+        selections = [*self._earlier.pop(key, ()), index.selected(key.key)]
+        kinds = {(scope.api_version, scope.kind) for selected in selections for scope in selected}
+        for binding in self._bindings.list(None if key.clustered else key.key.namespace):
+            await self._plane.turns.take()
+            wanted = binding.spec.resource
+            if not kinds.isdisjoint(((wanted.api_version, wanted.kind), EVERY_KIND)) and await self._is_concerned(
+                binding, selections, clustered=key.clustered
+            ):
+                self._concerns(key_of(binding))
+        return None
+
+    async def _is_concerned(self, binding: Binding, selections: Sequence[Selected], *, clustered: bool) -> bool:
+        """A binding whose template is not known yet is looked at anyway."""
+        template = self._template_of(binding)
+        if template is None or any(selects(selected, template) for selected in selections):
+            return True
+        return not clustered and bool(await self.cluster_wide(template))
+
+    async def _finish(self, searching: Generator[None, None, T]) -> T:
+        while True:
+            try:
+                next(searching)
+            except StopIteration as ended:
+                found: T = ended.value
+                return found
+            await self._plane.turns.take()
+
+    def _changed(self, index: OverrideIndex[Any], *, clustered: bool) -> Callable[[Any, Any], None]:
+        def changed(old: AnyOverridePolicy | None, new: AnyOverridePolicy | None) -> None:
+            policy = new or old
+            if policy is None or (old is not None and new is not None and old.spec == new.spec):
+                return
+            key = OverrideKey(clustered, key_of(policy))
+            before = index.put(new) if new is not None else index.drop(key.key)
+            earlier = self._earlier.setdefault(key, [])
+            if len(earlier) >= MOST_EARLIER:
+                earlier[:] = [_whole([*earlier, before])]
+            else:
+                earlier.append(before)
+            self._controller.queue.add(key)
+
+        return changed
+
+
+def _whole(selections: Sequence[Selected]) -> Selected:
+    """All of the kinds and namespaces of these."""
+    return {scope: SelectedIn(all=True) for selected in selections for scope in selected}

@@ -1,0 +1,26 @@
+"""Which override policies apply, asked of each policy in turn: what the index of policies must answer, too."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from kubeapi.meta import ReadOnlyManifest
+from leeward.api.override import ClusterOverridePolicy, OverridePolicy
+from leeward.core.overrides.applicable import AnyOverridePolicy, in_order
+from leeward.core.propagation.matching import ALL, NO_MATCH, resource_precision
+
+P = TypeVar("P", OverridePolicy, ClusterOverridePolicy)
+
+
+def applicable_policies(manifest: ReadOnlyManifest, policies: Iterable[P]) -> tuple[P, ...]:
+    """Of one kind of policy. Those of other namespaces than the manifest's are passed over."""
+    namespace: str = manifest["metadata"].get("namespace", "")
+    found = [(each, override_precision(manifest, each)) for each in policies if each.namespace in ("", namespace)]
+    return in_order((policy, precision) for policy, precision in found if precision > NO_MATCH)
+
+
+def override_precision(manifest: ReadOnlyManifest, policy: AnyOverridePolicy) -> int:
+    """How precisely the policy selects the manifest: 0 not at all, 1 by kind, 2 by label, 3 by name."""
+    selectors = policy.spec.resource_selectors
+    if not selectors:
+        return ALL
+    return max(resource_precision(manifest, selector, policy.namespace) for selector in selectors)

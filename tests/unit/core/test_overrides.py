@@ -1,0 +1,210 @@
+"""Overrides of one manifest for one cluster: all of a policy is carried out, or nothing of it."""
+
+from typing import Any
+
+import pytest
+
+from kubeapi.codec import copy_manifest, from_wire
+from leeward.api.cluster import Cluster
+from leeward.api.names import APPLIED_OVERRIDES_ANNOTATION
+from leeward.api.override import OverridePolicy
+from leeward.core.overrides.applicable import override_scopes_of, select_overridden
+from leeward.core.overrides.embedded import MOST_YAML_CHARACTERS
+from leeward.core.overrides.images import override_image
+from leeward.core.overrides.rendering import (
+    MOST_POLICIES_OF_A_TEMPLATE,
+    Overridden,
+    OverrideFailure,
+    completed,
+    override,
+)
+from tests.override_policies import applicable_policies, override_precision
+
+CLUSTER = from_wire({"metadata": {"name": "member1", "labels": {"env": "test"}}, "spec": {"syncMode": "Push"}}, Cluster)
+TEMPLATE: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "default", "labels": {"app": "web"}},
+    "spec": {
+        "replicas": 2,
+        "template": {
+            "spec": {"containers": [{"name": "c", "image": "nginx:1.19"}], "initContainers": [{"image": "i"}]}
+        },
+    },
+}
+CONFIG: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "settings", "namespace": "default"},
+    "data": {"yaml": "a: 1\n", "two": "a: 1\n---\nb: 2\n", "json": '{"n": 12345678901234567890123}', "long": "a"},
+}
+
+
+def policy(name: str = "p", namespace: str = "default", **overriders: Any) -> OverridePolicy:
+    spec = {"overrideRules": [{"overriders": overriders}]}
+    return from_wire({"metadata": {"name": name, "namespace": namespace}, "spec": spec}, OverridePolicy)
+
+
+def after(manifest: dict[str, Any], *policies: OverridePolicy) -> Overridden | OverrideFailure:
+    return completed(override(Overridden(manifest), CLUSTER, policies))
+
+
+def rendered(manifest: dict[str, Any], **overriders: Any) -> dict[str, Any]:
+    result = after(manifest, policy(**overriders))
+    assert isinstance(result, Overridden), result
+    return dict(result.manifest)
+
+
+def refusal(manifest: dict[str, Any], **overriders: Any) -> str:
+    result = after(manifest, policy(**overriders))
+    assert isinstance(result, OverrideFailure)
+    return result.message
+
+
+def replacing(path: str, value: Any) -> list[dict[str, Any]]:
+    return [{"path": path, "operator": "replace", "value": value}]
+
+
+IDENTITY = "an override cannot change apiVersion, kind, metadata.namespace or metadata.name"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("/metadata/name", "other"),
+        ("/metadata/namespace", "kube-system"),
+        ("/kind", "StatefulSet"),
+        ("/apiVersion", "apps/v1beta1"),
+        ("/metadata", {}),
+        ("", {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web", "namespace": "default"}}),
+        ("", "text"),
+    ],
+)
+def test_s6_an_override_cannot_make_it_another_object(path: str, value: Any) -> None:
+    assert refusal(TEMPLATE, plaintext=replacing(path, value)) == IDENTITY
+
+
+def test_a_rule_that_fails_leaves_nothing_half_done() -> None:
+    before = copy_manifest(TEMPLATE)
+    good = policy("a", labelsOverrider=[{"operator": "add", "value": {"x": "y"}}])
+    result = after(TEMPLATE, good, policy("b", plaintext=replacing("/spec/nope", 1)))
+    assert isinstance(result, OverrideFailure)
+    assert result.policy is not None
+    assert (result.policy.name, result.message) == ("b", "plaintext[0]: /spec/nope does not exist")
+    assert before == TEMPLATE
+
+
+def test_the_template_is_never_changed() -> None:
+    before = copy_manifest(TEMPLATE)
+    added = {"path": "/spec/template/spec/containers/0/env", "operator": "add", "value": [{"name": "A"}]}
+    inner = {"path": "/spec/template/spec/containers/0/env/0/value", "operator": "add", "value": "b"}
+    chosen = policy(plaintext=[added, inner], imageOverrider=[{"component": "Tag", "operator": "remove"}])
+    result = after(TEMPLATE, chosen)
+    assert isinstance(result, Overridden)
+    assert result.manifest["spec"]["template"]["spec"]["containers"] == [
+        {"name": "c", "image": "nginx", "env": [{"name": "A", "value": "b"}]}
+    ]
+    assert before == TEMPLATE
+    assert added["value"] == [{"name": "A"}], "nor is the policy"
+
+
+def test_what_was_applied_is_told_by_name_in_the_form_of_go() -> None:
+    first = policy("b", labelsOverrider=[{"operator": "add", "value": {"z": "<&>", "a": "1"}}])
+    second = policy("a", plaintext=[{"path": "/metadata/labels/app", "operator": "remove"}])
+    result = after(TEMPLATE, first, second)
+    assert isinstance(result, Overridden)
+    assert result.annotations == {
+        APPLIED_OVERRIDES_ANNOTATION: (
+            '[{"policyName":"a","overriders":{"plaintext":[{"path":"/metadata/labels/app","operator":"remove",'
+            '"value":null}]}},{"policyName":"b","overriders":{"labelsOverrider":[{"operator":"add",'
+            r'"value":{"a":"1","z":"\u003c\u0026\u003e"}}]}}]'
+        )
+    }
+
+
+def test_a_policy_that_is_named_more_precisely_has_the_last_word() -> None:
+    def selecting(name: str, *selectors: dict[str, Any]) -> OverridePolicy:
+        wire = [{"apiVersion": "apps/v1", "kind": "Deployment", **selector} for selector in selectors]
+        return from_wire(
+            {"metadata": {"name": name, "namespace": "default"}, "spec": {"resourceSelectors": wire}}, OverridePolicy
+        )
+
+    policies = [
+        selecting("named", {"name": "web"}),
+        selecting("labelled", {"labelSelector": {"matchLabels": {"app": "web"}}}),
+        selecting("none"),
+        selecting("all", {}),
+        selecting("other", {"name": "other"}),
+    ]
+    assert [p.name for p in applicable_policies(TEMPLATE, policies)] == ["all", "none", "labelled", "named"]
+    for each in policies:
+        selected = select_overridden(each)
+        parts = [selected[scope] for scope in override_scopes_of(TEMPLATE) if scope in selected]
+        found = max((part.precision("web", {"app": "web"}) for part in parts), default=0)
+        assert found == override_precision(TEMPLATE, each)
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("two", "fieldOverrider[0]: the text has 2 YAML documents, and can be changed only as one"),
+        ("nope", "fieldOverrider[0]: /data/nope does not exist"),
+        (
+            "long",
+            f"fieldOverrider[0]: the text is more than {MOST_YAML_CHARACTERS} characters of YAML; have it shorter, "
+            "or in JSON",
+        ),
+    ],
+)
+def test_a_document_that_cannot_be_changed_is_refused(field: str, said: str) -> None:
+    manifest = {**CONFIG, "data": {**CONFIG["data"], "long": "a" * (MOST_YAML_CHARACTERS + 1)}}
+    yaml = [{"subPath": "/a", "operator": "replace", "value": 2}]
+    assert refusal(manifest, fieldOverrider=[{"fieldPath": f"/data/{field}", "yaml": yaml}]) == said
+
+
+def test_a_document_keeps_what_is_not_changed() -> None:
+    json = [{"subPath": "/m", "operator": "add", "value": "\u00e4"}]
+    yaml = [{"subPath": "/b", "operator": "add", "value": "one\ntwo\n"}]
+    fields = [{"fieldPath": "/data/json", "json": json}, {"fieldPath": "/data/yaml", "yaml": yaml}]
+    data = rendered(CONFIG, fieldOverrider=fields)["data"]
+    assert data["json"] == '{"n":12345678901234567890123,"m":"\u00e4"}'
+    assert data["yaml"] == "a: 1\nb: |\n  one\n  two\n"
+
+
+def test_yaml_whose_keys_are_no_texts_is_written_with_keys_as_json_has_them() -> None:
+    manifest = {**CONFIG, "data": {"yaml": "2: a\ntrue: b\n2001-01-01: c\n"}}
+    yaml = [{"subPath": "/2", "operator": "replace", "value": "y"}]
+    data = rendered(manifest, fieldOverrider=[{"fieldPath": "/data/yaml", "yaml": yaml}])["data"]
+    assert data["yaml"] == '"2": "y"\n"2001-01-01": c\n"true": b\n'
+
+
+@pytest.mark.parametrize(
+    ("component", "operator", "value", "becomes"),
+    [
+        ("Registry", "replace", "mirror:5000", "mirror:5000/a/b:1@sha256:" + "0" * 64),
+        ("Tag", "replace", "2", "a.io/a/b:2"),
+        ("Tag", "remove", "", "a.io/a/b"),
+        ("Tag", "replace", "sha256:" + "1" * 64, "a.io/a/b@sha256:" + "1" * 64),
+    ],
+)
+def test_an_image_with_tag_and_digest(component: str, operator: str, value: str, becomes: str) -> None:
+    overrider = policy(imageOverrider=[{"component": component, "operator": operator, "value": value}])
+    rule = overrider.spec.override_rules[0].overriders.image_overrider[0]
+    assert override_image("a.io/a/b:1@sha256:" + "0" * 64, rule) == becomes
+
+
+def test_too_many_policies_for_one_template_are_refused_with_the_way_out() -> None:
+    result = after(TEMPLATE, *(policy(f"p{n}") for n in range(MOST_POLICIES_OF_A_TEMPLATE + 1)))
+    assert isinstance(result, OverrideFailure)
+    assert "join some of them" in result.message
+    assert isinstance(after(TEMPLATE, *(policy(f"p{n}") for n in range(MOST_POLICIES_OF_A_TEMPLATE))), Overridden)
+
+
+def test_a_manifest_nested_beyond_reason_costs_only_its_own_override() -> None:
+    deep: Any = {}
+    for _ in range(200):
+        deep = {"a": deep}
+    text = "{" + '"a":{' * 100_000 + "}" * 100_001
+    manifest = {**CONFIG, "data": {"json": text}}
+    change = [{"subPath": "/a", "operator": "replace", "value": deep}]
+    assert refusal(manifest, fieldOverrider=[{"fieldPath": "/data/json", "json": change}])
