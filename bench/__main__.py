@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("walkthrough", "sim", "scheduling", "matching", "apiserver", "watches")
+BENCHMARKS = ("walkthrough", "sim", "scheduling", "matching", "rendering", "apiserver", "watches")
 
 
 def main() -> None:

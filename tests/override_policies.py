@@ -1,21 +1,18 @@
 """Which override policies apply, asked of each policy in turn: what the index of policies must answer, too."""
 
 from collections.abc import Iterable
-from typing import TypeVar
 
 from kubeapi.meta import ReadOnlyManifest
-from leeward.api.override import ClusterOverridePolicy, OverridePolicy
-from leeward.core.overrides.applicable import AnyOverridePolicy, in_order
+from leeward.core.overrides.applicable import in_order
+from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules, rules_of
 from leeward.core.propagation.matching import ALL, NO_MATCH, resource_precision
 
-P = TypeVar("P", OverridePolicy, ClusterOverridePolicy)
 
-
-def applicable_policies(manifest: ReadOnlyManifest, policies: Iterable[P]) -> tuple[P, ...]:
-    """Of one kind of policy. Those of other namespaces than the manifest's are passed over."""
+def applicable_policies(manifest: ReadOnlyManifest, policies: Iterable[AnyOverridePolicy]) -> tuple[Rules, ...]:
+    """The rules of each, of one kind of policy. Those of other namespaces than the manifest's are passed over."""
     namespace: str = manifest["metadata"].get("namespace", "")
     found = [(each, override_precision(manifest, each)) for each in policies if each.namespace in ("", namespace)]
-    return in_order((policy, precision) for policy, precision in found if precision > NO_MATCH)
+    return in_order((rules_of(policy), precision) for policy, precision in found if precision > NO_MATCH)
 
 
 def override_precision(manifest: ReadOnlyManifest, policy: AnyOverridePolicy) -> int:

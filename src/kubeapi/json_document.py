@@ -5,6 +5,8 @@ Each container is copied once, before its first change, so that a step costs no 
 
 from typing import Any, cast
 
+_CONTAINERS = (dict, list)
+
 
 class Document:
     """`root` is the document as it is now. Of what is put in, only what is changed later is copied."""
@@ -16,9 +18,12 @@ class Document:
 
     def find(self, path: list[str]) -> Any:
         """What is at `path`. Raises: ValueError when nothing is."""
-        found = self.root
+        found: Any = self.root
         for depth, token in enumerate(path):
-            found = _child(found, token, path[: depth + 1])
+            if type(found) is dict and token in found:
+                found = cast(Any, found)[token]
+            else:
+                found = _child(found, token, path[: depth + 1])
         return found
 
     def field(self, path: list[str]) -> Any:
@@ -27,6 +32,15 @@ class Document:
         if isinstance(holder, dict):
             return cast(dict[str, Any], holder).get(path[-1])
         return self.find(path)
+
+    def own(self, path: list[str]) -> Any:
+        """The container at `path`, to be changed by the caller. Raises: ValueError when none is there."""
+        return self._holder([*path, ""])
+
+    def own_item(self, container: Any, place: Any) -> Any:
+        """The container at a place of one that is owned, to be changed likewise."""
+        owned = container[place] = self._owned(container[place])
+        return owned
 
     def insert(self, path: list[str], value: Any) -> None:
         """Raises: ValueError."""
@@ -60,19 +74,22 @@ class Document:
         """The container that `path` ends in, to be changed."""
         holder = self.root = self._owned(self.root)
         for depth, token in enumerate(path[:-1]):
-            child = _child(holder, token, path[: depth + 1])
+            if type(holder) is dict and token in holder:
+                child = cast(Any, holder)[token]
+            else:
+                child = _child(holder, token, path[: depth + 1])
             owned = self._owned(child)
             if owned is not child:
                 holder[_place(holder, token)] = owned
             holder = owned
-        if not isinstance(holder, dict | list):
+        if type(holder) not in _CONTAINERS:
             raise ValueError("the parent of the path is neither an object nor a list")
-        return cast(Any, holder)
+        return holder
 
     def _owned(self, value: Any) -> Any:
-        if not isinstance(value, dict | list) or id(cast(Any, value)) in self._own:
-            return cast(Any, value)
-        copied: Any = cast(Any, value).copy()
+        if type(value) not in _CONTAINERS or id(value) in self._own:
+            return value
+        copied: Any = value.copy()
         self._own[id(copied)] = copied
         return copied
 

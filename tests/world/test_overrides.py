@@ -14,11 +14,11 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, EVENTS, WORKS
 from leeward.api.work import Work
-from leeward.client import NotFound
+from leeward.client import NotFound, Unreachable
 from leeward.sim.world import Mode, World
 from tests.security.worlds import UnaskedWorld, play_in
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
-from tests.world.test_writes import QUICK, Accounts
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.test_writes import MOST_WRITES, QUICK, REST_SECONDS, Accounts, has_moved
 
 GROUP = "policy.karmada.io/v1alpha1"
 OVERRIDES = Resource.of_manifests(GROUP, "overridepolicies", "OverridePolicy", True)
@@ -26,6 +26,8 @@ CLUSTER_OVERRIDES = Resource.of_manifests(GROUP, "clusteroverridepolicies", "Clu
 CRDS = Resource.of_manifests("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", False)
 TWO: Mapping[str, Mode] = {"member1": "Push", "member2": "Pull"}
 BOTH: Manifest = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
+MOVED = 30
+"""Workloads of a failover whose writes are counted."""
 WEB = work_name("Deployment", "web", "default")
 
 
@@ -61,7 +63,7 @@ async def images(world: World, name: str = "web") -> dict[str, str]:
     for member in world.members:
         try:
             object_ = await world.member(member).client.get(DEPLOYMENTS, name, "default")
-        except NotFound:
+        except (NotFound, Unreachable):
             continue
         found[member] = object_["spec"]["template"]["spec"]["containers"][0]["image"]
     return found
@@ -289,3 +291,37 @@ def test_a_config_map_differs_by_what_stands_in_its_text() -> None:
         assert [each["data"]["a.yaml"] for each in found] == ["level: debug\nports:\n- 80\n", text]
 
     play(story, TWO)
+
+
+def test_a_failover_with_ten_policies_costs_no_more_writes_than_one_without_any() -> None:
+    """Nor more events; the writes counted for each binding, as in `test_a_mass_failover_costs_few_writes`."""
+
+    def failed_over(policies: int) -> list[int]:
+        counted: list[int] = []
+
+        async def story(world: World) -> None:
+            for number in range(policies):
+                await world.client.create(
+                    OVERRIDES, overriding(f"p{number}", {}, imageOverrider=tagged(f"{number}")), "default"
+                )
+            everywhere = policy("all", by_weight({"member1": 1, "member2": 1}))
+            everywhere["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
+            await apply(world.client, everywhere, *(deployment(f"app-{index}", 2, "nginx:v") for index in range(MOVED)))
+            names = [f"app-{index}-deployment" for index in range(MOVED)]
+            await world.until(lambda: all(len(world.assigned(name)) == 2 for name in names))
+            await world.sleep(REST_SECONDS)
+            accounts = Accounts(world, QUICK)
+            await world.member("member1").stop()
+            await world.until(lambda: all(has_moved(world, name) for name in names))
+            await world.sleep(60)
+            assert (await images(world, "app-0"))["member2"] == f"nginx:v{''.join(map(str, range(policies)))}"
+            events = sum(count for kind, count in accounts.writes.items() if kind.endswith(" events"))
+            of_clusters = sum(count for kind, count in accounts.writes.items() if "cluster-wide" in kind)
+            others = accounts.writes.total() - events - of_clusters
+            assert others / MOVED <= MOST_WRITES, accounts.writes
+            counted.extend((others, events))
+
+        play(story, {"member1": "Push", "member2": "Push"})
+        return counted
+
+    assert failed_over(10) == failed_over(0)

@@ -11,7 +11,7 @@ from leeward.api.names import OVERRIDE_FAILED_CONDITION, REFUSED_CONDITION, REMO
 from leeward.api.override import OverridePolicy
 from leeward.api.work import Binding, Work
 from leeward.client import Conflict, WorldError
-from leeward.core.overrides.applicable import AnyOverridePolicy
+from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.events import NORMAL, WARNING
@@ -42,7 +42,7 @@ class BindingEvents:
         annotations = before.metadata.annotations if before is not None else dict[str, str]()
         is_news = any(annotations.get(key) != text for key, text in overridden.annotations.items())
         if is_news and not binding.spec.graceful_eviction_tasks:
-            for policy in dict.fromkeys(_title_of(applied.policy) for applied in overridden.applied):
+            for policy in dict.fromkeys(_title_of(rule.policy) for rule in overridden.applied):
                 self._overrides.note(
                     template_of(binding),
                     NORMAL,

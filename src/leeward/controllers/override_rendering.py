@@ -17,11 +17,13 @@ from leeward.api.names import (
     APPLIED_OVERRIDES_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
 )
-from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.core.execution.works import manifests_by_cluster
-from leeward.core.overrides.rendering import Overridden, OverrideFailure, Steps, override, policies_in
+from leeward.core.overrides.applicable import rules_for
+from leeward.core.overrides.applied import policies_in
+from leeward.core.overrides.override_rule import Rules
+from leeward.core.overrides.rendering import Known, Overridden, OverrideFailure, Steps, too_many
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key
 from leeward.runtime.override_matching import OverrideMatching
@@ -80,8 +82,9 @@ class OverrideRendering:
         if not cluster_wide and not own:
             return Rendering()
         rendered, refused = dict[str, Overridden](), dict[str, OverrideFailure]()
+        known = Known()
         for cluster, manifest in manifests_by_cluster(binding, template).items():
-            result = await self._render(self._clusters.get(cluster), manifest, cluster_wide, own)
+            result = await self._render(self._clusters.get(cluster), manifest, cluster_wide, own, known)
             if isinstance(result, OverrideFailure):
                 refused[cluster] = result
             else:
@@ -92,18 +95,20 @@ class OverrideRendering:
         self,
         cluster: Cluster | None,
         manifest: ReadOnlyManifest,
-        cluster_wide: Sequence[ClusterOverridePolicy],
-        own: Sequence[OverridePolicy],
+        cluster_wide: Sequence[Rules],
+        own: Sequence[Rules],
+        known: Known,
     ) -> Overridden | OverrideFailure:
-        """`own` are the OverridePolicies that select the template; they are asked for anew where its labels change."""
+        """`own` select the template; where its labels are overridden, others may."""
         if cluster is None:
             return OverrideFailure(None, "the Cluster is not known, and so not which rules mean it")
-        first = await self._finish(override(Overridden(manifest), cluster, cluster_wide))
-        if isinstance(first, OverrideFailure):
-            return first
-        if labels_of(first.manifest) != labels_of(manifest):
-            own = await self._matching.namespaced(first.manifest)
-        return await self._finish(override(first, cluster, own))
+        first = known.override(Overridden(manifest), rules_for(cluster, cluster_wide))
+        result = too_many(cluster_wide) or await self._finish(first)
+        if isinstance(result, OverrideFailure):
+            return result
+        if labels_of(result.manifest) != labels_of(manifest):
+            own = await self._matching.namespaced(result.manifest)
+        return too_many(own) or await self._finish(known.override(result, rules_for(cluster, own)))
 
     async def _finish(self, steps: Steps[Overridden | OverrideFailure]) -> Overridden | OverrideFailure:
         while True:

@@ -3,7 +3,7 @@
 As the index of propagation policies: for each kind and namespace the policies that name a manifest, those that want a
 label of it, and those that take all. What no list narrows is asked one by one, and the search pauses in between.
 
-The answer is that of `core.overrides.applicable.applicable_policies`; a property test compares the two. Holds: L4.
+The answer is that of asking each policy, which a property test compares. Holds: L4.
 """
 
 from collections.abc import Generator
@@ -14,6 +14,7 @@ from kubeapi.meta import ReadOnlyManifest, labels_of
 from kubeapi.selectors import matches
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.core.overrides.applicable import in_order, override_scopes_of, select_overridden
+from leeward.core.overrides.override_rule import Rules, rules_of
 from leeward.core.propagation.matching import ALL, BY_LABEL, BY_NAME
 from leeward.core.propagation.selecting import Scope, Selected
 from leeward.runtime.identity import Key, key_of
@@ -35,14 +36,14 @@ class OverrideIndex(Generic[P]):
     """Of one kind of policy."""
 
     def __init__(self) -> None:
-        self._policies: dict[Key, tuple[P, Selected]] = {}
+        self._policies: dict[Key, tuple[Rules, Selected]] = {}
         self._scopes: dict[Scope, _Selecting] = {}
 
     def put(self, policy: P) -> Selected:
         """Takes in a policy, in place of an earlier state of it. Returns what that selected."""
         key, selected = key_of(policy), select_overridden(policy)
         before = self.drop(key)
-        self._policies[key] = policy, selected
+        self._policies[key] = rules_of(policy), selected
         for scope, part in selected.items():
             lists = self._scopes.setdefault(scope, _Selecting())
             for name in part.names:
@@ -79,8 +80,8 @@ class OverrideIndex(Generic[P]):
     def __contains__(self, key: Key) -> bool:
         return key in self._policies
 
-    def search(self, manifest: ReadOnlyManifest) -> Generator[None, None, tuple[P, ...]]:
-        """The policies that select the manifest, in the order in which they are carried out."""
+    def search(self, manifest: ReadOnlyManifest) -> Generator[None, None, tuple[Rules, ...]]:
+        """The rules of the policies that select the manifest, in the order in which they are carried out."""
         found: dict[Key, int] = {}
         name: str = manifest["metadata"].get("name", "")
         for scope in override_scopes_of(manifest):

@@ -12,7 +12,8 @@ from kubeapi.meta import ReadOnlyManifest
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
 from leeward.api.work import Binding
-from leeward.core.overrides.applicable import EVERY_KIND, AnyOverridePolicy, selects
+from leeward.core.overrides.applicable import EVERY_KIND, selects
+from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.propagation.selecting import Selected, SelectedIn
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
@@ -70,12 +71,12 @@ class OverrideMatching:
         """Whether there are override policies at all."""
         return bool(self._local) or bool(self._everywhere)
 
-    async def cluster_wide(self, manifest: ReadOnlyManifest) -> Sequence[ClusterOverridePolicy]:
-        """The ClusterOverridePolicies that select the manifest, in order."""
+    async def cluster_wide(self, manifest: ReadOnlyManifest) -> Sequence[Rules]:
+        """The rules of the ClusterOverridePolicies that select the manifest, in order."""
         return await self._finish(self._everywhere.search(manifest))
 
-    async def namespaced(self, manifest: ReadOnlyManifest) -> Sequence[OverridePolicy]:
-        """The OverridePolicies of the manifest's namespace that select it, in order."""
+    async def namespaced(self, manifest: ReadOnlyManifest) -> Sequence[Rules]:
+        """The same of the OverridePolicies of the manifest's namespace."""
         return await self._finish(self._local.search(manifest)) if manifest["metadata"].get("namespace") else ()
 
     def never_read(self) -> tuple[frozenset[Key], frozenset[Key]]:

@@ -14,6 +14,7 @@ from leeward.api.override import OverridePolicy
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
 from leeward.core.execution.aggregate import aggregate
 from leeward.core.execution.works import build_works, manifests_by_cluster
+from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.rendering import Overridden, completed, override
 from tests.oracle import Case, Difference, all_at, at, load, replay
 from tests.override_policies import applicable_policies
@@ -37,7 +38,8 @@ def works_of(case: Case) -> dict[str, Any] | str:
     rendered: dict[str, Overridden] = {}
     for cluster, manifest in manifests_by_cluster(binding, template).items():
         member = from_wire({"metadata": {"name": cluster}, "spec": {"syncMode": "Push"}}, Cluster)
-        after = completed(override(Overridden(manifest), member, applicable_policies(manifest, policies)))
+        rules = rules_for(member, applicable_policies(manifest, policies))
+        after = completed(override(Overridden(manifest), rules))
         assert isinstance(after, Overridden), after
         rendered[cluster] = after
     inject = "StatefulFailoverInjection=true" in case.given["featureGates"]

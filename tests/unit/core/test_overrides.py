@@ -8,15 +8,17 @@ from kubeapi.codec import copy_manifest, from_wire
 from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.override import OverridePolicy
-from leeward.core.overrides.applicable import override_scopes_of, select_overridden
+from leeward.core.overrides.applicable import override_scopes_of, rules_for, select_overridden
 from leeward.core.overrides.embedded import MOST_YAML_CHARACTERS
 from leeward.core.overrides.images import override_image
+from leeward.core.overrides.override_rule import rules_of
 from leeward.core.overrides.rendering import (
     MOST_POLICIES_OF_A_TEMPLATE,
     Overridden,
     OverrideFailure,
     completed,
     override,
+    too_many,
 )
 from tests.override_policies import applicable_policies, override_precision
 
@@ -46,7 +48,8 @@ def policy(name: str = "p", namespace: str = "default", **overriders: Any) -> Ov
 
 
 def after(manifest: dict[str, Any], *policies: OverridePolicy) -> Overridden | OverrideFailure:
-    return completed(override(Overridden(manifest), CLUSTER, policies))
+    selected = [rules_of(each) for each in policies]
+    return too_many(selected) or completed(override(Overridden(manifest), rules_for(CLUSTER, selected)))
 
 
 def rendered(manifest: dict[str, Any], **overriders: Any) -> dict[str, Any]:
@@ -136,7 +139,8 @@ def test_a_policy_that_is_named_more_precisely_has_the_last_word() -> None:
         selecting("all", {}),
         selecting("other", {"name": "other"}),
     ]
-    assert [p.name for p in applicable_policies(TEMPLATE, policies)] == ["all", "none", "labelled", "named"]
+    selected = applicable_policies(TEMPLATE, policies)
+    assert [rules[0].policy.name for rules in selected] == ["all", "none", "labelled", "named"]
     for each in policies:
         selected = select_overridden(each)
         parts = [selected[scope] for scope in override_scopes_of(TEMPLATE) if scope in selected]

@@ -7,8 +7,9 @@ from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.override import ClusterOverridePolicy, FieldOverrider, ImageOverrider, OverridePolicy
-from leeward.core.overrides.applicable import AnyOverridePolicy
+from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.images import override_image, parse_image
+from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import Overridden, OverrideFailure, completed, override
 from tests.oracle import Case, Difference, all_at, load, replay
 from tests.override_policies import applicable_policies
@@ -27,10 +28,11 @@ def policies_of(case: Case) -> list[OverridePolicy]:
 def rendered(case: Case) -> Overridden | OverrideFailure:
     cluster, result = from_wire(case.given["cluster"], Cluster), Overridden(case.given["object"])
     cluster_wide = applicable_policies(result.manifest, cluster_policies_of(case))
-    after = completed(override(result, cluster, cluster_wide))
+    after = completed(override(result, rules_for(cluster, cluster_wide)))
     if isinstance(after, OverrideFailure):
         return after
-    return completed(override(after, cluster, applicable_policies(after.manifest, policies_of(case))))
+    own = applicable_policies(after.manifest, policies_of(case))
+    return completed(override(after, rules_for(cluster, own)))
 
 
 def answer_of(result: Overridden | OverrideFailure) -> object:

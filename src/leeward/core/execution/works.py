@@ -78,15 +78,22 @@ def build_works(
 
 
 def manifests_by_cluster(binding: Binding, template: ReadOnlyManifest) -> dict[str, ReadOnlyManifest]:
-    """The template for each cluster that needs a Work, with the replicas that it is to have there."""
+    """The template for each cluster that needs a Work, with the replicas that it is to have there.
+
+    Clusters with the same share the manifest.
+    """
     replicas = replicas_by_cluster(binding.spec)
     completions = _completions(binding.spec, template, replicas)
+    revised: dict[tuple[int, int | None], ReadOnlyManifest] = {}
     manifests: dict[str, ReadOnlyManifest] = {}
     for cluster, count in replicas.items():
-        manifest = revise_replicas(template, count) if binding.spec.is_workload else template
-        if cluster in completions:
-            manifest = {**manifest, "spec": {**manifest["spec"], "completions": completions[cluster]}}
-        manifests[cluster] = manifest
+        key = count, completions.get(cluster)
+        if key not in revised:
+            manifest = revise_replicas(template, count) if binding.spec.is_workload else template
+            if cluster in completions:
+                manifest = {**manifest, "spec": {**manifest["spec"], "completions": completions[cluster]}}
+            revised[key] = manifest
+        manifests[cluster] = revised[key]
     return manifests
 
 

@@ -8,38 +8,26 @@ Karmada: pkg/util/overridemanager; same.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeVar
+from typing import Final
 
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from leeward.api.cluster import Cluster
-from leeward.api.override import ClusterOverridePolicy, OverridePolicy, Overriders
+from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.propagation.matching import NO_MATCH
 from leeward.core.propagation.selecting import Scope, Selected, SelectedIn, scopes_of, select_resources
-from leeward.core.scheduling.affinity import cluster_matches
-
-AnyOverridePolicy = OverridePolicy | ClusterOverridePolicy
-P = TypeVar("P", OverridePolicy, ClusterOverridePolicy)
 
 EVERY_KIND: Final = ("", "")
 """In place of apiVersion and kind: what a policy without selectors selects."""
 
 
-def in_order(found: Iterable[tuple[P, int]]) -> tuple[P, ...]:
-    """Policies, each with the precision with which it selects (`core.propagation.matching`)."""
-    return tuple(policy for policy, _ in sorted(found, key=lambda each: (each[1], each[0].name)))
+def in_order(found: Iterable[tuple[Rules, int]]) -> tuple[Rules, ...]:
+    """The rules of policies, each with the precision with which it selects (`core.propagation.matching`)."""
+    return tuple(rules for rules, _ in sorted(found, key=lambda each: (each[1], each[0][0].policy.name)))
 
 
-def overriders_for(policy: AnyOverridePolicy, cluster: Cluster) -> tuple[Overriders, ...]:
-    """The overriders of the rules that mean the cluster. Without rules the older form is the only one."""
-    spec = policy.spec
-    if not spec.override_rules:
-        means = spec.target_cluster is None or cluster_matches(cluster, spec.target_cluster)
-        return (spec.overriders or Overriders(),) if means else ()
-    return tuple(
-        rule.overriders
-        for rule in spec.override_rules
-        if rule.target_cluster is None or cluster_matches(cluster, rule.target_cluster)
-    )
+def rules_for(cluster: Cluster, selected: Iterable[Rules]) -> Rules:
+    """The rules that mean the cluster, of the policies that select a manifest."""
+    return tuple(rule for rules in selected for rule in rules if rule.means(cluster))
 
 
 def select_overridden(policy: AnyOverridePolicy) -> Selected:

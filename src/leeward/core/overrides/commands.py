@@ -7,19 +7,18 @@ from typing import Any, Literal, cast
 
 from kubeapi.json_document import Document
 from leeward.api.override import CommandArgsOverrider
-from leeward.core.overrides.containers import container_paths
+from leeward.core.overrides.containers import containers_in
 
 
 def override_words(document: Document, field: Literal["command", "args"], overrider: CommandArgsOverrider) -> None:
     """In all containers of the overrider's name. Raises: ValueError when the field is no list."""
-    for container in container_paths(document.root, overrider.container_name):
-        path = [*container, field]
-        before: Any = document.field(path)
+    for container in containers_in(document, overrider.container_name):
+        before: Any = container.get(field)
         if before is not None and not isinstance(before, list):
             raise ValueError(f"{field} of the container {overrider.container_name} is no list")
         words = cast(list[Any], before or [])
         if overrider.operator == "add":
-            document.replace(path, [*words, *overrider.value])
+            container[field] = [*words, *overrider.value]
         else:
             gone = set(overrider.value)
-            document.replace(path, [word for word in words if word not in gone])
+            container[field] = [word for word in words if word not in gone]

@@ -1,13 +1,14 @@
-"""Containers of a workload, by the path at which they are: init containers and ephemeral ones are none of them.
+"""Containers of a workload, to be changed: init containers and ephemeral ones are none of them.
 
 Karmada: pkg/util/overridemanager; same kinds.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from kubeapi.meta import ReadOnlyManifest
-from leeward.core.interpreter.fields import list_at, text_at
+from kubeapi.json_document import Document
+from kubeapi.meta import Manifest
+from leeward.core.interpreter.fields import value_at
 
 _TEMPLATE = ("spec", "template", "spec", "containers")
 CONTAINERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -21,13 +22,14 @@ CONTAINERS: Final[Mapping[str, tuple[str, ...]]] = {
 """Where the containers are, by kind; of other kinds nothing is known."""
 
 
-def container_paths(manifest: ReadOnlyManifest, name: str | None = None) -> list[list[str]]:
-    """The paths of the containers, or of those with this name."""
-    where = CONTAINERS.get(manifest.get("kind", ""))
-    if where is None:
-        return []
-    return [
-        [*where, str(index)]
-        for index, container in enumerate(list_at(manifest, *where))
-        if name is None or text_at(container, "name") == name
-    ]
+def containers_in(document: Document, name: str | None = None) -> Iterator[Manifest]:
+    """The containers, or those with this name. Raises: ValueError when one is no mapping."""
+    where = CONTAINERS.get(document.root.get("kind", ""))
+    if where is None or not isinstance(value_at(document.root, *where), list):
+        return
+    containers: list[Any] = document.own(list(where))
+    for place, container in enumerate(containers):
+        if not isinstance(container, dict):
+            raise ValueError(f"the container {place} is no mapping")
+        if name is None or container.get("name") == name:  # pyright: ignore[reportUnknownMemberType]
+            yield document.own_item(containers, place)

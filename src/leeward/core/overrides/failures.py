@@ -12,7 +12,7 @@ import msgspec
 from leeward.api.meta import Condition, remove_condition, set_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import ResourceBindingStatus
-from leeward.core.overrides.applicable import AnyOverridePolicy
+from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import OverrideFailure
 
 MAX_MESSAGE_CHARACTERS: Final = 1_024

@@ -7,12 +7,12 @@ keeps both when its registry or repository changes, and loses the digest with th
 """
 
 import re
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from kubeapi.json_document import Document, parse_pointer
 from leeward.api.override import ImageOverrider, OverrideOperator
-from leeward.core.overrides.containers import container_paths
+from leeward.core.overrides.containers import containers_in
 
 MOST_NAME_CHARACTERS: Final = 255
 
@@ -27,8 +27,7 @@ _REFERENCE = re.compile(
 _ONLY_TAG, _ONLY_DIGEST = re.compile(_TAG), re.compile(_DIGEST)
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(NamedTuple):
     """An image reference in its parts; what is not given is empty."""
 
     registry: str
@@ -41,6 +40,7 @@ class Image:
         return name + (f":{self.tag}" if self.tag else "") + (f"@{self.digest}" if self.digest else "")
 
 
+@lru_cache(1_024)
 def parse_image(text: str) -> Image:
     """Raises: ValueError when the text is no image reference."""
     found = _REFERENCE.fullmatch(text)
@@ -57,9 +57,9 @@ def override_image(text: str, overrider: ImageOverrider) -> str:
     image, operator, value = parse_image(text), overrider.operator, overrider.value
     match overrider.component:
         case "Registry":
-            return str(replace(image, registry=_changed(image.registry, operator, value)))
+            return str(Image(_changed(image.registry, operator, value), image.repository, image.tag, image.digest))
         case "Repository":
-            return str(replace(image, repository=_changed(image.repository, operator, value)))
+            return str(Image(image.registry, _changed(image.repository, operator, value), image.tag, image.digest))
         case "Tag":
             return str(_with_tag(image, _changed(image.tag or image.digest, operator, value), operator))
 
@@ -69,15 +69,18 @@ def override_images(document: Document, overrider: ImageOverrider) -> None:
 
     A container without an image is none that could be changed.
     """
-    if overrider.predicate is not None:
-        paths = [parse_pointer(overrider.predicate.path)]
-    else:
-        paths = [[*path, "image"] for path in container_paths(document.root)]
-    for path in paths:
-        value: Any = document.field(path)
-        if not isinstance(value, str):
-            raise ValueError(f"/{'/'.join(path)} is no text, and so no image")
-        document.replace(path, override_image(value, overrider))
+    if overrider.predicate is None:
+        for container in containers_in(document):
+            container["image"] = _changed_image(container.get("image"), overrider)
+        return
+    path = parse_pointer(overrider.predicate.path)
+    document.replace(path, _changed_image(document.find(path), overrider))
+
+
+def _changed_image(image: object, overrider: ImageOverrider) -> str:
+    if not isinstance(image, str):
+        raise ValueError("there is no text that were an image")
+    return override_image(image, overrider)
 
 
 def _changed(before: str, operator: OverrideOperator, value: str) -> str:
@@ -93,7 +96,7 @@ def _changed(before: str, operator: OverrideOperator, value: str) -> str:
 def _with_tag(image: Image, text: str, operator: OverrideOperator) -> Image:
     """What is neither a tag nor a digest changes nothing."""
     if operator == "remove":
-        return replace(image, tag="", digest="")
+        return Image(image.registry, image.repository)
     if _ONLY_TAG.fullmatch(text):
-        return replace(image, tag=text, digest="")
-    return replace(image, tag="", digest=text) if _ONLY_DIGEST.fullmatch(text) else image
+        return Image(image.registry, image.repository, tag=text)
+    return Image(image.registry, image.repository, digest=text) if _ONLY_DIGEST.fullmatch(text) else image

@@ -20,10 +20,9 @@ def override_marks(
         if overrider.operator != "add":
             return
         document.insert(["metadata", field], {})
+    marks: Any = document.own(["metadata", field])
     for key, value in overrider.value.items():
-        path = ["metadata", field, key]
-        is_there = present is not None and key in present
-        if overrider.operator == "add" or (overrider.operator == "replace" and is_there):
-            document.insert(path, value)
-        elif overrider.operator == "remove" and is_there:
-            document.remove(path)
+        if overrider.operator == "add" or (overrider.operator == "replace" and key in marks):
+            marks[key] = value
+        elif overrider.operator == "remove":
+            marks.pop(key, None)

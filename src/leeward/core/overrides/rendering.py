@@ -7,25 +7,16 @@ those of the template.
 Karmada: pkg/util/overridemanager; same order. Differs: Karmada lets the identity be overridden.
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence, Sized
 from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
-from kubeapi import codec
-from kubeapi.codec import to_wire
 from kubeapi.json_document import Document
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
-from leeward.api.override import Overriders
-from leeward.core.interpreter.fields import text_at, value_at
-from leeward.core.overrides.applicable import AnyOverridePolicy, overriders_for
-from leeward.core.overrides.commands import override_words
-from leeward.core.overrides.embedded import override_field
-from leeward.core.overrides.images import override_images
-from leeward.core.overrides.marks import override_marks
-from leeward.core.overrides.plaintext import patch_document
+from leeward.core.overrides.applied import joined
+from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule, Rules
 
 MOST_POLICIES_OF_A_TEMPLATE: Final = 100
 """Of either kind; more would have to be gone through for each cluster, and could make the manifest grow without end."""
@@ -35,28 +26,22 @@ Steps = Generator[None, None, T]
 """A computation that pauses now and then, so that its caller can let others run."""
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedOverride:
-    """One rule of a policy that was carried out."""
-
-    policy: AnyOverridePolicy
-    overriders: Overriders
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Overridden:
-    """A manifest for one cluster, and what was applied to it, in order."""
+    """A manifest for one cluster or several, and the rules that were carried out on it, in order."""
 
     manifest: ReadOnlyManifest
-    applied: tuple[AppliedOverride, ...] = ()
+    applied: tuple[OverrideRule, ...] = ()
 
-    @property
+    @cached_property
     def annotations(self) -> dict[str, str]:
-        """Those that tell on the Work what was applied."""
-        cluster_wide = [each for each in self.applied if not each.policy.namespace]
-        namespaced = [each for each in self.applied if each.policy.namespace]
-        found = {APPLIED_CLUSTER_OVERRIDES_ANNOTATION: cluster_wide, APPLIED_OVERRIDES_ANNOTATION: namespaced}
-        return {annotation: render_applied(applied) for annotation, applied in found.items() if applied}
+        """Those that tell on a Work what was applied: by name, whatever the order was."""
+        found: dict[str, list[OverrideRule]] = {}
+        for rule in sorted(self.applied, key=lambda rule: rule.policy.name):
+            namespaced = bool(rule.policy.namespace)
+            key = APPLIED_OVERRIDES_ANNOTATION if namespaced else APPLIED_CLUSTER_OVERRIDES_ANNOTATION
+            found.setdefault(key, []).append(rule)
+        return {annotation: joined(rule.applied for rule in rules) for annotation, rules in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +52,51 @@ class OverrideFailure:
     message: str
 
 
-def override(
-    before: Overridden, cluster: Cluster, policies: Sequence[AnyOverridePolicy]
-) -> Steps[Overridden | OverrideFailure]:
-    """The manifest for the cluster after these policies: those that select it, in order. Pauses between rules.
+class Known:
+    """What was rendered for other clusters of the same binding: the same rules on the same manifest give the same."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[int, ...], Overridden | OverrideFailure] = {}
+        self._kept: list[object] = []
+        """That no identity is given to something else."""
+
+    def override(self, before: Overridden, rules: Rules) -> Steps[Overridden | OverrideFailure]:
+        """As `override`."""
+        if not rules:
+            return before
+        key = (id(before.manifest), *map(id, before.applied), *map(id, rules))
+        if key not in self._results:
+            self._kept.append((before, rules))
+            self._results[key] = yield from override(before, rules)
+        return self._results[key]
+
+
+def override(before: Overridden, rules: Sequence[OverrideRule]) -> Steps[Overridden | OverrideFailure]:
+    """The manifest after these rules, which are those that select it and mean the cluster. Pauses between them.
 
     Holds: S6.
     """
-    if len(policies) > MOST_POLICIES_OF_A_TEMPLATE:
-        return OverrideFailure(
-            None,
-            f"{len(policies)} override policies apply, and at most {MOST_POLICIES_OF_A_TEMPLATE} may: "
-            "join some of them, or narrow their resourceSelectors",
-        )
-    document, applied = Document(before.manifest), list(before.applied)
-    for policy in policies:
-        for overriders in overriders_for(policy, cluster):
-            yield
-            try:
-                _apply(document, overriders)
+    document = Document(before.manifest)
+    for rule in rules:
+        yield
+        try:
+            _apply(document, rule)
+            if rule.goes_anywhere:
                 _check_identity(before.manifest, document.root)
-            except (ValueError, RecursionError) as error:
-                return OverrideFailure(policy, str(error))
-            applied.append(AppliedOverride(policy, overriders))
-    return Overridden(document.root, tuple(applied))
+        except (ValueError, RecursionError) as error:
+            return OverrideFailure(rule.policy, str(error))
+    return Overridden(document.root, (*before.applied, *rules))
+
+
+def too_many(policies: Sized) -> OverrideFailure | None:
+    """Of the policies of one kind that select a manifest."""
+    if len(policies) <= MOST_POLICIES_OF_A_TEMPLATE:
+        return None
+    return OverrideFailure(
+        None,
+        f"{len(policies)} override policies apply, and at most {MOST_POLICIES_OF_A_TEMPLATE} may: "
+        "join some of them, or narrow their resourceSelectors",
+    )
 
 
 def completed(steps: Steps[T]) -> T:
@@ -102,53 +108,13 @@ def completed(steps: Steps[T]) -> T:
             return cast(T, ended.value)
 
 
-def render_applied(applied: Iterable[AppliedOverride]) -> str:
-    """The text of `policy.karmada.io/applied-overrides`, as Karmada writes it: by name, whatever the order was."""
-    items = [
-        {"policyName": each.policy.name, "overriders": _told(each.overriders)}
-        for each in sorted(applied, key=lambda each: each.policy.name)
-    ]
-    text = codec.encode(items).decode()
-    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
-
-
-def policies_in(text: str) -> frozenset[str]:
-    """The names of the policies in such a text; none where somebody has written something else."""
-    try:
-        items = codec.decode_any(text.encode()) if text else ()
-    except codec.DecodeError:
-        return frozenset()
-    return frozenset(text_at(item, "policyName") for item in cast(list[Any], items if isinstance(items, list) else ()))
-
-
-def _apply(document: Document, overriders: Overriders) -> None:
+def _apply(document: Document, rule: OverrideRule) -> None:
     """All overriders of a rule, by their kind. Raises: ValueError that says which one cannot be carried out."""
-    for field, items, carry_out in _RULE:
-        for index, item in enumerate(items(overriders)):
-            try:
-                carry_out(document, item)
-            except ValueError as error:
-                raise ValueError(f"{field}[{index}]: {error}") from error
-
-
-_RULE: Final[tuple[tuple[str, Callable[[Overriders], Iterable[Any]], Callable[[Document, Any], None]], ...]] = (
-    ("imageOverrider", lambda rule: rule.image_overrider, override_images),
-    ("commandOverrider", lambda rule: rule.command_overrider, lambda d, item: override_words(d, "command", item)),
-    ("argsOverrider", lambda rule: rule.args_overrider, lambda d, item: override_words(d, "args", item)),
-    ("labelsOverrider", lambda rule: rule.labels_overrider, lambda d, item: override_marks(d, "labels", item)),
-    (
-        "annotationsOverrider",
-        lambda rule: rule.annotations_overrider,
-        lambda d, item: override_marks(d, "annotations", item),
-    ),
-    ("fieldOverrider", lambda rule: rule.field_overrider, override_field),
-    (
-        "plaintext",
-        lambda rule: rule.plaintext,
-        lambda d, item: patch_document(d, item.path, item.operator, item.value),
-    ),
-)
-"""The kinds of overriders, in the order in which a rule is carried out."""
+    for field, index, carry_out, overrider in rule.steps:
+        try:
+            carry_out(document, overrider)
+        except ValueError as error:
+            raise ValueError(f"{field}[{index}]: {error}") from error
 
 
 def _check_identity(before: ReadOnlyManifest, after: Any) -> None:
@@ -157,20 +123,10 @@ def _check_identity(before: ReadOnlyManifest, after: Any) -> None:
         raise ValueError("an override cannot change apiVersion, kind, metadata.namespace or metadata.name")
 
 
-def _identity(manifest: object) -> tuple[Any, ...]:
-    names = ("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name")
-    return tuple(value_at(manifest, *path) for path in names)
-
-
-def _told(overriders: Overriders) -> Manifest:
-    """With a null for the value of an operation that has none, and keys in order, as Go prints them."""
-    wire: Manifest = to_wire(overriders)
-    fields = (
-        operations for each in wire.get("fieldOverrider", ()) for operations in (each.get("json"), each.get("yaml"))
-    )
-    for item in chain(wire.get("plaintext", ()), *filter(None, fields)):
-        item.setdefault("value", None)
-    for field in ("labelsOverrider", "annotationsOverrider"):
-        for item in wire.get(field, ()):
-            item["value"] = dict(sorted(item["value"].items()))
-    return wire
+def _identity(manifest: Any) -> tuple[object, ...]:
+    if not isinstance(manifest, dict):
+        return ()
+    fields = cast(Manifest, manifest)
+    metadata = fields.get("metadata")
+    names = cast(Manifest, metadata) if isinstance(metadata, dict) else {}
+    return fields.get("apiVersion"), fields.get("kind"), names.get("namespace"), names.get("name")

@@ -3,7 +3,7 @@
 Karmada: pkg/util/selector.go, plugins/clusteraffinity; same.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kubeapi.meta import LabelSelector, LabelSelectorRequirement
 from kubeapi.selectors import matches, selector_of
@@ -18,13 +18,23 @@ UNKNOWN_TIER = 1000
 
 def cluster_matches(cluster: Cluster, affinity: ClusterAffinity) -> bool:
     """Whether all parts of the affinity that are set match."""
-    if cluster.name in affinity.exclude:
-        return False
-    if affinity.cluster_names and cluster.name not in affinity.cluster_names:
-        return False
-    if not matches(selector_of(affinity.label_selector), cluster.metadata.labels):
-        return False
-    return affinity.field_selector is None or _fields_match(cluster, affinity.field_selector)
+    return affinity_matcher(affinity)(cluster)
+
+
+def affinity_matcher(affinity: ClusterAffinity) -> Callable[[Cluster], bool]:
+    """The same, for whoever asks for many clusters."""
+    selector = selector_of(affinity.label_selector)
+
+    def is_meant(cluster: Cluster) -> bool:
+        if cluster.name in affinity.exclude:
+            return False
+        if affinity.cluster_names and cluster.name not in affinity.cluster_names:
+            return False
+        if not matches(selector, cluster.metadata.labels):
+            return False
+        return affinity.field_selector is None or _fields_match(cluster, affinity.field_selector)
+
+    return is_meant
 
 
 def affinity_names(spec: ResourceBindingSpec) -> tuple[str, ...]:

@@ -1,0 +1,175 @@
+"""Overrides by tenants: they reach templates of their own namespace, and cost what they select.
+
+The attacker has: every right to OverridePolicies and ConfigMaps in the namespace `tenant`.
+They do: select what is in other namespaces, have another object made of theirs, write policies without end, and texts
+that cost more to read than to write.
+They must not get: a change of anything in other namespaces or of what is not theirs, or a control plane that is busy
+with them while others wait.
+"""
+
+import pytest
+
+from kubeapi.meta import Manifest
+from leeward.api.meta import find_condition
+from leeward.api.names import OVERRIDE_FAILED_CONDITION
+from leeward.client import Client, Invalid
+from leeward.core.overrides.rendering import MOST_POLICIES_OF_A_TEMPLATE
+from leeward.sim.world import World
+from tests.security.test_load import config_map
+from tests.security.worlds import UnaskedWorld, namespaces, play_in, user_with
+from tests.world.stories import CONFIG_MAPS, apply, deployment, play, policy, ready_replicas
+from tests.world.test_overrides import BOTH, OVERRIDES, TWO, images, overriding, replacing, tagged
+
+DECISIVE = ("karmada.io", "leeward.dev", "resourcebinding.karmada.io", "resourcetemplate.karmada.io", "work.karmada.io")
+"""Prefixes of marks by which somebody decides whose an object is; others are the template's own."""
+
+
+async def attacker(world: World) -> Client:
+    await namespaces(world, "tenant")
+    return await user_with(world, "mallory", "tenant", "*", "overridepolicies", "configmaps", "propagationpolicies")
+
+
+def reconciled(world: World) -> float:
+    """How many bindings the binding controller has looked at."""
+    counted = world.metrics.registry.get_sample_value(
+        "controller_runtime_reconcile_total", {"controller": "binding-controller", "result": "success"}
+    )
+    return counted or 0.0
+
+
+def failure(world: World, name: str, namespace: str = "tenant") -> str:
+    binding = world.binding(name, namespace)
+    condition = find_condition(binding.status.conditions, OVERRIDE_FAILED_CONDITION) if binding else None
+    return condition.message if condition else ""
+
+
+async def in_member(world: World, name: str, namespace: str = "tenant") -> Manifest:
+    return await world.member("member1").client.get(CONFIG_MAPS, name, namespace)
+
+
+@pytest.mark.parametrize("kind", [World, UnaskedWorld])
+def test_s6_a_policy_reaches_no_other_namespace(kind: type[World]) -> None:
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        await apply(world.client, deployment("web", 1), policy("web", BOTH))
+        everything = overriding("all", None, imageOverrider=tagged("evil"))
+        foreign = overriding("foreign", {"namespace": "default"}, imageOverrider=tagged("evil"))
+        await mallory.create(OVERRIDES, everything, "tenant")
+        if kind is World:
+            with pytest.raises(Invalid, match=r"spec\.resourceSelectors\[0\]\.namespace"):
+                await mallory.create(OVERRIDES, foreign, "tenant")
+        else:
+            await mallory.create(OVERRIDES, foreign, "tenant")
+        await world.sleep(60)
+        assert await images(world) == {"member1": "nginx", "member2": "nginx"}
+
+    play_in(kind, story, TWO)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("/metadata/namespace", "default"), ("/metadata/name", "theirs"), ("/kind", "Secret")],
+)
+def test_s6_a_policy_makes_no_other_object(path: str, value: str) -> None:
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        await apply(world.client, config_map("theirs"), policy("theirs", BOTH, "ConfigMap", "v1"))
+        await mallory.create(OVERRIDES, overriding("evil", None, plaintext=replacing(path, value)), "tenant")
+        await apply(mallory, config_map("mine"), policy("mine", BOTH, "ConfigMap", "v1"), namespace="tenant")
+        await world.sleep(60)
+        assert "an override cannot change" in failure(world, "mine-configmap")
+        assert world.work("member1", "mine") is None
+        found = await world.member("member1").client.list(CONFIG_MAPS)
+        ours = {(o["metadata"]["namespace"], o["metadata"]["name"]) for o in found.items if o["data"] == {"a": "b"}}
+        assert ours == {("default", "theirs")}
+
+    play(story, TWO)
+
+
+def test_s6_the_marks_of_the_control_plane_are_put_on_after_the_overrides() -> None:
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        await apply(mallory, config_map("mine"), policy("mine", BOTH, "ConfigMap", "v1"), namespace="tenant")
+        await world.sleep(60)
+        before = (await in_member(world, "mine"))["metadata"]
+        marks = dict.fromkeys(before["annotations"], "evil")
+        labels = {key: "evil" for key in before["labels"] if "karmada.io/" in key}
+        owners = [{"apiVersion": "v1", "kind": "Node", "name": "node", "uid": "1"}]
+        evil = overriding(
+            "evil",
+            None,
+            annotationsOverrider=[{"operator": "add", "value": marks}],
+            labelsOverrider=[{"operator": "add", "value": labels}],
+            plaintext=[
+                {"path": "/metadata/finalizers", "operator": "add", "value": ["evil.example.com/stays"]},
+                {"path": "/metadata/ownerReferences", "operator": "add", "value": owners},
+                {"path": "/metadata/uid", "operator": "add", "value": "evil"},
+                {"path": "/data/a", "operator": "replace", "value": "c"},
+            ],
+        )
+        await mallory.create(OVERRIDES, evil, "tenant")
+        await world.sleep(60)
+        found = await in_member(world, "mine")
+        after = found["metadata"]
+        assert found["data"] == {"a": "c"}
+        decisive = {key for key in marks if key.partition("/")[0] in DECISIVE}
+        assert len(decisive) >= 8
+        assert "evil" not in {after["annotations"][key] for key in decisive}
+        for key in labels:
+            if key.partition("/")[0] in DECISIVE:
+                assert after["labels"][key] == before["labels"][key], key
+        assert (after["uid"], after.get("finalizers"), after.get("ownerReferences")) == (before["uid"], None, None)
+
+    play(story, TWO)
+
+
+def test_l4_a_policy_that_changes_concerns_only_what_it_selects() -> None:
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        everything = policy("all", BOTH, "ConfigMap", "v1")
+        del everything["spec"]["resourceSelectors"][0]["name"]
+        maps = [config_map(f"c{number}", tier=f"t{number % 25}") for number in range(50)]
+        await apply(mallory, everything, *maps, namespace="tenant")
+        await world.until(lambda: world.binding("c49-configmap", "tenant") is not None, 60)
+        await world.sleep(60)
+        quiet = reconciled(world)
+        narrow = overriding("narrow", None, annotationsOverrider=[{"operator": "add", "value": {"a": "b"}}])
+        labels = {"labelSelector": {"matchLabels": {"tier": "t2"}}}
+        narrow["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "ConfigMap", **labels}]
+        await mallory.create(OVERRIDES, narrow, "tenant")
+        await world.sleep(60)
+        assert 2 <= reconciled(world) - quiet <= 16, "two, and what their own writes bring, of fifty"
+        assert (await in_member(world, "c27"))["metadata"]["annotations"]["a"] == "b"
+        quiet = reconciled(world)
+        await mallory.patch(OVERRIDES, "narrow", {"metadata": {"annotations": {"touched": "1"}}}, "tenant")
+        await world.sleep(60)
+        assert reconciled(world) == quiet
+
+    play(story, TWO)
+
+
+def test_l4_policies_without_end_and_texts_that_grow_harm_only_their_own_template() -> None:
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+            f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+            for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+        )
+        mine = {**config_map("bomb"), "data": {"a": bomb}}
+        yaml = [{"subPath": "/z", "operator": "add", "value": 1}]
+        fused = overriding("fused", None, fieldOverrider=[{"fieldPath": "/data/a", "yaml": yaml}])
+        fused["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "bomb"}]
+        await mallory.create(OVERRIDES, fused, "tenant")
+        for number in range(MOST_POLICIES_OF_A_TEMPLATE + 1):
+            many = overriding(f"many-{number}", None)
+            many["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "many"}]
+            await mallory.create(OVERRIDES, many, "tenant")
+        policies = [policy(name, BOTH, "ConfigMap", "v1") for name in ("bomb", "many")]
+        await apply(mallory, mine, config_map("many"), *policies, namespace="tenant")
+        await apply(world.client, deployment("web", 1), policy("web", BOTH))
+        await world.sleep(60)
+        assert "its aliases written out" in failure(world, "bomb-configmap")
+        assert "101 override policies apply, and at most 100 may" in failure(world, "many-configmap")
+        assert [await ready_replicas(world, name, "web") for name in TWO] == [1, 1]
+
+    play(story, TWO)
