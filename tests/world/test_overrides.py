@@ -17,7 +17,18 @@ from leeward.api.work import Work
 from leeward.client import NotFound, Unreachable
 from leeward.sim.world import Mode, World
 from tests.security.worlds import UnaskedWorld, play_in
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    apply,
+    by_weight,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+)
 from tests.world.test_writes import MOST_WRITES, QUICK, REST_SECONDS, Accounts, has_moved
 
 GROUP = "policy.karmada.io/v1alpha1"
@@ -325,3 +336,35 @@ def test_a_failover_with_ten_policies_costs_no_more_writes_than_one_without_any(
         return counted
 
     assert failed_over(10) == failed_over(0)
+
+
+def test_s1_a_copy_is_not_given_up_for_one_that_cannot_be_overridden() -> None:
+    """Where a cluster has died, and the override fails in the one that is to take the copy over."""
+
+    async def story(world: World) -> None:
+        one_of = {"minGroups": 1, "maxGroups": 1, "spreadByField": "cluster"}
+        placement = {"clusterAffinity": {"clusterNames": list(world.members)}, "spreadConstraints": [one_of]}
+        await apply(world.client, deployment("web", 2), policy("web", placement))
+        await world.sleep(60)
+        (first,) = world.assigned("web-deployment")
+        others = [name for name in world.members if name != first]
+        before = await identities(world, "web", [first])
+        bad = overriding("bad", {"name": "web"}, only(*others), plaintext=replacing("/spec/nope", 1))
+        await world.client.create(OVERRIDES, bad, "default")
+        await world.member(first).stop()
+        await world.until(lambda: bool(failure(world)))
+        await world.sleep(1_200)
+        assert first in tasks(world, "web-deployment"), "the eviction does not end without a replacement"
+        assert await identities(world, "web", others) == {}
+        await world.member(first).start()
+        await world.sleep(1_200)
+        assert await identities(world, "web", [first]) == before
+        assert await ready_replicas(world, first, "web") == 2
+
+        await world.client.delete(OVERRIDES, "bad", "default")
+        await world.sleep(1_200)
+        assert failure(world) == ""
+        running = [await ready_replicas(world, name, "web") for name in world.members]
+        assert sorted(running) == [-1, 2]
+
+    play(story, {"member1": "Push", "member2": "Push"})

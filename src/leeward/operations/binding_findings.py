@@ -1,10 +1,10 @@
-"""What is wrong with bindings: held evictions, no place, a blocked removal, a refusal."""
+"""What is wrong with bindings: held evictions, no place, a blocked removal, failed overrides, a refusal."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import REFUSED_CONDITION, REMOVAL_BLOCKED_CONDITION
+from leeward.api.names import OVERRIDE_FAILED_CONDITION, REFUSED_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.operations.drain import workload_of
@@ -48,6 +48,14 @@ def unremoved(observed: Observed) -> Iterator[Finding]:
     """What was taken out of a cluster and is still there, because finalizers of others keep it."""
     blocked = list(_that_say(observed, REMOVAL_BLOCKED_CONDITION))
     yield from _first_few(blocked, lambda each: _told(each, "is not removed", observed.now), "more are not removed")
+
+
+def not_overridden(observed: Observed) -> Iterator[Finding]:
+    """What stays as it was in some cluster, because an override policy cannot be carried out there."""
+    failed = list(_that_say(observed, OVERRIDE_FAILED_CONDITION))
+    yield from _first_few(
+        failed, lambda each: _told(each, "is not overridden", observed.now), "more are not overridden"
+    )
 
 
 def refused(observed: Observed) -> Iterator[Finding]:

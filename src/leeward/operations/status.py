@@ -21,7 +21,14 @@ from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.api.work import Binding
 from leeward.client import Client, NotFound, Unreachable, WorldError
-from leeward.operations.binding_findings import held_evictions, refused, unplaced_bindings, unreadable, unremoved
+from leeward.operations.binding_findings import (
+    held_evictions,
+    not_overridden,
+    refused,
+    unplaced_bindings,
+    unreadable,
+    unremoved,
+)
 from leeward.operations.bindings import list_bindings, list_manifests
 from leeward.operations.brake import BrakeReading, read_brake
 from leeward.operations.cluster_findings import dead_clusters, doubtful_clusters, drains, vanished_clusters
@@ -157,6 +164,7 @@ _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     unreadable,
     unplaced_bindings,
     unremoved,
+    not_overridden,
     refused,
     doubtful_clusters,
     drains,

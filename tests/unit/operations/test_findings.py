@@ -204,6 +204,16 @@ def test_what_was_taken_out_and_is_still_there_is_named() -> None:
     )
 
 
+def test_what_cannot_be_overridden_is_told_with_the_reason() -> None:
+    web = binding("web", "a")
+    failed = condition("leeward.dev/OverrideFailed", "True", "ApplyOverridePolicyFailed", "Left as it is in a: why")
+    status = msgspec.structs.replace(web.status, conditions=(from_wire(failed, Condition),))
+    assert only(observed(ready("a"), bindings=(msgspec.structs.replace(web, status=status),))).sentence == (
+        "Deployment payments/web is not overridden (ApplyOverridePolicyFailed) since 02:30:17, 11 min: "
+        "Left as it is in a: why"
+    )
+
+
 def test_a_refused_binding_is_named_by_its_own_name() -> None:
     web = binding("web", "a")
     refusal = condition("leeward.dev/Refused", "True", "TemplateOutOfReach", "spec.resource.namespace: it is not yours")
