@@ -368,3 +368,24 @@ def test_s1_a_copy_is_not_given_up_for_one_that_cannot_be_overridden() -> None:
         assert sorted(running) == [-1, 2]
 
     play(story, {"member1": "Push", "member2": "Push"})
+
+
+def test_l2_a_failover_between_others_finishes_while_one_cannot_be_overridden() -> None:
+    async def story(world: World) -> None:
+        two_of = {"minGroups": 2, "maxGroups": 2, "spreadByField": "cluster"}
+        placement = {"clusterAffinity": {"clusterNames": list(world.members)}, "spreadConstraints": [two_of]}
+        await apply(world.client, deployment("web", 2), policy("web", placement))
+        await world.sleep(60)
+        stays, leaves = sorted(world.assigned("web-deployment"))
+        (takes,) = set(world.members) - {stays, leaves}
+        before = await identities(world, "web", [stays])
+        bad = overriding("bad", {"name": "web"}, only(stays), plaintext=replacing("/spec/nope", 1))
+        await world.client.create(OVERRIDES, bad, "default")
+        await world.member(leaves).stop()
+        await world.until(lambda: takes in world.assigned("web-deployment"))
+        await world.until(lambda: tasks(world, "web-deployment") == [], 120)
+        assert failure(world).startswith(f"Left as it is in {stays}: ")
+        assert await ready_replicas(world, takes, "web") == 2
+        assert await identities(world, "web", [stays]) == before
+
+    play(story, {"member1": "Push", "member2": "Push", "member3": "Push"})
