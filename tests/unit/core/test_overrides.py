@@ -1,5 +1,7 @@
 """Overrides of one manifest for one cluster: all of a policy is carried out, or nothing of it."""
 
+import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -8,6 +10,8 @@ from kubeapi.codec import copy_manifest, from_wire
 from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.override import OverridePolicy
+from leeward.core.execution.ownership import stamp
+from leeward.core.interpreter import prune
 from leeward.core.overrides.applicable import override_scopes_of, rules_for, select_overridden
 from leeward.core.overrides.embedded import MOST_YAML_CHARACTERS
 from leeward.core.overrides.images import override_image
@@ -212,3 +216,36 @@ def test_a_manifest_nested_beyond_reason_costs_only_its_own_override() -> None:
     manifest = {**CONFIG, "data": {"json": text}}
     change = [{"subPath": "/a", "operator": "replace", "value": deep}]
     assert refusal(manifest, fieldOverrider=[{"fieldPath": "/data/json", "json": change}])
+
+
+def test_whatever_is_overridden_it_is_done_or_refused() -> None:
+    """Drawn operations on whatever place, of whatever value: none is carried out by half, and none breaks anything."""
+    draw = random.Random(17)
+    values: list[Any] = [None, 1, "text", [], {}, ["a"], {"a": "b"}, {"labels": []}]
+    places = ["", "/metadata", "/metadata/labels", "/spec", "/spec/template/spec/containers", "/nowhere/at/all"]
+    places += ["/spec/template/spec/containers/0", "/metadata/annotations", "/spec/template/spec/containers/-", "no"]
+    reached: Counter[str] = Counter()
+    for _ in range(3_000):
+        rules: list[dict[str, Any]] = [
+            {
+                "imageOverrider": [{"component": draw.choice(("Registry", "Tag")), "operator": "add", "value": "x"}],
+                "commandOverrider": [{"containerName": "c", "operator": "remove", "value": ["x"]}],
+                "labelsOverrider": [{"operator": draw.choice(("add", "remove")), "value": {"app": "x"}}],
+                "plaintext": [
+                    {
+                        "path": draw.choice(places),
+                        "operator": draw.choice(("add", "replace", "remove")),
+                        "value": draw.choice(values),
+                    }
+                ],
+            }
+            for _ in range(2)
+        ]
+        before = copy_manifest(TEMPLATE)
+        result = after(TEMPLATE, *(policy(f"p{number}", **rule) for number, rule in enumerate(rules)))
+        assert before == TEMPLATE
+        reached[type(result).__name__] += 1
+        if isinstance(result, Overridden):
+            assert result.manifest["metadata"]["name"] == "web"
+            stamp(prune(result.manifest), "karmada-es-m", "web", {}, result.annotations)
+    assert min(reached[kind] for kind in ("Overridden", "OverrideFailure")) > 100, reached

@@ -118,9 +118,12 @@ def _apply(document: Document, rule: OverrideRule) -> None:
 
 
 def _check_identity(before: ReadOnlyManifest, after: Any) -> None:
-    """Raises: ValueError when it is another object."""
+    """Raises: ValueError when it is another object, or none whose labels can be read."""
     if _identity(after) != _identity(before):
         raise ValueError("an override cannot change apiVersion, kind, metadata.namespace or metadata.name")
+    for field in ("labels", "annotations"):
+        if not isinstance(after["metadata"].get(field) or {}, dict):
+            raise ValueError(f"an override has made metadata.{field} something else than a mapping")
 
 
 def _identity(manifest: Any) -> tuple[object, ...]:
