@@ -19,7 +19,7 @@ from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
-from leeward.core.cluster_health.monitor_grace_period import Patience
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.core.outlook import TaintExpectation
 from leeward.core.placement import PlacementSettings
 from leeward.manager.choice import DEPENDENCIES_DISTRIBUTOR, HALVES, MEMBER_SIDE, SCHEDULER, UNIFIED_AUTH
@@ -129,7 +129,7 @@ class ControllerManager:
 def _cluster_settings(settings: ManagerSettings) -> ClusterSettings:
     timing = settings.timing
     return ClusterSettings(
-        Patience(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period),
+        MonitorGracePeriods(timing.cluster_monitor_grace_period, timing.cluster_startup_grace_period),
         TaintSettings(
             timing.failover_eviction_timeout,
             settings.failover,

@@ -25,7 +25,7 @@ from leeward.controllers.cluster.taints import BRAKED, ClusterTaints, TaintSetti
 from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
-from leeward.core.cluster_health.monitor_grace_period import Patience
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.core.cluster_health.ready_condition import UNCOLLECTED
 from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
@@ -48,7 +48,7 @@ class Keeper:
             StandingWarnings(recorder),
             TaintSettings(eviction_seconds=60, **settings),
             BrakeView(desk.plane.informers, brake),
-            OutageConfirmation(desk.plane, heartbeat, Patience(40, 60), probes=False),
+            OutageConfirmation(desk.plane, heartbeat, MonitorGracePeriods(40, 60), probes=False),
             self.patch,
         )
 

@@ -1,7 +1,7 @@
 """Confirms outages: that a cluster which looks dead was found so since the present heartbeat began.
 
     Push   a probe of this process has failed since; where another process probes, as for Pull
-    Pull   this process has listened for half its patience, and the cluster still looks dead
+    Pull   this process has listened for half its grace period, and the cluster still looks dead
 
 Nothing automatic evicts before. Decides nothing else. Holds: S13.
 """
@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from leeward.api.cluster import Cluster
 from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.monitor_grace_period import Patience
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.runtime.heartbeat import HeartbeatView
@@ -23,11 +23,13 @@ _INSTANT = timedelta(microseconds=1)
 
 
 class OutageConfirmation:
-    def __init__(self, plane: ControlPlane, heartbeat: HeartbeatView, patience: Patience, *, probes: bool) -> None:
+    def __init__(
+        self, plane: ControlPlane, heartbeat: HeartbeatView, periods: MonitorGracePeriods, *, probes: bool
+    ) -> None:
         """`probes`: this process probes the Push clusters."""
         self._plane = plane
         self._heartbeat = heartbeat
-        self._patience = patience
+        self._periods = periods
         self._probes = probes
 
     def start(self, changed: Callable[[str], None]) -> None:
@@ -59,7 +61,7 @@ class OutageConfirmation:
     def _listened_at(self) -> float:
         """When we have listened for long enough: not while we stood still."""
         began = self._heartbeat.began
-        return began + self._plane.lag.since(began) + self._patience.grace_seconds / 2
+        return began + self._plane.lag.since(began) + self._periods.grace_seconds / 2
 
     def _is_probed(self, cluster: Cluster) -> bool:
         return self._probes and cluster.spec.sync_mode == "Push"

@@ -22,7 +22,7 @@ from leeward.controllers.cluster.signs_of_life import SignsOfLife
 from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
 from leeward.controllers.cluster.unjoin import give_back, why_it_stays
 from leeward.controllers.cluster.warnings import StandingWarnings
-from leeward.core.cluster_health.monitor_grace_period import Patience, decide_silence
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_silence
 from leeward.core.cluster_health.pending_condition import is_overdue
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
@@ -35,7 +35,7 @@ RETRY_SECONDS = 2.0
 class ClusterSettings:
     """`probes`: this process probes the Push clusters."""
 
-    patience: Patience
+    patience: MonitorGracePeriods
     taints: TaintSettings
     probes: bool = True
 

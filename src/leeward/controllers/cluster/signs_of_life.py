@@ -15,7 +15,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
-from leeward.core.cluster_health.monitor_grace_period import Patience, is_sign_of_life, last_seen_before
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, is_sign_of_life, last_seen_before
 from leeward.runtime.plane import ControlPlane
 
 LEASE_MANIFESTS = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)
@@ -25,7 +25,7 @@ LEASE_MANIFESTS = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lea
 class SignsOfLife:
     """Instants are kept as seconds of the monotonic clock, and told by the wall clock as it goes now."""
 
-    def __init__(self, plane: ControlPlane, patience: Patience) -> None:
+    def __init__(self, plane: ControlPlane, patience: MonitorGracePeriods) -> None:
         self._plane = plane
         self._started = plane.clock.monotonic()
         self._patience = patience

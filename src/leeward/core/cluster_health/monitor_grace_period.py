@@ -23,7 +23,7 @@ OVERDUE_SHARE = 0.625
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class MonitorGracePeriods:
     """How long silence is borne, in seconds; `startup_seconds` for a cluster that never reported."""
 
     grace_seconds: float
@@ -46,7 +46,7 @@ class Silence:
     wake_at: datetime | None
 
 
-def decide_liveness(cluster: Cluster, last_seen: datetime, now: datetime, patience: Patience) -> Liveness:
+def decide_liveness(cluster: Cluster, last_seen: datetime, now: datetime, patience: MonitorGracePeriods) -> Liveness:
     """Push clusters are probed and therefore never judged here."""
     if cluster.spec.sync_mode != "Pull":
         return Liveness(None, None)
@@ -63,7 +63,7 @@ def decide_liveness(cluster: Cluster, last_seen: datetime, now: datetime, patien
 
 
 def decide_silence(
-    cluster: Cluster, last_seen: datetime, started: datetime, now: datetime, patience: Patience
+    cluster: Cluster, last_seen: datetime, started: datetime, now: datetime, patience: MonitorGracePeriods
 ) -> Silence:
     """What silence makes of a cluster's conditions, for a control plane that listens since `started`."""
     conditions = cluster.status.conditions
@@ -80,7 +80,7 @@ def decide_silence(
     return Silence(without, min(liveness.wake_at, overdue_at + timedelta(microseconds=1)))
 
 
-def _overdue_at(last_seen: datetime, started: datetime, patience: Patience) -> datetime:
+def _overdue_at(last_seen: datetime, started: datetime, patience: MonitorGracePeriods) -> datetime:
     """Who has just started listens first, until all agents have had the time to be heard."""
     seconds = patience.grace_seconds
     heard = started + timedelta(seconds=seconds * (1 - OVERDUE_SHARE))
@@ -99,7 +99,7 @@ def _without_doubt(status: ClusterStatus) -> ClusterStatus:
     )
 
 
-def last_seen_before(received: datetime, started: datetime, patience: Patience) -> datetime:
+def last_seen_before(received: datetime, started: datetime, patience: MonitorGracePeriods) -> datetime:
     """When a sign of life was received last, as a control plane judges it that has `started` since.
 
     What it received by the API server's clock counts on, so that no clock starts anew; but it listens for half its

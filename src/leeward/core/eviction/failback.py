@@ -1,9 +1,9 @@
-"""The way home: what an outage has moved goes back to a cluster that has been healthy for long enough, step by step.
+"""Failback: what an outage has moved goes back to a cluster that has been healthy for long enough, step by step.
 
-    home (core.eviction.original_placement)  -> who has too few replicas there, who has too many
+    original placement         -> who has too few replicas there, who has too many
     a step                     -> the result with some of them moved, and an eviction task for what they leave
     core.eviction.progress     -> the task ends, and the old copy shrinks, when the returned one is seen healthy
-    core.eviction.withdrawal     -> it is withdrawn when that fails
+    core.eviction.withdrawal   -> it is withdrawn when that fails
 
 A step begins only while all is well: every copy is seen healthy, nothing is being evicted, the brake is off. The next
 one begins when its tasks have ended. So there are never fewer healthy replicas than asked (S1), and a cluster that is
@@ -25,7 +25,7 @@ from leeward.core.cluster_health.flap_damping import is_held_down, parse_flappin
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.evidence import is_current, is_seen_healthy
-from leeward.core.eviction.original_placement import Home, goal_of
+from leeward.core.eviction.original_placement import OriginalPlacement, goal_of
 from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.eviction.tasks import leave
@@ -40,10 +40,10 @@ from leeward.core.scheduling.steps import is_feasible
 class Failback:
     """`spec` with one step taken (None: none is to be taken now), `moved` replicas by the cluster they return to.
 
-    `home` is what remains to be remembered; `wake_at` when a returned cluster will have been healthy for long enough.
+    `original` is what remains to be remembered; `wake_at` when a returned cluster will have been healthy long enough.
     """
 
-    home: Home | None
+    original: OriginalPlacement | None
     spec: ResourceBindingSpec | None = None
     moved: Mapping[str, int] = field(default_factory=dict[str, int])
     wake_at: datetime | None = None
@@ -51,7 +51,7 @@ class Failback:
 
 def decide_failback(
     binding: Binding,
-    home: Home,
+    original: OriginalPlacement,
     fleet: ClusterArrays,
     works: Mapping[str, Work],
     now: datetime,
@@ -60,7 +60,7 @@ def decide_failback(
 ) -> Failback:
     """For a binding that nothing else happens to. What is waited for runs over watched time. Holds: S1, S2, S3, S13."""
     spec = binding.spec
-    goal = goal_of(home, spec, fleet)
+    goal = goal_of(original, spec, fleet)
     held = {target.name: target.replicas for target in spec.clusters}
     missing = [name for name in goal if name not in held or held[name] < goal[name]]
     if not missing:
@@ -70,13 +70,13 @@ def decide_failback(
     back = [name for name, at in trusted_at.items() if at is not None and at <= now]
     back = [name for name in back if _may_return(binding, fleet[name], now)]
     if not back or not _all_healthy(binding, fleet, works):
-        return Failback(home, wake_at=later)
+        return Failback(original, wake_at=later)
     moves = _divided(spec, goal, back, fleet, options) if spec.is_divided else _copied(spec, goal, back)
     for move in moves:
         after = _moved(spec, move, now)
         if is_spread(after, fleet):
-            return Failback(home, after, move.returning, later)
-    return Failback(home, wake_at=later)
+            return Failback(original, after, move.returning, later)
+    return Failback(original, wake_at=later)
 
 
 @dataclass(frozen=True, slots=True)

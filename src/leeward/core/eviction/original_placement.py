@@ -1,4 +1,4 @@
-"""Where a binding was before an outage drove it away: its home, to which a failback brings it back.
+"""Where a binding was before an outage drove it away: its original placement, to which a failback brings it back.
 
 Remembered in an annotation of the binding when the first copy leaves a cluster that looks dead, as long as the policy
 asks for a failback; so it is never larger than the binding's own targets. It is forgotten when it is reached, when the
@@ -21,7 +21,7 @@ from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.scheduling.division import divide
 
 
-class Home(Object, frozen=True):
+class OriginalPlacement(Object, frozen=True):
     """Replicas by cluster as they were `at` the beginning; `placement` is a digest of what was asked for then."""
 
     placement: str
@@ -37,41 +37,43 @@ def failback_options(binding: Binding) -> FailbackOptions:
         return FailbackOptions()
 
 
-def parse_home(binding: Binding) -> Home | None:
-    """The home as far as it still counts."""
+def parse_original_placement(binding: Binding) -> OriginalPlacement | None:
+    """The original placement as far as it still counts."""
     spec = binding.spec
     try:
-        home = decode(binding.metadata.annotations[HOME_ANNOTATION].encode(), Home)
+        original = decode(binding.metadata.annotations[HOME_ANNOTATION].encode(), OriginalPlacement)
     except (KeyError, DecodeError):
         return None
-    is_asked_afresh = spec.reschedule_triggered_at is not None and spec.reschedule_triggered_at >= home.at
-    return None if is_asked_afresh or home.placement != _digest(spec) else home
+    is_asked_afresh = spec.reschedule_triggered_at is not None and spec.reschedule_triggered_at >= original.at
+    return None if is_asked_afresh or original.placement != _digest(spec) else original
 
 
-def remembered_home(
-    home: Home | None,
+def remembered_placement(
+    original: OriginalPlacement | None,
     before: ResourceBindingSpec,
     evicted: Iterable[Eviction],
     fleet: Mapping[str, Cluster],
     now: datetime,
-) -> Home | None:
-    """The home after these evictions from `before`; one that is known already is kept."""
+) -> OriginalPlacement | None:
+    """The original placement after these evictions from `before`; one that is known already is kept."""
     lost = [each for each in evicted if each.taints and each.cluster in fleet and looks_dead(fleet[each.cluster])]
-    if home is not None or not lost:
-        return home
-    return Home(_digest(before), wire_time(now), {target.name: target.replicas for target in before.clusters})
+    if original is not None or not lost:
+        return original
+    return OriginalPlacement(
+        _digest(before), wire_time(now), {target.name: target.replicas for target in before.clusters}
+    )
 
 
-def home_patch(binding: Binding, home: Home | None) -> Mapping[str, str | None]:
-    """The change of the binding's annotations that keeps `home`; empty when it is kept already."""
-    text = encode(home).decode() if home is not None else None
+def original_placement_patch(binding: Binding, original: OriginalPlacement | None) -> Mapping[str, str | None]:
+    """The change of the binding's annotations that keeps `original`; empty when it is kept already."""
+    text = encode(original).decode() if original is not None else None
     present = binding.metadata.annotations.get(HOME_ANNOTATION)
     return {} if text == present else {HOME_ANNOTATION: text}
 
 
-def goal_of(home: Home, spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> Mapping[str, int]:
-    """What the binding would have at home, now that it asks for so many replicas, on what of it is still joined."""
-    joined = {n: count for n, count in home.clusters.items() if n in fleet and not fleet[n].is_being_deleted}
+def goal_of(original: OriginalPlacement, spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> Mapping[str, int]:
+    """What the binding would have there, now that it asks for so many replicas, on what of it is still joined."""
+    joined = {n: count for n, count in original.clusters.items() if n in fleet and not fleet[n].is_being_deleted}
     if not spec.is_divided:
         return dict.fromkeys(joined, spec.replicas)
     if sum(joined.values()) == spec.replicas:

@@ -8,7 +8,7 @@ something to do is all that happens; what is finished, held and remembered is sa
     evict         taints drive copies out                                        eviction.due_evictions
     fail_over     copies have failed in clusters that are well                   eviction.application
     move_on       what was moved never became healthy there                      eviction.stalled_replacements
-    return_home   what an outage drove away returns                              eviction.failback
+    fail_back     what an outage drove away returns                              eviction.failback
     place         the user's change is scheduled, or everything stays            scheduling
 
 Holds: S1, S2, S3, S4, S11, S12, C2, C4.
@@ -23,7 +23,7 @@ from leeward.core.eviction.application import after_leaving, record_patch
 from leeward.core.eviction.blocked_evictions import held_deferred, held_in_place, held_tasks, held_unconfirmed
 from leeward.core.eviction.failback import decide_failback
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
-from leeward.core.eviction.original_placement import Home, home_patch, remembered_home
+from leeward.core.eviction.original_placement import OriginalPlacement, original_placement_patch, remembered_placement
 from leeward.core.eviction.state_preservation import preserved_state_patch
 from leeward.core.eviction.withdrawal import find_withdrawal
 from leeward.core.placement import actions
@@ -75,16 +75,16 @@ def move_on(at: Situation) -> Outcome | None:
     return actions.move_on(at) if at.stalled.targets else None
 
 
-def return_home(at: Situation) -> Outcome | None:
-    """One step home, where nothing else happens to the binding."""
+def fail_back(at: Situation) -> Outcome | None:
+    """One step back, where nothing else happens to the binding."""
     spec, snapshot = at.binding.spec, at.snapshot
-    if at.home is None or at.braked or at.waiting or snapshot.brake or not at.authority.returns:
+    if at.original is None or at.braked or at.waiting or snapshot.brake or not at.authority.returns:
         return None
     placed = actions.place(at)
     if spec.graceful_eviction_tasks or not spec.clusters or placed.clusters != spec.clusters:
         return None
     options, time = at.failback_options, snapshot.attention.time
-    found = decide_failback(at.binding, at.home, at.clusters, snapshot.works, at.now, options, time)
+    found = decide_failback(at.binding, at.original, at.clusters, snapshot.works, at.now, options, time)
     if found.spec is None:
         return replace(placed, failback=found, wake_at=found.wake_at)
     return Outcome(found.spec.clusters, found.spec.graceful_eviction_tasks, failback=found)
@@ -94,14 +94,14 @@ def place(at: Situation) -> Outcome:
     return actions.place(at)
 
 
-PHASES: tuple[Callable[[Situation], Outcome | None], ...] = (withdraw, evict, fail_over, move_on, return_home)
+PHASES: tuple[Callable[[Situation], Outcome | None], ...] = (withdraw, evict, fail_over, move_on, fail_back)
 
 
 def _decide(at: Situation) -> Decision:
     outcome = next((found for phase in PHASES if (found := phase(at)) is not None), None) or place(at)
     failed = tuple(eviction.cluster for eviction in outcome.evicted if not eviction.taints)
     record = after_leaving(at.watched.record, failed, remember=not at.settings.exact_health)
-    annotations = dict(home_patch(at.binding, _home_after(at, outcome)))
+    annotations = dict(original_placement_patch(at.binding, _original_after(at, outcome)))
     leaving = {task.from_cluster for task in outcome.eviction_tasks}
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
     if at.authority.watches:
@@ -141,15 +141,15 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
     )
 
 
-def _home_after(at: Situation, outcome: Outcome) -> Home | None:
+def _original_after(at: Situation, outcome: Outcome) -> OriginalPlacement | None:
     """What is to be remembered of where the binding was."""
     if outcome.withdrawal is not None:
-        return None if outcome.withdrawal.given_up else at.home
+        return None if outcome.withdrawal.given_up else at.original
     if outcome.failback is not None:
-        return outcome.failback.home
+        return outcome.failback.original
     if not at.failback_options.automatic:
         return None
-    return remembered_home(at.home, at.spec, outcome.evicted, at.clusters, at.now)
+    return remembered_placement(at.original, at.spec, outcome.evicted, at.clusters, at.now)
 
 
 def _earliest(*instants: datetime | None) -> datetime | None:

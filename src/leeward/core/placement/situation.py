@@ -7,7 +7,7 @@ Each part is a question to one module, asked when it is first needed:
     due          what must leave because of taints, and may    eviction.due_evictions
     watched      which copies have failed                      eviction.application
     stalled      which targets take nothing                    eviction.stalled_replacements
-    home         where copies were before an outage            eviction.original_placement
+    original     where copies were before an outage            eviction.original_placement
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ from leeward.core.eviction.application import (
 from leeward.core.eviction.blocked_evictions import is_braked
 from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
-from leeward.core.eviction.original_placement import Home, failback_options, parse_home
+from leeward.core.eviction.original_placement import OriginalPlacement, failback_options, parse_original_placement
 from leeward.core.eviction.progress import Assessment, assess_tasks
 from leeward.core.eviction.purge_modes import PurgeMode, purge_mode_of
 from leeward.core.eviction.shared_resources import stays_under_taints
@@ -159,7 +159,7 @@ class Situation:
         return failback_options(self.binding)
 
     @cached_property
-    def home(self) -> Home | None:
+    def original(self) -> OriginalPlacement | None:
         """None where nothing is remembered, the policy asks for no way back, or two copies would have its volumes."""
         returns = self.failback_options.automatic and not has_claims(self.binding)
-        return parse_home(self.binding) if returns else None
+        return parse_original_placement(self.binding) if returns else None

@@ -10,7 +10,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, set_condition
 from leeward.api.policy import FailoverBehavior, Placement
 from leeward.core.cluster_health.condition_taints import decide_taints
-from leeward.core.cluster_health.monitor_grace_period import Patience, decide_liveness
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_liveness
 from leeward.core.cluster_health.ready_condition import HealthMemory, Thresholds, decide_ready
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.purge_modes import PurgeMode, purge_mode_of
@@ -114,7 +114,7 @@ def _listen(case: oracle.Case) -> list[Any]:
     """
     given = case.given
     cluster, now = from_wire(given["cluster"], Cluster), datetime.fromisoformat(given["start"])
-    patience = Patience(given["monitorGraceSeconds"], given["startupGraceSeconds"])
+    patience = MonitorGracePeriods(given["monitorGraceSeconds"], given["startupGraceSeconds"])
     last_seen, told = None if cluster.ready else now, list[list[Any]]()
     for step in given["steps"]:
         now += timedelta(seconds=step["sleepSeconds"])

@@ -8,7 +8,7 @@ from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION
 from leeward.core.cluster_health.monitor_grace_period import (
     Liveness,
-    Patience,
+    MonitorGracePeriods,
     Silence,
     decide_liveness,
     decide_silence,
@@ -17,7 +17,7 @@ from leeward.core.cluster_health.monitor_grace_period import (
 )
 from tests.builders import at, cluster
 
-PATIENCE = Patience(grace_seconds=40, startup_seconds=60)
+PATIENCE = MonitorGracePeriods(grace_seconds=40, startup_seconds=60)
 JUST = 0.000001
 
 

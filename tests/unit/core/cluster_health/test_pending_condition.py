@@ -6,7 +6,7 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import FAILING_CONDITION
-from leeward.core.cluster_health.monitor_grace_period import Patience, decide_silence, is_sign_of_life
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_silence, is_sign_of_life
 from leeward.core.cluster_health.pending_condition import (
     doubt_of,
     is_failing,
@@ -20,7 +20,7 @@ from leeward.core.cluster_health.ready_condition import BEFORE_ALL, HealthMemory
 from tests.builders import at, cluster
 
 THRESHOLDS = Thresholds(failure_seconds=30, success_seconds=60)
-PATIENCE = Patience(grace_seconds=40, startup_seconds=60)
+PATIENCE = MonitorGracePeriods(grace_seconds=40, startup_seconds=60)
 LONG_AGO = at(-10_000)
 
 

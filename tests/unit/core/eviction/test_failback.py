@@ -16,12 +16,12 @@ from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluste
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.failback import Failback, decide_failback
 from leeward.core.eviction.original_placement import (
-    Home,
+    OriginalPlacement,
     failback_options,
     goal_of,
-    home_patch,
-    parse_home,
-    remembered_home,
+    original_placement_patch,
+    parse_original_placement,
+    remembered_placement,
 )
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
@@ -50,8 +50,8 @@ def deleted(there: Cluster) -> Cluster:
 LEFT = binding(SHARES, 4, targets(a=2, b=2))
 
 
-def remembered(bound: ResourceBinding = LEFT) -> Home:
-    home = remembered_home(None, bound.spec, (Eviction("a", (NOT_READY,)),), fleet(dead("a"), B), at(7.5))
+def remembered(bound: ResourceBinding = LEFT) -> OriginalPlacement:
+    home = remembered_placement(None, bound.spec, (Eviction("a", (NOT_READY,)),), fleet(dead("a"), B), at(7.5))
     assert home is not None
     return home
 
@@ -72,20 +72,20 @@ def test_home_is_where_the_binding_was_when_the_first_copy_left_a_cluster_that_l
     ids=["nothing leaves", "it has failed", "it is drained", "it is not listed"],
 )
 def test_no_other_way_of_leaving_is_remembered(evictions: tuple[Eviction, ...], clusters: tuple[Cluster, ...]) -> None:
-    assert remembered_home(None, LEFT.spec, evictions, fleet(*clusters), at(7)) is None
+    assert remembered_placement(None, LEFT.spec, evictions, fleet(*clusters), at(7)) is None
     home = remembered()
-    assert remembered_home(home, LEFT.spec, evictions, fleet(*clusters), at(7)) is home
+    assert remembered_placement(home, LEFT.spec, evictions, fleet(*clusters), at(7)) is home
 
 
 def test_the_first_home_is_kept_though_another_cluster_is_lost() -> None:
     first = remembered()
     later = binding(SHARES, 4, targets(b=4)).spec
-    assert remembered_home(first, later, (Eviction("b", (NOT_READY,)),), fleet(dead("b"), C), at(99)) is first
+    assert remembered_placement(first, later, (Eviction("b", (NOT_READY,)),), fleet(dead("b"), C), at(99)) is first
 
 
 def test_home_is_kept_in_an_annotation_that_is_written_when_it_changes() -> None:
     home = remembered()
-    patch = home_patch(LEFT, home)
+    patch = original_placement_patch(LEFT, home)
     text = patch[HOME_ANNOTATION]
     assert text is not None
     assert json.loads(text) == {
@@ -95,10 +95,10 @@ def test_home_is_kept_in_an_annotation_that_is_written_when_it_changes() -> None
     }
     assert len(home.placement) == 16
     kept = annotated(LEFT, **{HOME_ANNOTATION: text})
-    assert parse_home(kept) == home
-    assert home_patch(kept, home) == {}
-    assert home_patch(kept, None) == {HOME_ANNOTATION: None}
-    assert home_patch(LEFT, None) == {}
+    assert parse_original_placement(kept) == home
+    assert original_placement_patch(kept, home) == {}
+    assert original_placement_patch(kept, None) == {HOME_ANNOTATION: None}
+    assert original_placement_patch(LEFT, None) == {}
 
 
 @pytest.mark.parametrize(
@@ -115,22 +115,22 @@ def test_home_is_kept_in_an_annotation_that_is_written_when_it_changes() -> None
     ],
 )
 def test_home_is_forgotten_when_the_user_asks_for_another_place(change: dict[str, object], *, kept: bool) -> None:
-    text = home_patch(LEFT, remembered())[HOME_ANNOTATION]
+    text = original_placement_patch(LEFT, remembered())[HOME_ANNOTATION]
     assert text is not None
     bound = changed(annotated(LEFT, **{HOME_ANNOTATION: text}), **change)
-    assert (parse_home(bound) is not None) is kept
+    assert (parse_original_placement(bound) is not None) is kept
 
 
 def test_a_home_that_nobody_can_read_is_none() -> None:
-    assert parse_home(annotated(LEFT, **{HOME_ANNOTATION: "{"})) is None
-    assert parse_home(LEFT) is None
+    assert parse_original_placement(annotated(LEFT, **{HOME_ANNOTATION: "{"})) is None
+    assert parse_original_placement(LEFT) is None
 
 
 def test_without_a_placement_home_is_home_as_well() -> None:
     bare = changed(LEFT, placement=None)
-    text = home_patch(bare, remembered(bare))[HOME_ANNOTATION]
+    text = original_placement_patch(bare, remembered(bare))[HOME_ANNOTATION]
     assert text is not None
-    assert parse_home(annotated(bare, **{HOME_ANNOTATION: text})) == remembered(bare)
+    assert parse_original_placement(annotated(bare, **{HOME_ANNOTATION: text})) == remembered(bare)
 
 
 def test_options_that_cannot_be_read_ask_for_nothing() -> None:
@@ -140,7 +140,7 @@ def test_options_that_cannot_be_read_ask_for_nothing() -> None:
     assert failback_options(LEFT) == FailbackOptions()
 
 
-HOME = Home("digest", at(0), {"a": 2, "b": 2})
+HOME = OriginalPlacement("digest", at(0), {"a": 2, "b": 2})
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def decide(
     seconds: float = 600,
     options: FailbackOptions = OPTIONS,
 ) -> Failback:
-    remembered = Home("digest", at(0), home)
+    remembered = OriginalPlacement("digest", at(0), home)
     return decide_failback(bound, remembered, fleet(*clusters), copies, at(seconds), options)
 
 
@@ -206,8 +206,8 @@ def test_a_step_moves_a_share_home_and_opens_a_task_for_what_leaves() -> None:
     assert found.spec is not None
     assert (found.spec.clusters, found.spec.graceful_eviction_tasks) == (targets(a=2, b=6), (task("b", 2),))
     assert (dict(found.moved), found.wake_at) == ({"a": 2}, None)
-    assert found.home is not None
-    assert dict(found.home.clusters) == TWO_HOMES
+    assert found.original is not None
+    assert dict(found.original.clusters) == TWO_HOMES
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_at_home_it_is_forgotten() -> None:
 def test_a_cluster_is_trusted_when_it_has_been_well_for_long(seconds: float) -> None:
     found = decide(FOUR, TWO_HOMES, WELL, A, B, seconds=seconds)
     assert (found.spec, found.wake_at) == (None, at(600))
-    assert found.home is not None
+    assert found.original is not None
 
 
 def flapped(minutes: int) -> Cluster:
@@ -294,7 +294,7 @@ def test_s1_no_step_is_taken_unless_all_is_well(
 ) -> None:
     found = decide(bound, TWO_HOMES, copies, *clusters, seconds=700)
     assert (found.spec, found.wake_at) == (None, None)
-    assert found.home is not None
+    assert found.original is not None
 
 
 def test_who_is_trusted_returns_and_the_next_is_looked_at_when_it_will_be() -> None:
@@ -346,7 +346,7 @@ def test_s2_where_a_constraint_allows_nothing_between_all_return_at_once_or_none
     later = msgspec.structs.replace(ready_since(300), metadata=C.metadata)
     waits = decide(bound, {"a": 4, "b": 2, "c": 2}, WELL, roomy(A, 9), roomy(B, 0), roomy(later, 9))
     assert (waits.spec, waits.wake_at) == (None, at(900))
-    assert waits.home is not None
+    assert waits.original is not None
 
 
 @pytest.mark.parametrize(
