@@ -57,6 +57,7 @@ HOLDS: Mapping[str, Hold] = {
     HeldReason.SHARED_RESOURCE: Hold.KEPT,
     HeldReason.STATE_NOT_PRESERVED: Hold.HELD,
     HeldReason.UNHEALTHY_EVERYWHERE: Hold.HELD,
+    HeldReason.VOLUMES_STAY: Hold.KEPT,
     HeldReason.WAITING_FOR_PURGE: Hold.HELD,
     HeldReason.WAITING_FOR_TURN: Hold.WAITING,
 }
