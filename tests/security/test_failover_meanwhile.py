@@ -63,7 +63,7 @@ def charge(seconds: float) -> None:
 
 @contextmanager
 def computing_takes_time() -> Generator[None, None, None]:
-    plainly, handle = matching._priority, Place.handle  # pyright: ignore[reportPrivateUsage]
+    plainly, handle = matching.resource_precision, Place.handle
 
     def compared(*arguments: Any) -> int:
         charge(SELECTOR_SECONDS)
@@ -80,7 +80,7 @@ def computing_takes_time() -> Generator[None, None, None]:
         return response
 
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(matching, "_priority", compared))
+        stack.enter_context(mock.patch.object(matching, "resource_precision", compared))
         stack.enter_context(mock.patch.object(matching, "matches", matched))
         stack.enter_context(mock.patch.object(selecting, "matches", matched))
         stack.enter_context(mock.patch.object(policy_index, "matches", matched))
