@@ -39,11 +39,15 @@ class FoundRemovals:
         self._was_kept = False
 
     def note(self, old: Work | None, new: Work) -> None:
-        """A change of a Work, as the cache tells it."""
+        """A change of a Work, as the cache tells it.
+
+        A Work in the place of another one, which is being deleted, may be from a backup: then nobody has seen it asked
+        for either.
+        """
         uid = new.metadata.uid
         if new.metadata.deletion_timestamp is None:
             self.forget(new)
-        elif old is None:
+        elif old is None or old.metadata.uid != uid:
             self._found[uid] = FoundRemoval(self._plane.clock.monotonic())
             while len(self._found) > MAX_REMEMBERED:
                 del self._found[next(iter(self._found))]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
 
 from kubeapi.status import Status
@@ -102,6 +103,22 @@ def test_what_was_seen_being_asked_for_waits_for_nothing() -> None:
         shift.asked()
         assert await shift.left(work) is None
         assert shift.asked() == 0
+
+    tell(story)
+
+
+def test_s1_a_removal_of_another_work_of_that_name_was_not_seen_being_asked_for() -> None:
+    """As a restored control plane has it: the Work of before is being deleted again."""
+
+    async def story(shift: Shift) -> None:
+        await shift.begin()
+        earlier = await shift.find()
+        shift.removals.forget(earlier)
+        later = msgspec.structs.replace(
+            earlier, metadata=msgspec.structs.replace(earlier.metadata, uid="another", deletion_timestamp=None)
+        )
+        shift.removals.note(later, earlier)
+        assert await shift.left(earlier) is not None
 
     tell(story)
 
