@@ -114,14 +114,17 @@ class Client:
         label_selector: str = "",
         field_selector: str = "",
         timeout_seconds: int = WATCH_TIMEOUT_SECONDS,
+        bookmarks: bool = True,
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """Changes after `resource_version`, until the server ends the stream. Close it with `aclosing`.
+
+        `bookmarks`: whether the server is to say now and then how far it has come, though nothing happens.
 
         Raises: Expired when the version is too old.
         """
         query = _query(
             watch="true",
-            allowWatchBookmarks="true",
+            allowWatchBookmarks="true" if bookmarks else "",
             resourceVersion=resource_version,
             labelSelector=label_selector,
             fieldSelector=field_selector,

@@ -26,3 +26,20 @@ AUTOSCALERS = Resource.of_manifests(
 )
 SERVICES = Resource.of_manifests("v1", "services", "Service", namespaced=True)
 INGRESSES = Resource.of_manifests("networking.k8s.io/v1", "ingresses", "Ingress", namespaced=True)
+QUIET_KINDS = frozenset(
+    (
+        *(CORE_NAMESPACES, SERVICE_ACCOUNTS, CONFIG_MAPS, SECRETS, CLAIMS, VOLUMES, STORAGE_CLASSES),
+        *(
+            REPLICATION_CONTROLLERS,
+            CRON_JOBS,
+            AUTOSCALERS,
+            SERVICES,
+            INGRESSES,
+            BUDGETS,
+            DAEMON_SETS,
+            STATEFUL_SETS,
+            JOBS,
+        ),
+    )
+)
+"""Most clusters have none of them, or few that hardly change: following them is to cost nothing."""

@@ -20,7 +20,7 @@ from kubeapi.resource import Resource
 from leeward.client import Client, NotFound
 from leeward.core.interpreter.fields import mapping_at
 from leeward.members.dependents import Dependents
-from leeward.members.kinds import NODES, PODS, REPLICA_SETS
+from leeward.members.kinds import NODES, PODS, QUIET_KINDS, REPLICA_SETS
 from leeward.members.rules.owners import controller_of
 from leeward.runtime.controller import Controller
 from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note
@@ -56,7 +56,7 @@ class Platform:
         self.owned_sets = Dependents(self.informer(REPLICA_SETS))
 
     def informer(self, resource: Resource[Manifest]) -> Informer[Manifest]:
-        return self._informers.of(resource)
+        return self._informers.of(resource, bookmarks=resource not in QUIET_KINDS)
 
     async def wait_synced(self) -> None:
         """Raises: Unreachable."""

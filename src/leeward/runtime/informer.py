@@ -50,8 +50,10 @@ class Informer(Generic[T]):
         randomness: Randomness,
         namespace: str = "",
         budget: CacheBudget | None = None,
+        bookmarks: bool = True,
     ) -> None:
         self.resource = resource
+        self._bookmarks = bookmarks
         self._budget = budget
         self._sizes: dict[Key, int] = {}
         self._page_size = PAGE_SIZE
@@ -221,7 +223,8 @@ class Informer(Generic[T]):
         """Takes in events until the server ends the stream. Returns whether any came."""
         told = False
         pace = EventPace(self._budget is not None)
-        events = self._client.watch(self.resource, self._namespace, resource_version=str(self._version))
+        version, bookmarks = str(self._version), self._bookmarks
+        events = self._client.watch(self.resource, self._namespace, resource_version=version, bookmarks=bookmarks)
         async with aclosing(events):
             async for event in events:
                 told = True

@@ -24,11 +24,15 @@ class Informers:
         self.budget = budget
         self._informers: dict[tuple[str, str, str, type[Any]], Informer[Any]] = {}
 
-    def of(self, resource: Resource[T], namespace: str = "") -> Informer[T]:
-        """The running informer of a kind, in all namespaces or in one. It may not be synced yet."""
+    def of(self, resource: Resource[T], namespace: str = "", *, bookmarks: bool = True) -> Informer[T]:
+        """The running informer of a kind, in all namespaces or in one. It may not be synced yet.
+
+        Without `bookmarks` a kind that hardly changes costs nothing while it does not, and is listed anew when its
+        version has become too old; who asks first decides.
+        """
         key = (resource.api_version, resource.plural, namespace, resource.object_type)
         if key not in self._informers:
-            informer = Informer(self._client, resource, self._randomness, namespace, self.budget)
+            informer = Informer(self._client, resource, self._randomness, namespace, self.budget, bookmarks)
             self._informers[key] = informer
             self._supervisor.start(informer.run(), f"informer/{resource.plural}")
         return cast(Informer[T], self._informers[key])

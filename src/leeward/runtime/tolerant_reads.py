@@ -19,13 +19,15 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
 from leeward.client import Client, Expired, Undecodable
-from leeward.client.client import Page, WatchEvent
+from leeward.client.client import WATCH_TIMEOUT_SECONDS, Page, WatchEvent
 from leeward.runtime.identity import Key, key_of, version_of
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 KARMADA_SUFFIX = ".karmada.io"
+QUIET_WATCH_SECONDS = 3_600
+"""A watch without bookmarks lasts so long: it is of a kind that hardly changes."""
 
 
 class TolerantReads(Generic[T]):
@@ -55,14 +57,20 @@ class TolerantReads(Generic[T]):
         return Page(tuple(item for item in items if item is not None), page.resource_version, page.continue_token)
 
     async def watch(
-        self, resource: Resource[T], namespace: str = "", *, resource_version: str
+        self, resource: Resource[T], namespace: str = "", *, resource_version: str, bookmarks: bool = True
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """As `Client.watch`; in place of what cannot be read comes a bookmark. Raises: Expired when such a one is
         deleted, which a new list tells."""
         if not self.unreadable:
             try:
                 async with aclosing(
-                    self._client.watch(resource, namespace, resource_version=resource_version)
+                    self._client.watch(
+                        resource,
+                        namespace,
+                        resource_version=resource_version,
+                        timeout_seconds=WATCH_TIMEOUT_SECONDS if bookmarks else QUIET_WATCH_SECONDS,
+                        bookmarks=bookmarks,
+                    )
                 ) as events:
                     async for event in events:
                         resource_version = event.resource_version or resource_version

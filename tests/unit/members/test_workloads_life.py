@@ -8,7 +8,15 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeserver.store.memory import MemoryMedium
 from leeward.members import WorkloadSettings
-from leeward.members.kinds import DAEMON_SETS, DEPLOYMENTS, JOBS, NODES, PODS, STATEFUL_SETS
+from leeward.members.kinds import (
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    JOBS,
+    NODES,
+    PODS,
+    REPLICATION_CONTROLLERS,
+    STATEFUL_SETS,
+)
 from tests.unit.members.simulated_cluster import Cluster, pod_template, running, tell, workload
 
 KINDS = (NODES, DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS, JOBS, PODS)
@@ -125,3 +133,14 @@ def test_pods_move_when_a_restart_takes_their_node_away() -> None:
 def test_settings_out_of_range_are_refused_by_name(settings: dict[str, int | float | str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         WorkloadSettings(**settings)  # type: ignore[arg-type]
+
+
+def test_a_kind_that_nobody_used_for_hours_is_still_followed() -> None:
+    async def story(cluster: Cluster) -> None:
+        await asyncio.sleep(3.5 * 3600)
+        spec = {"replicas": 1, "selector": {"app": "web"}, "template": pod_template()}
+        await cluster.create(REPLICATION_CONTROLLERS, {"metadata": {"name": "web"}, "spec": spec})
+        await asyncio.sleep(5)
+        assert await cluster.ready_pods() == 1
+
+    tell(story)
