@@ -62,8 +62,16 @@ def load(suite: str, *ops: str) -> list[Case]:
     opener = gzip.open if file.suffix == ".gz" else open
     with opener(file, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    cases = [Case(r["id"], r.get("op", ""), r.get("kind", ""), r["in"], r["out"]) for r in rows]
+    cases = [_case(row) for row in rows]
     return [case for case in cases if not ops or case.op in ops]
+
+
+def _case(row: dict[str, Any]) -> Case:
+    """Suites about scripts say `operation`, `input` and `output`, and `error` and `unordered` beside them."""
+    if "operation" not in row:
+        return Case(row["id"], row.get("op", ""), row.get("kind", ""), row["in"], row["out"])
+    expected = {**row.get("output", {}), **{name: row[name] for name in ("error", "unordered") if name in row}}
+    return Case(row["id"], row["operation"], row["kind"], row["input"], expected)
 
 
 def replay(

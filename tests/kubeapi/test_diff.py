@@ -5,9 +5,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi import jsonpatch
 from kubeapi.diff import json_patch, merge_patch, status_patch
 from kubeapi.meta import Object
-from kubeserver.patch import jsonpatch, merge
+from kubeserver.patch import merge
 
 SCALARS = st.integers(0, 3) | st.text("ab", max_size=2)
 KEYS = st.sampled_from("abc")

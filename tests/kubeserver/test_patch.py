@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from kubeserver.patch import jsonpatch, merge, strategic
+from kubeapi import jsonpatch
+from kubeserver.patch import merge, strategic
 from kubeserver.patch.apply import typed
 from kubeserver.structures.structure import Structure
 

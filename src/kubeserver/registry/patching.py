@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from kubeapi import codec
+from kubeapi import codec, jsonpatch
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem, quoted
 from kubeserver.errors import (
@@ -20,7 +20,7 @@ from kubeserver.errors import (
     unsupported_media_type,
 )
 from kubeserver.kinds.kind import Kind
-from kubeserver.patch import jsonpatch, merge, strategic
+from kubeserver.patch import merge, strategic
 from kubeserver.registry.decoding import UndecodableObject
 from kubeserver.registry.duplicates import duplicate_fields
 from kubeserver.serialization.json_text import json_fault, json_name

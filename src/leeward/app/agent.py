@@ -18,6 +18,7 @@ from leeward.client.incluster import load_in_cluster
 from leeward.client.kubeconfig import holds_one_user, load
 from leeward.client.limits import Limit, limited
 from leeward.client.replaceable import ReplaceableTransport
+from leeward.lua.jail import ProcessJail
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane, Member
@@ -33,7 +34,7 @@ async def run_agent(config: AgentConfig) -> None:
     member_client = Client(_transport(_member(config), limits.members), "leeward-agent")
     try:
         async with served(probes, config.settings.serving), Supervisor(f"agent of {config.cluster}") as supervisor:
-            plane = ControlPlane.of(client, clock, randomness, metrics, supervisor)
+            plane = ControlPlane.of(client, clock, randomness, metrics, supervisor, ProcessJail(supervisor))
             member = Member.of(config.cluster, member_client, randomness, supervisor)
             if config.renews_certificate and holds_one_user(config.control_plane_kubeconfig):
                 supervisor.start(_renewal(config, client, transport, control_plane).run(), "certificate-renewal")

@@ -24,6 +24,7 @@ from leeward.app.probes import Probes, served
 from leeward.client import Client, Transport, WorldError
 from leeward.client.connection import Connection, transport_of
 from leeward.client.limits import limited
+from leeward.lua.jail import ProcessJail
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.choice import SCHEDULER
 from leeward.manager.control_plane import ControllerManager
@@ -122,7 +123,9 @@ class _Process:
         name = next(iter(led)) if len(led) == 1 else "leeward"
         client = Client(fenced(self._transport, led), name)
         async with Supervisor(name) as supervisor:
-            plane = ControlPlane.of(client, self._clock, self._randomness, self._metrics, supervisor)
+            plane = ControlPlane.of(
+                client, self._clock, self._randomness, self._metrics, supervisor, ProcessJail(supervisor)
+            )
             manager = ControllerManager(plane, self._connector(led, name), self._share(led))
             try:
                 manager.start()

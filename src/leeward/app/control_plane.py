@@ -23,6 +23,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connecting, reaching
 from leeward.client import Client
+from leeward.lua.jail import ProcessJail
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, approve_agents
 from leeward.manager.bootstrap import ensure_namespaces
@@ -65,7 +66,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             await ensure_namespaces(client)
             proxy = ClusterProxy(client, reaching(addresses), api_server)
             api_server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
-            plane = ControlPlane.of(client, clock, randomness, metrics, controlling)
+            plane = ControlPlane.of(client, clock, randomness, metrics, controlling, ProcessJail(controlling))
             manager = ControllerManager(plane, connecting(addresses), config.settings)
             authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
             serving.start(api_server.certificate_signer(*authority, approve_agents).run(), "certificate-signer")

@@ -173,11 +173,11 @@ class AttachedBindings:
                 if await self._is_gone(place):
                     yield _needing(place, (), "")
                 continue
-            clusters = self._clusters_for(needed, present, dependant)
+            clusters = await self._clusters_for(needed, present, dependant)
             if clusters is not None:
                 yield _needing(place, clusters, dependant.metadata.labels.get(BINDING_ID_LABEL, ""))
 
-    def _clusters_for(
+    async def _clusters_for(
         self, needed: TemplateKey, present: ResourceBinding | None, dependant: ResourceBinding
     ) -> tuple[TargetCluster, ...] | None:
         """None where that is not known."""
@@ -194,7 +194,7 @@ class AttachedBindings:
         if not self._leaves_last:
             return dependant.spec.clusters if is_named and not is_going else ()
         if not is_named:
-            return self._lingering_clusters(needed, present, dependant)
+            return await self._lingering_clusters(needed, present, dependant)
         holding = self._holding(place)
         clusters = required_clusters(dependant, holding)
         if present is not None and keeps_data(present.spec.resource):
@@ -202,7 +202,7 @@ class AttachedBindings:
             clusters = (*clusters, *(each for each in kept if each.name not in {c.name for c in clusters}))
         return clusters
 
-    def _lingering_clusters(
+    async def _lingering_clusters(
         self, needed: TemplateKey, present: ResourceBinding | None, dependant: ResourceBinding
     ) -> tuple[TargetCluster, ...]:
         """Where a copy may still run that was made when its template named the object."""
@@ -210,17 +210,14 @@ class AttachedBindings:
         works = self._holding(place)
         object_name = (needed.api_version, needed.kind, needed.key.name)
         replicas = {target.name: target.replicas for target in dependant.spec.clusters}
-        lingering = tuple(
-            target
-            for snapshot in before
-            if (snapshot.namespace, snapshot.name) == place
-            for target in snapshot.clusters
-            if not is_done_with(
-                works.get(target.name), self._clusters.get(target.name), replicas.get(target.name, 0), object_name
-            )
-        )
+        lingering: list[TargetCluster] = []
+        for target in (t for s in before if (s.namespace, s.name) == place for t in s.clusters):
+            work, cluster, count = works.get(target.name), self._clusters.get(target.name), replicas.get(target.name, 0)
+            named = await self._plane.interpreter.known_dependencies(work)
+            if named is None or not is_done_with(work, named, cluster, count, object_name):
+                lingering.append(target)
         self._keep_lingering(place, needed, lingers=bool(lingering))
-        return lingering
+        return tuple(lingering)
 
     def _needing(self, present: ResourceBinding | None, dependants: Collection[Dependant]) -> Iterator[ResourceBinding]:
         """The bindings that will be listed: what they ask for decides for the object."""

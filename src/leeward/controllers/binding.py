@@ -28,7 +28,14 @@ from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import removals_blocked
-from leeward.core.execution.works import build_works, evicted_from, grows, is_purging, replicas_by_cluster
+from leeward.core.execution.works import (
+    build_works,
+    evicted_from,
+    grows,
+    is_purging,
+    manifests_by_cluster,
+    replicas_by_cluster,
+)
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import BindingKind
@@ -127,8 +134,14 @@ class BindingController:
         """Creates, updates and deletes Works. What fails for one cluster holds back no other (Holds: L4)."""
         present = self._own_works(binding)
         identities = {cluster: w.metadata.labels.get(WORK_ID_LABEL, "") for cluster, w in present.items()}
-        rendering = await self._overrides.render(binding, template, present)
-        desired = build_works(binding, template, identities, self._plane.randomness.uid, rendering.manifests)
+        counts = replicas_by_cluster(binding.spec).values() if binding.spec.is_workload else ()
+        revised = await self._plane.interpreter.revise_each(template, counts)
+        manifests = manifests_by_cluster(binding, template, revised)
+        rendering = await self._overrides.render(template, manifests, present)
+        rendered = rendering.manifests
+        if rendered is None:
+            rendered = {cluster: Overridden(manifest) for cluster, manifest in manifests.items()}
+        desired = build_works(binding, template, identities, self._plane.randomness.uid, rendered)
         purging = is_purging(binding.spec, present)
         taken = await self._taken(binding, present, desired)
         synced = _Synced(taken, bool(present), rendering.failures, look_at=rendering.look_at)
@@ -144,7 +157,7 @@ class BindingController:
             if work is None and await self._waits(binding, template, cluster, synced):
                 continue
             try:
-                with_id = partial(_work_with_id, binding, template, cluster, rendering.manifests)
+                with_id = partial(_work_with_id, binding, template, cluster, rendered)
                 written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
                 has_written = has_written or written is not work
                 if written is not work and rendering.manifests is not None:
@@ -314,6 +327,6 @@ def _wellness(cluster: Cluster | None) -> tuple[bool, bool, bool] | None:
 
 
 def _work_with_id(
-    binding: Binding, template: Manifest, cluster: str, rendered: Mapping[str, Overridden] | None, work_id: str
+    binding: Binding, template: Manifest, cluster: str, rendered: Mapping[str, Overridden], work_id: str
 ) -> Manifest:
     return build_works(binding, template, {cluster: work_id}, rendered=rendered)[cluster]

@@ -3,7 +3,8 @@
 Karmada: pkg/controllers/status/rb_status_controller.go.
 """
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -13,7 +14,7 @@ import msgspec
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import Condition, set_condition
-from leeward.api.work import Binding, ResourceBindingStatus, Work
+from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingStatus, Work
 from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.core.cluster_health.outage import marked, marks_in
@@ -23,6 +24,8 @@ from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
 from leeward.core.interpreter import aggregate_status
 from leeward.core.interpreter.resource_health import health_rules_in
+from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter.scripts import Operation
 from leeward.core.overrides.failures import overrides_failed, with_override_failures
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
@@ -31,6 +34,7 @@ from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,6 @@ class BindingReports:
             status = with_override_failures(status, overrides_failed(failures), now)
             return with_refusal(with_blocked_removals(status, synced.blocked, now), synced.refusal, now)
 
-        def report_to_template(status: Manifest) -> Manifest:
-            return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
-
         is_moving = bool(binding.spec.graceful_eviction_tasks)
         within, template_within = BOOKKEEPING_SECONDS, BOOKKEEPING_SECONDS
         if all(health_rules_in(item).is_known or item.applied_message for item in items):
@@ -101,7 +102,27 @@ class BindingReports:
         told = partial(self._events.aggregated, binding, failures)
         self._post(self._kind.resource, binding, binding, report, within, told)
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
-        self._post(resource, template, binding, report_to_template, template_within)
+        self._post(resource, template, binding, await self._template_change(binding, template, items), template_within)
+
+    async def _template_change(
+        self, binding: Binding, template: Manifest, items: Sequence[AggregatedStatusItem]
+    ) -> Change:
+        """What becomes of the template's status. A script has been asked once, and the built-in rules are each time."""
+        interpreter = self._plane.interpreter
+        scripted: Manifest | None = None
+        if await interpreter.is_customized(template, Operation.AGGREGATE_STATUS):
+            scripted = await interpreter.aggregate(template, items)
+
+        def change(status: Manifest) -> Manifest:
+            if scripted is not None:
+                return scripted.get("status") or {}
+            try:
+                return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
+            except InterpretationError as error:
+                log.warning("%s: its statuses cannot be added up: %s", key_of(binding), error)
+                return status
+
+        return change
 
     def _post(
         self,

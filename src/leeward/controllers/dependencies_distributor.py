@@ -12,7 +12,6 @@ Karmada: pkg/dependenciesdistributor; same names and events, told when something
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from kubeapi.codec import DecodeError
 from kubeapi.meta import Manifest
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_FINALIZER, EVICT_SHARED_ANNOTATION
@@ -28,11 +27,11 @@ from leeward.core.dependencies.requirements import (
     marks_patch,
     release_patch,
 )
-from leeward.core.interpreter import dependencies_of, has_dependencies
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.dependants import DependantIndex, Kind
 from leeward.runtime.events import NORMAL, WARNING
 from leeward.runtime.identity import Key, key_of, template_of
+from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates, read_template
 
@@ -85,14 +84,14 @@ class DependenciesDistributor:
         template = await self._template(dependant) if follows(dependant) else None
         if follows(dependant) and template is None:
             return
-        if template is None or not has_dependencies(template):
+        if template is None or not await self._plane.interpreter.has_dependencies(template):
             self._let_go(key)
             self._index.put(key, ())
             await self._patch(dependant, {} if self._attached.listing(key) else release_patch(dependant))
             return
         try:
-            dependencies = dependencies_of(template)
-        except (ValueError, DecodeError) as error:
+            dependencies = await self._plane.interpreter.dependencies(template)
+        except NotInterpreted as error:
             about = template_of(dependant)
             self._recorder.note(about, WARNING, "GetDependenciesFailed", f"Get dependencies failed: {error}")
             return

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 
-from kubeapi.codec import DecodeError
 from kubeapi.meta import Manifest
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import binding_name, execution_space, work_name
@@ -18,10 +17,10 @@ from leeward.client import WorldError
 from leeward.core.dependencies.attached import Place, listed_in
 from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place
 from leeward.core.dependencies.requirements import dependency_problem, follows, is_own_in_each_cluster
-from leeward.core.interpreter import dependencies_of
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.identity import Key, key_of
+from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import Templates
 
@@ -80,8 +79,8 @@ class DependencyOrder:
     async def _missing(self, binding: ResourceBinding, template: Manifest, cluster: str) -> AsyncIterator[str]:
         """What the copy needs, and is not in the cluster though it is in the control plane."""
         try:
-            dependencies = dependencies_of(template)
-        except (ValueError, DecodeError):
+            dependencies = await self._plane.interpreter.dependencies(template)
+        except NotInterpreted:
             return
         for each in dependencies:
             if is_own_in_each_cluster(each) or dependency_problem(each, binding.namespace, self._reach):

@@ -46,11 +46,12 @@ SKIPPED_TOLD = 4_096
 @dataclass(frozen=True, slots=True)
 class DetectorSettings:
     """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling, `preemption`
-    PropagationPolicyPreemption."""
+    PropagationPolicyPreemption, `multiple_pod_templates` MultiplePodTemplatesScheduling."""
 
     workload_affinity: bool = False
     priorities: bool = True
     preemption: bool = False
+    multiple_pod_templates: bool = False
     reach: Reach = field(default_factory=Reach)
 
 
@@ -228,7 +229,8 @@ class Detector:
     ) -> None:
         """Creates the binding, or brings the fields that are ours up to date."""
         priority = await self._priority_of(template, policy)
-        desired = build_binding(template, policy, priority, self._settings.workload_affinity)
+        asked = await self._plane.interpreter.replicas(template, self._settings.multiple_pod_templates)
+        desired = build_binding(template, policy, priority, self._settings.workload_affinity, asked)
         digest = template_digest(template)
         desired["metadata"]["annotations"] |= {TEMPLATE_DIGEST_ANNOTATION: digest, **claims_annotation(template)}
         key = key_of(desired)

@@ -32,6 +32,7 @@ from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, Member
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
+from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
@@ -96,7 +97,7 @@ class ExecutionController:
                 await self._objects.apply(work, manifest)
             except Conflict:
                 raise
-            except (UnknownKind, ApiError, Foreign, WriteUndone) as error:
+            except (UnknownKind, ApiError, Foreign, WriteUndone, NotInterpreted) as error:
                 problems.append(f"{manifest['kind']} {key_of(manifest)}: {error}")
                 if isinstance(error, WriteUndone):
                     undone.append(error)

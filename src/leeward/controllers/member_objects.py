@@ -84,7 +84,7 @@ class MemberObjects:
         key = key_of(desired)
         informer = self.backlinks.follow(resource)
         known = informer.get(key.name, key.namespace)
-        if known is not None and self._works.owns(work, known) and self._is_as_desired(resource, known, desired):
+        if known is not None and self._works.owns(work, known) and await self._is_as_desired(resource, known, desired):
             return
         if known is not None:
             self._refuse_other_hubs(known)
@@ -98,10 +98,11 @@ class MemberObjects:
             await self._create(work, resource, desired)
             return
         self._refuse_foreign(work, observed)
-        if not self._is_as_desired(resource, observed, desired):
+        if not await self._is_as_desired(resource, observed, desired):
             self._refuse_undone(work, resource, key, observed)
+            merged = merge(desired, observed, await self._plane.interpreter.retain(desired, observed))
             with self._counted("update", desired):
-                updated = await client.update(resource, merge(desired, observed), key.name, key.namespace)
+                updated = await client.update(resource, merged, key.name, key.namespace)
             changed = updated["metadata"]["resourceVersion"] != observed["metadata"]["resourceVersion"]
             self._note(work, resource, updated, changed=changed)
 
@@ -130,11 +131,12 @@ class MemberObjects:
         finally:
             self._plane.metrics.propagation.wrote(write, manifest, self._member.name, failed=failed)
 
-    def _is_as_desired(self, resource: Resource[Manifest], observed: Manifest, desired: Manifest) -> bool:
+    async def _is_as_desired(self, resource: Resource[Manifest], observed: Manifest, desired: Manifest) -> bool:
         """Whether the object has all that is desired, and nobody has changed it since it was written here."""
-        written = self._written.get((resource.group_resource, key_of(observed)))
         wanted = without_due_hub(desired, observed)
-        return written in (None, _mark(observed)) and covers(observed, merge(wanted, observed))
+        retained = await self._plane.interpreter.retain(wanted, observed)
+        written = self._written.get((resource.group_resource, key_of(observed)))
+        return written in (None, _mark(observed)) and covers(observed, merge(wanted, observed, retained))
 
     def _refuse_other_hubs(self, observed: Manifest) -> None:
         if owner := other_hub(observed, self._works.hub):

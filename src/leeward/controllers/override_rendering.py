@@ -19,7 +19,6 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
-from leeward.core.execution.works import manifests_by_cluster
 from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.applied import policies_in
 from leeward.core.overrides.override_rule import Rules
@@ -69,13 +68,20 @@ class OverrideRendering:
         """Whether other rules may mean the cluster now: they go by its labels and fields."""
         return self._matching.has_any() and (old is None or _asked_of(old) != _asked_of(new))
 
-    async def render(self, binding: Binding, template: ReadOnlyManifest, present: Mapping[str, Work]) -> Rendering:
-        """`present` are the binding's Works. Raises: Unreachable while the policies have not been listed."""
+    async def render(
+        self,
+        template: ReadOnlyManifest,
+        manifests: Mapping[str, ReadOnlyManifest],
+        present: Mapping[str, Work],
+    ) -> Rendering:
+        """`manifests` are those of the clusters before overrides, `present` the binding's Works.
+
+        Raises: Unreachable while the policies have not been listed."""
         await self._matching.wait_synced()
         unread = self._never_read(present.values())
         if unread:
             failure = OverrideFailure(None, f"{unread} cannot be read, and was applied here")
-            failures = dict.fromkeys(manifests_by_cluster(binding, template), failure)
+            failures = dict.fromkeys(manifests, failure)
             return Rendering({}, failures, self._plane.clock.now() + UNREAD_AGAIN)
         cluster_wide = await self._matching.cluster_wide(template)
         own = await self._matching.namespaced(template)
@@ -83,7 +89,7 @@ class OverrideRendering:
             return Rendering()
         rendered, refused = dict[str, Overridden](), dict[str, OverrideFailure]()
         known = Known()
-        for cluster, manifest in manifests_by_cluster(binding, template).items():
+        for cluster, manifest in manifests.items():
             result = await self._render(self._clusters.get(cluster), manifest, cluster_wide, own, known)
             if isinstance(result, OverrideFailure):
                 refused[cluster] = result

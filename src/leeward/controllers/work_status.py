@@ -11,7 +11,7 @@ the same objects.
 import logging
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,14 +19,15 @@ from kubeapi.meta import Manifest, annotations_of, labels_of
 from kubeapi.resource import Resource
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import REFLECTED_CONDITION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
+from leeward.api.resource import WORKS
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
 from leeward.client import NotFound
 from leeward.core.eviction.evidence import served_counts
-from leeward.core.interpreter import health_of, reflect_status
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
+from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
@@ -40,6 +41,7 @@ class WorkStatusController:
         self._member = member
         self._works = works
         self._controller = plane.controller(f"work-status-controller/{member.name}", self.reconcile)
+        self._recorder = plane.recorder("work-status-controller")
         self._backlinks = self._works.backlinks(self._controller.queue.add)
 
     def start(self) -> None:
@@ -62,7 +64,9 @@ class WorkStatusController:
                 carried = False
                 continue
             carried = carried and _carries(observed, work, manifest)
-            status = _manifest_status(ordinal, resource.plural, observed, MAX_STATUS_BYTES - kept_bytes)
+            status = await self._manifest_status(
+                work, ordinal, resource.plural, observed, MAX_STATUS_BYTES - kept_bytes
+            )
             kept_bytes += status.size
             statuses.append(status.reported)
         if kept_bytes > MAX_STATUS_BYTES:
@@ -75,6 +79,27 @@ class WorkStatusController:
         if carried or anew or not _speaks_of_another_generation(work):
             self._post(work, tuple(statuses), carried, anew)
         return None
+
+    async def _manifest_status(
+        self, work: Work, ordinal: int, plural: str, observed: Manifest, left: int
+    ) -> "_Reported":
+        """`left`: how many bytes the status may have; of one that has more, nothing is known."""
+        kept = plausible_status(await self._interpreted(work, "ReflectStatus", observed, None), left)
+        health = ResourceHealth.UNKNOWN
+        if kept.size <= left:
+            health = await self._interpreted(work, "InterpretHealth", observed, ResourceHealth.UNKNOWN)
+        identifier = _identifier(ordinal, plural, observed)
+        return _Reported(ManifestStatus(identifier=identifier, status=kept.status, health=health.value), kept.size)
+
+    async def _interpreted(self, work: Work, question: str, observed: Manifest, otherwise: Any) -> Any:
+        """What the interpreter answers, and `otherwise` when it cannot: that is told, and is neither good nor bad."""
+        ask = self._plane.interpreter.status if question == "ReflectStatus" else self._plane.interpreter.health
+        try:
+            return await ask(observed)
+        except NotInterpreted as error:
+            message = f"{observed['kind']} {key_of(observed)}: {error}"
+            self._recorder.warning(WORKS, work, f"{question}Failed", message)
+            return otherwise
 
     async def _resource(self, manifest: Manifest) -> Resource[Manifest] | None:
         """Where the member serves a kind, None when it does not."""
@@ -164,12 +189,10 @@ class _Reported(NamedTuple):
     size: int
 
 
-def _manifest_status(ordinal: int, plural: str, observed: Manifest, left: int) -> _Reported:
-    """`left`: how many bytes the status may have; of one that has more, nothing is known."""
+def _identifier(ordinal: int, plural: str, observed: Manifest) -> ResourceIdentifier:
     group, _, version = observed["apiVersion"].rpartition("/")
     key = key_of(observed)
-    kept = plausible_status(reflect_status(observed), left)
-    identifier = ResourceIdentifier(
+    return ResourceIdentifier(
         ordinal=ordinal,
         group=group,
         version=version,
@@ -178,5 +201,3 @@ def _manifest_status(ordinal: int, plural: str, observed: Manifest, left: int) -
         namespace=key.namespace,
         name=key.name,
     )
-    health = health_of(observed) if kept.size <= left else ResourceHealth.UNKNOWN
-    return _Reported(ManifestStatus(identifier=identifier, status=kept.status, health=health.value), kept.size)

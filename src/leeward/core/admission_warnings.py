@@ -15,7 +15,7 @@ from leeward.core.interpreter.kinds import KINDS
 MAX_WARNING_CHARACTERS: Final = 256
 """Kubernetes cuts a longer one off."""
 
-POLICY, CONFIG, CLUSTER = "policy.karmada.io", "config.karmada.io", "cluster.karmada.io"
+POLICY, CLUSTER = "policy.karmada.io", "cluster.karmada.io"
 _PROPAGATION = ((POLICY, "PropagationPolicy"), (POLICY, "ClusterPropagationPolicy"))
 
 
@@ -34,12 +34,6 @@ class Unsupported:
 
 
 UNSUPPORTED: Final[Sequence[Unsupported]] = (
-    Unsupported(
-        ((CONFIG, "ResourceInterpreterCustomization"),), "", bool, "its kind is understood by the built-in rules"
-    ),
-    Unsupported(
-        ((CONFIG, "ResourceInterpreterWebhookConfiguration"),), "", bool, "its kinds are understood by built-in rules"
-    ),
     Unsupported(((POLICY, "FederatedResourceQuota"),), "", bool, "no quota is enforced, nor made in members"),
     Unsupported(_PROPAGATION, "spec.association", bool, "it is deprecated, and Karmada ignores it, too"),
     Unsupported(((CLUSTER, "Cluster"),), "spec.proxyHeader", bool, "the proxy is called without these headers"),

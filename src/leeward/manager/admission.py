@@ -15,7 +15,12 @@ from kubeserver.store import Store
 from kubeserver.values import section
 from kubeserver.warnings import warn
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.resource import CLUSTERS, OVERRIDE_POLICIES, PROPAGATION_POLICIES
+from leeward.api.resource import (
+    CLUSTERS,
+    OVERRIDE_POLICIES,
+    PROPAGATION_POLICIES,
+    RESOURCE_INTERPRETER_CUSTOMIZATIONS,
+)
 from leeward.api.rules.bounds import policy_count_problem
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate, validate_bounds, validate_deletion, validate_types
@@ -23,8 +28,10 @@ from leeward.core.admission_warnings import warnings_for
 from leeward.core.member_credentials import exposed_secrets, exposure_refusal
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
+from leeward.lua.checking import customization_problems
 from leeward.manager.timing import Timing
 
+_CUSTOMIZATIONS = f"/{RESOURCE_INTERPRETER_CUSTOMIZATIONS.group}/{RESOURCE_INTERPRETER_CUSTOMIZATIONS.plural}/"
 _CLUSTERS, _NAMESPACES = f"/{CLUSTERS.group}/{CLUSTERS.plural}/", "//namespaces/"
 
 _COUNTED = frozenset(f"/{policy.group}/{policy.plural}/" for policy in (PROPAGATION_POLICIES, OVERRIDE_POLICIES))
@@ -74,9 +81,15 @@ class KarmadaAdmission:
                 self._refuse_joined(obj)
             self._refuse_to_show(review, obj)
             _refuse(list(address_problems(Node("", obj), Node("", old or {}), self._addresses)))
+        if review.kind.prefix == _CUSTOMIZATIONS:
+            _refuse(customization_problems(obj, self._customizations()))
         for warning in warnings_for(obj):
             warn(warning)
         return obj
+
+    def _customizations(self) -> Iterator[Manifest]:
+        for record in self._store.list(_CUSTOMIZATIONS).records:
+            yield codec.decode_manifest(record.value)
 
     def _refuse_one_more(self, review: AdmissionReview) -> None:
         """Raises: Rejected when the namespace has as many policies of the kind as it may have."""

@@ -170,6 +170,7 @@ def _detector_settings(settings: ManagerSettings) -> DetectorSettings:
         enabled("WorkloadAffinity"),
         enabled("PriorityBasedScheduling"),
         enabled("PropagationPolicyPreemption"),
+        enabled("MultiplePodTemplatesScheduling"),
         settings.skipped.reach,
     )
 

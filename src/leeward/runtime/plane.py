@@ -13,6 +13,7 @@ from kubeapi.loop.turns import Turns
 from kubeapi.resource import Resource
 from leeward.api.core import ObjectReference
 from leeward.client import Client
+from leeward.lua.jail import Jail, LocalJail
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.controller import Controller
 from leeward.runtime.discovery import Discovery
@@ -20,6 +21,8 @@ from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note
 from leeward.runtime.heartbeat import Looks
 from leeward.runtime.identity import reference_of
 from leeward.runtime.informers import Informers
+from leeward.runtime.interpreter import Interpreter, followed, followed_webhooks
+from leeward.runtime.interpreter_webhooks import Call, HttpsCalls, InterpreterWebhooks
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.server_identity import ServerIdentity
 from leeward.runtime.statuses import StatusWriters
@@ -49,7 +52,10 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """The control plane's API server, and what all controllers of a process share."""
+    """The control plane's API server, and what all controllers of a process share.
+
+    `jail` runs the scripts of interpreters: in this process unless another one is given.
+    """
 
     server: Server
     clock: Clock
@@ -60,14 +66,29 @@ class ControlPlane:
     looks: Looks = field(default_factory=Looks)
     lag: EventLoopLag = field(default_factory=EventLoopLag)
     turns: Turns = field(default_factory=Turns)
+    jail: Jail = field(default_factory=LocalJail)
+    call_webhook: Call = field(default_factory=HttpsCalls)
+    interpreter: Interpreter = field(init=False)
+
+    def __post_init__(self) -> None:
+        informers = self.server.informers
+        webhooks = InterpreterWebhooks(followed_webhooks(informers), self.call_webhook, self.clock)
+        interpreter = Interpreter(followed(informers), self.jail, self.clock, webhooks)
+        object.__setattr__(self, "interpreter", interpreter)
 
     @staticmethod
     def of(
-        client: Client, clock: Clock, randomness: Randomness, metrics: Metrics, supervisor: Supervisor
+        client: Client,
+        clock: Clock,
+        randomness: Randomness,
+        metrics: Metrics,
+        supervisor: Supervisor,
+        jail: Jail | None = None,
     ) -> "ControlPlane":
         """What the controllers of a process share that reaches its control plane over `client`."""
-        events = EventRecorder(client, clock, randomness)
-        return ControlPlane(Server.of(client, randomness, supervisor), clock, randomness, metrics, events, supervisor)
+        events, server = EventRecorder(client, clock, randomness), Server.of(client, randomness, supervisor)
+        jail = jail or LocalJail()
+        return ControlPlane(server, clock, randomness, metrics, events, supervisor, jail=jail)
 
     @property
     def client(self) -> Client:

@@ -17,9 +17,6 @@ from leeward.api.work import (
     GracefulEvictionTask,
     ResourceBinding,
     TargetCluster,
-    Work,
-    WorkloadTemplate,
-    WorkSpec,
 )
 from leeward.core.dependencies.requirements import (
     clusters_with_data,
@@ -136,22 +133,16 @@ def test_a_policy_may_let_claims_go() -> None:
     assert kept(owner, "a", "b") == []
 
 
-def naming(made: Work, *configs: str) -> Work:
-    container = {"envFrom": [{"configMapRef": {"name": name}} for name in configs]}
-    spec = {"template": {"spec": {"containers": [container]}}}
-    manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "app"}, "spec": spec}
-    return msgspec.structs.replace(made, spec=WorkSpec(workload=WorkloadTemplate(manifests=(manifest,))))
-
-
 def test_a_copy_is_done_with_an_object_when_it_runs_without_it() -> None:
     """Holds: S1."""
     healthy, broken = work("a", ready=2), work("a", ready=1)
-    assert is_done_with(None, cluster("a"), 2, SETTINGS), "there is no copy"
-    assert not is_done_with(naming(healthy, "settings"), cluster("a"), 2, SETTINGS)
-    assert is_done_with(naming(healthy, "next"), cluster("a"), 2, SETTINGS)
-    assert not is_done_with(naming(broken, "next"), cluster("a"), 2, SETTINGS), "a Pod of before may still run"
-    assert not is_done_with(naming(healthy, "next"), cluster("a", ready="Unknown"), 2, SETTINGS)
-    assert not is_done_with(naming(healthy, "next"), None, 2, SETTINGS)
+    settings, others = [reference(name="settings")], [reference(name="next")]
+    assert is_done_with(None, [], cluster("a"), 2, SETTINGS), "there is no copy"
+    assert not is_done_with(healthy, settings, cluster("a"), 2, SETTINGS)
+    assert is_done_with(healthy, others, cluster("a"), 2, SETTINGS)
+    assert not is_done_with(broken, others, cluster("a"), 2, SETTINGS), "a Pod of before may still run"
+    assert not is_done_with(healthy, others, cluster("a", ready="Unknown"), 2, SETTINGS)
+    assert not is_done_with(healthy, others, None, 2, SETTINGS)
 
 
 def test_the_marks_of_a_dependant_are_set_once_and_taken_off() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from kubeapi import jsonpatch
 from kubeapi.meta import Manifest
-from kubeserver.patch import jsonpatch
 from leeward.api.defaulting import DefaultingSettings
 from leeward.core.propagation.reach import Reach
 from leeward.webhook.reviews import BadReview, answer_review, judge, mutate

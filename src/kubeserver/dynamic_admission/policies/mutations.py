@@ -6,11 +6,11 @@ Pure. Kubernetes: admission/plugin/policy/mutating/patch; the same rules and the
 from collections.abc import Iterator
 from typing import Any, cast
 
+from kubeapi import jsonpatch
 from kubeapi.meta import Manifest
 from kubeserver.cel.objects import OBJECT, PATCH, Unfitting, name_of, read_object, with_maps
 from kubeserver.dynamic_admission.policies.configuration import Mutation
 from kubeserver.dynamic_admission.policies.evaluation import Expressions, Failed
-from kubeserver.patch import jsonpatch
 from kubeserver.patch.apply.checking import render_schema_errors, schema_errors
 from kubeserver.patch.apply.typed import merge
 from kubeserver.structures.structure import ANY, Structure

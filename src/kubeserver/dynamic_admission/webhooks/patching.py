@@ -4,13 +4,13 @@ import copy
 from collections.abc import Callable
 from typing import Any, cast
 
+from kubeapi import jsonpatch
 from kubeapi.meta import Manifest
 from kubeserver import errors
 from kubeserver.admission import AdmissionReview
 from kubeserver.dynamic_admission.webhooks.matching import seen_as
 from kubeserver.dynamic_admission.webhooks.wire import Verdict, is_whole
 from kubeserver.kinds.kind import Kind
-from kubeserver.patch import jsonpatch
 from kubeserver.registry import lifecycle
 from kubeserver.registry.decoding import UndecodableObject, decode_object
 from kubeserver.registry.objects import metadata_of

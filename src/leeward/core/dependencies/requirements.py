@@ -13,7 +13,6 @@ from leeward.api.work import BindingResource, ResourceBinding, TargetCluster, Wo
 from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.shared_resources import SHARED_KINDS, stays_under_taints
-from leeward.core.interpreter import dependencies_of
 from leeward.core.propagation.reach import Reach, reach_problems
 from leeward.core.scheduling.affinity import affinity_names, is_in_term
 
@@ -91,16 +90,21 @@ def clusters_with_data(
     return tuple(target for target in before if _may_be_in(binding, target.name, holding, fleet))
 
 
-def is_done_with(work: Work | None, cluster: Cluster | None, replicas: int, dependency: tuple[str, str, str]) -> bool:
+def is_done_with(
+    work: Work | None,
+    named: Iterable[DependentObjectReference],
+    cluster: Cluster | None,
+    replicas: int,
+    dependency: tuple[str, str, str],
+) -> bool:
     """Whether the copy that `work` describes needs an object no more that its template named before.
 
     That is so when the Work does not name it, and the copy is seen healthy as the Work says now: then no Pod of before
-    is left. `dependency` is apiVersion, kind and name. Holds: S1.
+    is left. `named` is what the Work names, `dependency` is apiVersion, kind and name. Holds: S1.
     """
     if work is None:
         return True
-    named = (_identity(each) for manifest in work.spec.workload.manifests for each in dependencies_of(manifest))
-    return dependency not in named and is_seen_healthy(work, cluster, replicas)
+    return all(_identity(each) != dependency for each in named) and is_seen_healthy(work, cluster, replicas)
 
 
 def dependencies_text(dependencies: Iterable[DependentObjectReference]) -> str:

@@ -21,9 +21,9 @@ _GIVEN_AT_BIRTH = {"PersistentVolumeClaim": (("spec", "storageClassName"),)}
 """Fields that a member fills in when the object is made, and that nobody may take away. Karmada's PUT is refused."""
 
 
-def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
-    """The object to PUT over `observed`."""
-    merged = retain(desired, observed)
+def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest, retained: ReadOnlyManifest | None = None) -> Manifest:
+    """The object to PUT over `observed`. `retained` is `desired` with what of its kind belongs to the member."""
+    merged = retain(desired, observed) if retained is None else dict(retained)
     for path in _GIVEN_AT_BIRTH.get(text_at(desired, "kind"), ()):
         if value_at(merged, *path) is None and (given := value_at(observed, *path)) is not None:
             put(merged, given, *path)

@@ -77,10 +77,13 @@ def build_works(
     return works
 
 
-def manifests_by_cluster(binding: Binding, template: ReadOnlyManifest) -> dict[str, ReadOnlyManifest]:
+def manifests_by_cluster(
+    binding: Binding, template: ReadOnlyManifest, by_count: Mapping[int, Manifest] | None = None
+) -> dict[str, ReadOnlyManifest]:
     """The template for each cluster that needs a Work, with the replicas that it is to have there.
 
-    Clusters with the same share the manifest.
+    Clusters with the same share the manifest. `by_count` is the template with each number of replicas, where
+    that is not what the rules of its kind make of it.
     """
     replicas = replicas_by_cluster(binding.spec)
     completions = _completions(binding.spec, template, replicas)
@@ -89,7 +92,7 @@ def manifests_by_cluster(binding: Binding, template: ReadOnlyManifest) -> dict[s
     for cluster, count in replicas.items():
         key = count, completions.get(cluster)
         if key not in revised:
-            manifest = revise_replicas(template, count) if binding.spec.is_workload else template
+            manifest = _revised(template, count, by_count or {}) if binding.spec.is_workload else template
             if cluster in completions:
                 manifest = {**manifest, "spec": {**manifest["spec"], "completions": completions[cluster]}}
             revised[key] = manifest
@@ -233,3 +236,7 @@ def grows(work: Work, manifest: ReadOnlyManifest) -> bool:
     before = [replicas_of(m)[0] for m in work.spec.workload.manifests]
     after = [replicas_of(m)[0] for m in manifest["spec"]["workload"]["manifests"]]
     return sum(after) > sum(before)
+
+
+def _revised(template: ReadOnlyManifest, count: int, by_count: Mapping[int, Manifest]) -> Manifest:
+    return by_count[count] if count in by_count else revise_replicas(template, count)

@@ -8,24 +8,30 @@ are marked where they are.
 """
 
 from leeward.core.interpreter.interpret import (
+    ReplicaInterpretation,
     aggregate_status,
+    components_of,
     dependencies_of,
     has_dependencies,
     health_of,
     prune,
     reflect_status,
+    replica_interpretation,
     replicas_of,
     retain,
     revise_replicas,
 )
 
 __all__ = [
+    "ReplicaInterpretation",
     "aggregate_status",
+    "components_of",
     "dependencies_of",
     "has_dependencies",
     "health_of",
     "prune",
     "reflect_status",
+    "replica_interpretation",
     "replicas_of",
     "retain",
     "revise_replicas",

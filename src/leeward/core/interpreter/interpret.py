@@ -1,17 +1,27 @@
 """The questions that may be asked of any manifest. None of these functions changes its arguments."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from kubeapi.codec import copy_manifest
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import LAZY_DIGEST_ANNOTATION
-from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
+from leeward.api.work import AggregatedStatusItem, Component, ReplicaRequirements
 from leeward.core.interpreter.dependencies import in_order
 from leeward.core.interpreter.fields import drop, value_at
 from leeward.core.interpreter.kinds import rules_of
 from leeward.core.interpreter.resource_health import ResourceHealth
+from leeward.core.interpreter.rules import InterpretationError
+
+
+class ReplicaInterpretation(NamedTuple):
+    """How many pods a template asks for and what each needs, or the components of a kind that has several templates."""
+
+    replicas: int = 0
+    requirements: ReplicaRequirements | None = None
+    components: tuple[Component, ...] = ()
+
 
 _OF_THE_CONTROL_PLANE = (
     "creationTimestamp",
@@ -41,6 +51,25 @@ def has_dependencies(template: ReadOnlyManifest) -> bool:
     return rules_of(template).dependencies is not None
 
 
+def components_of(template: ReadOnlyManifest) -> tuple[Component, ...] | None:
+    """The pod templates of a kind that has several; None for kinds without a rule. Raises: InterpretationError."""
+    rule = rules_of(template).components
+    return None if rule is None else rule(template)
+
+
+def replica_interpretation(template: ReadOnlyManifest, multiple_pod_templates: bool = False) -> ReplicaInterpretation:
+    """`multiple_pod_templates` is the gate MultiplePodTemplatesScheduling: components come instead of replicas.
+
+    Raises: ValueError, DecodeError.
+    """
+    components = components_of(template) if multiple_pod_templates else None
+    return (
+        ReplicaInterpretation(*replicas_of(template))
+        if components is None
+        else ReplicaInterpretation(0, None, components)
+    )
+
+
 def dependencies_of(template: ReadOnlyManifest) -> list[DependentObjectReference]:
     """The objects that the template needs beside it, each once, in a stable order; none for kinds without a rule."""
     rule = rules_of(template).dependencies
@@ -66,9 +95,15 @@ def reflect_status(observed: ReadOnlyManifest) -> Any:
 
 
 def health_of(observed: ReadOnlyManifest) -> ResourceHealth:
-    """Healthy also for kinds without a rule, as Karmada's work status controller reports them."""
+    """`HEALTHY` also for kinds without a rule, as Karmada's work status controller reports them.
+
+    `UNKNOWN` when the rule can make nothing of the object: it is neither healthy nor ill.
+    """
     rule = rules_of(observed).is_healthy
-    return ResourceHealth.HEALTHY if rule is None or rule(observed) else ResourceHealth.UNHEALTHY
+    try:
+        return ResourceHealth.HEALTHY if rule is None or rule(observed) else ResourceHealth.UNHEALTHY
+    except InterpretationError:
+        return ResourceHealth.UNKNOWN
 
 
 def aggregate_status(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Manifest | None:

@@ -1,4 +1,4 @@
-"""The kinds that something is known about."""
+"""The kinds that something is known about: Kubernetes' own, and those of other projects."""
 
 from collections.abc import Mapping
 
@@ -10,6 +10,7 @@ from leeward.core.interpreter.network import INGRESS, SERVICE, SERVICE_IMPORT
 from leeward.core.interpreter.pods import POD
 from leeward.core.interpreter.rules import Rules
 from leeward.core.interpreter.storage import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from leeward.core.interpreter.thirdparty.project_kinds import PROJECT_KINDS
 from leeward.core.interpreter.workloads import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 
 KINDS: Mapping[tuple[str, str], Rules] = {
@@ -29,6 +30,7 @@ KINDS: Mapping[tuple[str, str], Rules] = {
     ("v1", "ServiceAccount"): SERVICE_ACCOUNT,
     ("policy/v1", "PodDisruptionBudget"): POD_DISRUPTION_BUDGET,
     ("autoscaling/v2", "HorizontalPodAutoscaler"): HORIZONTAL_POD_AUTOSCALER,
+    **PROJECT_KINDS,
 }
 
 _UNKNOWN = Rules()

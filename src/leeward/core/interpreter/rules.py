@@ -6,9 +6,13 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.interpreter_config import DependentObjectReference
-from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
+from leeward.api.work import AggregatedStatusItem, Component, ReplicaRequirements
 
 Status = dict[str, Any]
+
+
+class InterpretationError(ValueError):
+    """Says why a rule can make nothing of an object: what is read of it is then unknown, not zero and not healthy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,7 @@ class Rules:
     """
 
     replicas: Callable[[ReadOnlyManifest], tuple[int, ReplicaRequirements | None]] | None = None
+    components: Callable[[ReadOnlyManifest], tuple[Component, ...]] | None = None
     revise: Callable[[Manifest, int], None] | None = None
     reflect: Callable[[ReadOnlyManifest], Status | None] | None = None
     is_healthy: Callable[[ReadOnlyManifest], bool] | None = None

@@ -28,7 +28,7 @@ from leeward.api.work import (
     ResourceBindingSpec,
     WorkloadAffinityGroups,
 )
-from leeward.core.interpreter import replicas_of
+from leeward.core.interpreter import ReplicaInterpretation, replica_interpretation
 from leeward.core.propagation.claiming import OPTION_ANNOTATIONS
 
 API_VERSION = "work.karmada.io/v1alpha2"
@@ -39,10 +39,12 @@ def build_binding(
     policy: AnyPropagationPolicy,
     priority: int | None = None,
     workload_affinity: bool = False,
+    interpretation: ReplicaInterpretation | None = None,
 ) -> Manifest:
     """A ResourceBinding, or a ClusterResourceBinding for a template without namespace.
 
     `priority` is the value of the PriorityClass that the policy names; `workload_affinity` the gate of that name.
+    `interpretation` is what the template asks for, where that is not what its kind is known for.
     Raises: ValueError or DecodeError when what the template asks for cannot be read.
     """
     metadata: ReadOnlyManifest = template["metadata"]
@@ -51,7 +53,7 @@ def build_binding(
         "apiVersion": API_VERSION,
         "kind": "ResourceBinding" if namespaced else "ClusterResourceBinding",
         "metadata": _metadata(template, policy),
-        "spec": to_wire(_spec(template, policy, priority, workload_affinity)),
+        "spec": to_wire(_spec(template, policy, priority, workload_affinity, interpretation)),
     }
 
 
@@ -93,13 +95,18 @@ def owner_of(template: ReadOnlyManifest) -> Manifest:
 
 
 def _spec(
-    template: ReadOnlyManifest, policy: AnyPropagationPolicy, priority: int | None, workload_affinity: bool
+    template: ReadOnlyManifest,
+    policy: AnyPropagationPolicy,
+    priority: int | None,
+    workload_affinity: bool,
+    interpretation: ReplicaInterpretation | None,
 ) -> ResourceBindingSpec:
-    replicas, requirements = replicas_of(template)
+    asked = interpretation or replica_interpretation(template)
     return ResourceBindingSpec(
         resource=resource_of(template),
-        replicas=replicas,
-        replica_requirements=requirements,
+        replicas=asked.replicas,
+        replica_requirements=asked.requirements,
+        components=asked.components,
         placement=policy.spec.placement,
         propagate_deps=policy.spec.propagate_deps,
         scheduler_name=policy.spec.scheduler_name,

@@ -1,0 +1,128 @@
+"""FlinkDeployment: a job manager and task managers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubeapi.codec import DecodeError, from_wire
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.quantity import parse_quantity
+from leeward.api.work import (
+    AggregatedStatusItem,
+    Component,
+    ComponentReplicaRequirements,
+    NodeClaim,
+    ReplicaRequirements,
+)
+from leeward.core.interpreter.fields import mapping_at, text_at, value_at
+from leeward.core.interpreter.rules import InterpretationError, Rules, Status
+from leeward.core.interpreter.thirdparty.aggregation import number, reported
+from leeward.core.interpreter.thirdparty.kruise import count_at
+from leeward.core.interpreter.thirdparty.pod_templates import node_claim
+from leeward.core.interpreter.thirdparty.reflection import reflected
+
+_RESOURCES = ("cpu", "memory")
+_STARTING = ("CREATED", "INITIALIZING", "RECONCILING")
+_FIELDS = (
+    "clusterInfo",
+    "jobManagerDeploymentStatus",
+    "jobStatus",
+    "lifecycleState",
+    "observedGeneration",
+    "reconciliationStatus",
+    "taskManager",
+    "error",
+)
+_NOTHING: Status = {"jobManagerDeploymentStatus": "", "lifecycleState": "", "error": "", "observedGeneration": 0}
+
+
+def _task_managers(manifest: ReadOnlyManifest) -> int:
+    """As many as are asked for, or as the job's parallelism takes slots."""
+    if value_at(manifest, "spec", "taskManager", "replicas") is not None:
+        return count_at(manifest, 1, "spec", "taskManager", "replicas")
+    parallelism = count_at(manifest, 0, "spec", "job", "parallelism")
+    slots = number(value_at(manifest, "spec", "flinkConfiguration", "taskmanager.numberOfTaskSlots") or 0)
+    return int(-(-parallelism // slots)) if parallelism and slots > 0 else 1
+
+
+def _job_managers(manifest: ReadOnlyManifest) -> int:
+    return count_at(manifest, 1, "spec", "jobManager", "replicas")
+
+
+def _resources(manifest: ReadOnlyManifest, part: str) -> dict[str, Any]:
+    """Raises: InterpretationError for what is no quantity."""
+    found = mapping_at(manifest, "spec", part, "resource")
+    amounts = {name: value for name in _RESOURCES if (value := found.get(name)) is not None}
+    for name, amount in amounts.items():
+        try:
+            if name == "memory" and not isinstance(amount, str):
+                raise ValueError(f"{amount!r} is no text")
+            parse_quantity(amount)
+        except ValueError as error:
+            raise InterpretationError(f"spec.{part}.resource.{name}: {error}") from error
+        amounts[name] = str(amount)
+    return amounts
+
+
+def _claim(manifest: ReadOnlyManifest) -> tuple[NodeClaim | None, str]:
+    spec = mapping_at(manifest, "spec", "podTemplate", "spec")
+    return node_claim(spec), text_at(spec, "priorityClassName")
+
+
+def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
+    """All managers together; one replica is as large as the larger of the two kinds, resource by resource."""
+    sizes = [_resources(manifest, part) for part in ("jobManager", "taskManager")]
+    request: dict[str, Any] = {}
+    for name in _RESOURCES:
+        if amounts := [size[name] for size in sizes if name in size]:
+            request[name] = max(amounts, key=parse_quantity)
+    claim, priority_class = _claim(manifest)
+    try:
+        namespace = from_wire(value_at(manifest, "metadata", "namespace") or "", str)
+    except DecodeError as error:
+        raise InterpretationError(f"metadata.namespace: {error}") from error
+    needs = ReplicaRequirements(
+        node_claim=claim, resource_request=request, priority_class_name=priority_class, namespace=namespace
+    )
+    return _job_managers(manifest) + _task_managers(manifest), needs
+
+
+def _components(manifest: ReadOnlyManifest) -> tuple[Component, ...]:
+    claim, priority_class = _claim(manifest)
+    counts = {"jobManager": _job_managers(manifest), "taskManager": _task_managers(manifest)}
+    return tuple(
+        Component(
+            name=part.lower(),
+            replicas=replicas,
+            replica_requirements=ComponentReplicaRequirements(
+                node_claim=claim, resource_request=_resources(manifest, part), priority_class_name=priority_class
+            ),
+        )
+        for part, replicas in counts.items()
+    )
+
+
+def _is_healthy(manifest: ReadOnlyManifest) -> bool:
+    """It has started: a job that is being reconciled or created counts only when it says what it waits for."""
+    status = mapping_at(manifest, "status")
+    state = value_at(status, "jobStatus", "state")
+    if isinstance(state, str) and state and state not in _STARTING:
+        return True
+    if text_at(status, "jobManagerDeploymentStatus") == "READY" and state is None:
+        return True
+    return isinstance(state, str) and text_at(status, "error") in ("ErrImagePull", "ImagePullBackOff")
+
+
+def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    """What the last cluster says that says anything."""
+    told = [status for status in reported(items) if status]
+    last = {name: told[-1][name] for name in _FIELDS if name in told[-1]} if told else _NOTHING
+    return {**{name: value for name, value in mapping_at(template, "status").items() if name not in _FIELDS}, **last}
+
+
+FLINK_DEPLOYMENT = Rules(
+    replicas=_replicas,
+    components=_components,
+    reflect=lambda manifest: reflected(manifest, _FIELDS),
+    is_healthy=_is_healthy,
+    aggregate=_aggregate,
+)

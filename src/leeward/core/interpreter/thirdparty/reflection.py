@@ -1,0 +1,29 @@
+"""What the control plane is told of a member object's status: the fields that a kind names, and its generations."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubeapi.meta import ReadOnlyManifest
+from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
+from leeward.core.interpreter.fields import mapping_at, text_at, value_at
+from leeward.core.interpreter.rules import Status
+
+
+def reflected(manifest: ReadOnlyManifest, names: Sequence[str], defaults: Mapping[str, Any] | None = None) -> Status:
+    """The named fields that the status has; `defaults` are for those that it has not."""
+    status = mapping_at(manifest, "status")
+    found = {name: value for name in names if (value := status.get(name)) is not None}
+    return {**(defaults or {}), **found} if status else found
+
+
+def reflected_with_generations(manifest: ReadOnlyManifest, names: Sequence[str]) -> Status:
+    """As `reflected`, with the object's generation and that of the template which it was made from."""
+    own = value_at(manifest, "metadata", "generation")
+    made_from = _template_generation(manifest)
+    generations = {"generation": own, "resourceTemplateGeneration": made_from}
+    return {**{name: value for name, value in generations.items() if value is not None}, **reflected(manifest, names)}
+
+
+def _template_generation(manifest: ReadOnlyManifest) -> int | None:
+    text = text_at(manifest, "metadata", "annotations", TEMPLATE_GENERATION_ANNOTATION)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(2**63)) else None

@@ -1,0 +1,102 @@
+"""One interpreter of Lua in which a script can reach nothing, and calls into it.
+
+Values go in as tables and come out as JSON, which `prelude.lua` writes. No object of Python is ever visible to a
+script: functions of the host are called by functions of the prelude alone, and what they raise is told, not passed on.
+"""
+
+import calendar
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lupa.lua52 import LuaError, LuaRuntime
+
+from kubeapi import codec
+from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
+from leeward.lua.kube_library import LIBRARY
+
+MEMORY_BYTES = 96 * 1024 * 1024
+"""Of all that one interpreter holds."""
+LONGEST_MESSAGE = 500
+
+
+class Sandbox:
+    """`instructions` ends a call that executes more; None leaves that to whoever watches the process."""
+
+    def __init__(self, instructions: int | None = None) -> None:
+        self._instructions = instructions
+        self._start()
+
+    def _start(self) -> None:
+        start: Any = LuaRuntime
+        self._lua: Any = start(
+            encoding="utf-8",
+            register_eval=False,
+            register_builtins=False,
+            unpack_returned_tuples=True,
+            attribute_filter=_deny,
+            max_memory=MEMORY_BYTES,
+        )
+        host = (self._kube, _fold_case, _utc_seconds, self._instructions)
+        self._prelude: Any = self._lua.execute(_prelude(), *host)
+        self._lua.globals()["python"] = None
+
+    def call(self, script: str, function: str, arguments: Sequence[Any], now: int) -> bytes:
+        """The results as a JSON list. `now` is what the script is told of the time, in seconds.
+
+        Raises: InterpretationError with the reason why there are none.
+        """
+        try:
+            tables = [self._table(argument) for argument in arguments]
+            fine, answer = self._prelude.run(script, function, now, *tables)
+            if not fine:
+                raise InterpretationError(str(answer)[:LONGEST_MESSAGE])
+            return answer.encode()
+        except (LuaError, MemoryError, OverflowError, RecursionError, UnicodeError) as error:
+            self._start()
+            raise InterpretationError(f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]) from error
+
+    def check(self, script: str) -> str | None:
+        """Why the script is no text of Lua; None when it is."""
+        try:
+            found = self._prelude.check(script)
+        except (LuaError, MemoryError, UnicodeError) as error:
+            found = str(error)
+        return None if found is True else str(found)[:LONGEST_MESSAGE]
+
+    def _table(self, value: Any) -> Any:
+        value = without_nulls(value)
+        return self._lua.table_from(value, recursive=True) if isinstance(value, dict | list) else value
+
+    def _kube(self, name: str, arguments: str) -> tuple[bool, Any]:
+        """Called by the prelude: never raises, since a script could catch what it raises, and look at it."""
+        try:
+            return True, self._table(LIBRARY[name](codec.decode_any(arguments.encode())))
+        except Exception as error:
+            return False, str(error)[:LONGEST_MESSAGE]
+
+
+def _deny(*_: object) -> str:
+    raise AttributeError("nothing of the host is visible")
+
+
+def _fold_case(name: str, text: str) -> str:
+    return text.upper() if name == "upper" else text.lower()
+
+
+def _utc_seconds(*fields: Any) -> int | None:
+    """Year, month and day, and hour (at noon, as in Lua), minute and second if told; None when they are none."""
+    try:
+        year, month, day, hour, minute, second = (int(f) if f is not None else None for f in (*fields, *[None] * 6)[:6])
+        if year is None or month is None or day is None or not 1 <= year <= 9999:
+            return None
+        return calendar.timegm((year, month, day, 12 if hour is None else hour, minute or 0, second or 0))
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
+@cache
+def _prelude() -> str:
+    return files("leeward.lua").joinpath("prelude.lua").read_text(encoding="utf-8")

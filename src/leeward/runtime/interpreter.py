@@ -1,0 +1,229 @@
+"""The interpreter: what an object means, as whoever knows best says.
+
+Of each question a ResourceInterpreterCustomization answers first, then a webhook, then what is built in for kinds of
+other projects and for those of Kubernetes. Who is broken is not passed over: then there is no answer, and whether the
+object is healthy is Unknown. Holds: L4.
+
+Karmada: pkg/resourceinterpreter; same order.
+"""
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from kubeapi.codec import DecodeError, to_wire
+from kubeapi.errors import WorldError
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.interpreter_config import (
+    DependentObjectReference,
+    ResourceInterpreterCustomization,
+    ResourceInterpreterWebhookConfiguration,
+)
+from leeward.api.resource import (
+    RESOURCE_INTERPRETER_CUSTOMIZATIONS,
+    RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
+)
+from leeward.api.work import AggregatedStatusItem, Component, Work
+from leeward.core.interpreter import (
+    ReplicaInterpretation,
+    aggregate_status,
+    components_of,
+    dependencies_of,
+    has_dependencies,
+    health_of,
+    reflect_status,
+    replicas_of,
+    retain,
+    revise_replicas,
+    scripts,
+    webhook_exchange,
+)
+from leeward.core.interpreter.dependencies import in_order
+from leeward.core.interpreter.fields import mapping_at
+from leeward.core.interpreter.resource_health import ResourceHealth
+from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter.scripts import FUNCTIONS, Operation, Script
+from leeward.lua.answers import RememberedAnswers
+from leeward.lua.jail import Jail
+from leeward.runtime.informers import Informers
+from leeward.runtime.interpreter_webhooks import Configurations, InterpreterWebhooks
+
+
+class NotInterpreted(WorldError):
+    """Says why an interpreter that is to answer does not: a script failed, or made no sense."""
+
+
+class Customizations(Protocol):
+    """Those that there are now. Raises: Unreachable while that is not known."""
+
+    async def __call__(self) -> Iterable[ResourceInterpreterCustomization]: ...
+
+
+def followed(informers: Informers) -> Customizations:
+    """As the control plane tells them; followed from the first question on."""
+
+    async def known() -> Iterable[ResourceInterpreterCustomization]:
+        informer = informers.of(RESOURCE_INTERPRETER_CUSTOMIZATIONS)
+        await informer.wait_synced()
+        return informer.list()
+
+    return known
+
+
+def followed_webhooks(informers: Informers) -> Configurations:
+    """As `followed`."""
+
+    async def known() -> Iterable[ResourceInterpreterWebhookConfiguration]:
+        informer = informers.of(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS)
+        await informer.wait_synced()
+        return informer.list()
+
+    return known
+
+
+class Interpreter:
+    """Each question raises NotInterpreted, or Unreachable while customizations are not known."""
+
+    def __init__(self, customizations: Customizations, jail: Jail, clock: Clock, webhooks: InterpreterWebhooks) -> None:
+        self._customizations = customizations
+        self._jail = RememberedAnswers(jail)
+        self._clock = clock
+        self._webhooks = webhooks
+
+    async def replicas(self, template: ReadOnlyManifest, multiple_pod_templates: bool = False) -> ReplicaInterpretation:
+        """What the template asks for."""
+        with _told():
+            components = await self._components(template) if multiple_pod_templates else None
+            if components is not None:
+                return ReplicaInterpretation(0, None, components)
+            if script := await self._script(template, Operation.REPLICA):
+                return scripts.replicas_in(await self._run(script, Operation.REPLICA, template))
+            if response := await self._webhooks.ask(template, Operation.REPLICA):
+                return webhook_exchange.replicas_in(response)
+            return ReplicaInterpretation(*replicas_of(template))
+
+    async def _components(self, template: ReadOnlyManifest) -> tuple[Component, ...] | None:
+        if script := await self._script(template, Operation.COMPONENT):
+            return scripts.components_in(await self._run(script, Operation.COMPONENT, template))
+        if response := await self._webhooks.ask(template, Operation.COMPONENT):
+            return webhook_exchange.components_in(response)
+        return components_of(template)
+
+    async def revise(self, template: ReadOnlyManifest, replicas: int) -> Manifest:
+        """The template with another number of replicas."""
+        with _told():
+            if script := await self._script(template, Operation.REVISE_REPLICA):
+                results = await self._run(script, Operation.REVISE_REPLICA, template, replicas)
+                return _same_object(scripts.object_in(results, "ReviseReplica", template), template)
+            if response := await self._webhooks.ask(template, Operation.REVISE_REPLICA, replicas=replicas):
+                return _same_object(webhook_exchange.patched(response, template), template)
+            return revise_replicas(template, replicas)
+
+    async def revise_each(self, template: ReadOnlyManifest, counts: Iterable[int]) -> dict[int, Manifest]:
+        """By each of these numbers of replicas."""
+        return {count: await self.revise(template, count) for count in sorted(set(counts))}
+
+    async def retain(self, desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
+        """`desired` with what of `observed` belongs to the member."""
+        with _told():
+            if script := await self._script(desired, Operation.RETAIN):
+                results = await self._run(script, Operation.RETAIN, desired, observed)
+                return _same_object(scripts.object_in(results, "Retain", desired, observed), desired)
+            if response := await self._webhooks.ask(desired, Operation.RETAIN, observedObject=observed):
+                return _same_object(webhook_exchange.patched(response, desired), desired)
+            return retain(desired, observed)
+
+    async def aggregate(self, template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Manifest | None:
+        """The template with the status that its copies have together; None when there is nothing to change."""
+        with _told():
+            wire = [to_wire(item) for item in items]
+            if script := await self._script(template, Operation.AGGREGATE_STATUS):
+                results = await self._run(script, Operation.AGGREGATE_STATUS, template, wire)
+                return _same_object(scripts.object_in(results, "AggregateStatus"), template)
+            if response := await self._webhooks.ask(template, Operation.AGGREGATE_STATUS, aggregatedStatus=wire):
+                return _same_object(webhook_exchange.patched(response, template), template)
+            return aggregate_status(template, items)
+
+    async def status(self, observed: ReadOnlyManifest) -> Any:
+        """What of a member object's status the control plane is told; None when it has none."""
+        with _told():
+            if script := await self._script(observed, Operation.STATUS):
+                return scripts.status_in(await self._run(script, Operation.STATUS, observed))
+            if response := await self._webhooks.ask(observed, Operation.STATUS):
+                return response.get("rawStatus")
+            return reflect_status(observed)
+
+    async def health(self, observed: ReadOnlyManifest) -> ResourceHealth:
+        """Whether the object does its work."""
+        with _told():
+            if script := await self._script(observed, Operation.HEALTH):
+                return _health(scripts.health_in(await self._run(script, Operation.HEALTH, observed)))
+            if response := await self._webhooks.ask(observed, Operation.HEALTH):
+                return _health(webhook_exchange.health_in(response))
+            return health_of(observed)
+
+    async def dependencies(self, template: ReadOnlyManifest) -> list[DependentObjectReference]:
+        """What the template needs beside it: all scripts of its kind are asked, and one that fails fails all."""
+        with _told():
+            found = await self._scripts(template, Operation.DEPENDENCY)
+            answers = [scripts.dependencies_in(await self._run(each, Operation.DEPENDENCY, template)) for each in found]
+            if found:
+                return in_order(each for answer in answers for each in answer)
+            if response := await self._webhooks.ask(template, Operation.DEPENDENCY):
+                return in_order(webhook_exchange.dependencies_in(response))
+            return dependencies_of(template)
+
+    async def known_dependencies(self, work: Work | None) -> list[DependentObjectReference] | None:
+        """What the copy of a Work needs beside it; None when nobody can say."""
+        manifests = work.spec.workload.manifests if work is not None else ()
+        try:
+            return [each for manifest in manifests for each in await self.dependencies(manifest)]
+        except NotInterpreted:
+            return None
+
+    async def has_dependencies(self, template: ReadOnlyManifest) -> bool:
+        """Whether anything is known of what templates of this kind need."""
+        return has_dependencies(template) or await self.is_customized(template, Operation.DEPENDENCY)
+
+    async def is_customized(self, manifest: ReadOnlyManifest, operation: Operation) -> bool:
+        """Does somebody else than the built-in rules answer?"""
+        return bool(await self._scripts(manifest, operation)) or await self._webhooks.answers(manifest, operation)
+
+    async def _script(self, manifest: ReadOnlyManifest, operation: Operation) -> Script | None:
+        return next(iter(await self._scripts(manifest, operation)), None)
+
+    async def _scripts(self, manifest: ReadOnlyManifest, operation: Operation) -> list[Script]:
+        known = await self._customizations()
+        return scripts.scripts_for(known, manifest.get("apiVersion", ""), manifest.get("kind", ""), operation)
+
+    async def _run(self, script: Script, operation: Operation, *arguments: Any) -> list[Any]:
+        now = int(self._clock.now().timestamp())
+        try:
+            return await self._jail.call(script.text, FUNCTIONS[operation], arguments, now)
+        except InterpretationError as error:
+            raise InterpretationError(f"customization {script.customization}: {error}") from error
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    try:
+        yield
+    except (ValueError, DecodeError) as error:
+        raise NotInterpreted(str(error)) from error
+
+
+def _health(is_healthy: bool) -> ResourceHealth:
+    return ResourceHealth.HEALTHY if is_healthy else ResourceHealth.UNHEALTHY
+
+
+def _same_object(found: Manifest, wanted: ReadOnlyManifest) -> Manifest:
+    """What comes back is the object that was given, and none that it would rather write to. Holds: S6."""
+    theirs, ours = mapping_at(found, "metadata"), mapping_at(wanted, "metadata")
+    for field in ("apiVersion", "kind"):
+        if found.get(field) != wanted.get(field):
+            raise InterpretationError(f"it has changed {field} to {found.get(field)!r}")
+    for field in ("name", "namespace"):
+        if theirs.get(field) != ours.get(field):
+            raise InterpretationError(f"it has changed metadata.{field} to {theirs.get(field)!r}")
+    return found

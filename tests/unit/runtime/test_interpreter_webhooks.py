@@ -1,0 +1,215 @@
+"""A kind that only a webhook understands, over HTTPS; and what becomes of answers that make no sense."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubeapi.codec import from_wire
+from kubeapi.errors import Unreachable
+from kubeapi.loop.clock import SystemClock
+from kubeapi.meta import Manifest
+from kubeapi.transport import Response
+from leeward.api.interpreter_config import (
+    DependentObjectReference,
+    ResourceInterpreterCustomization,
+    ResourceInterpreterWebhook,
+    ResourceInterpreterWebhookConfiguration,
+)
+from leeward.core.interpreter.resource_health import ResourceHealth
+from leeward.core.interpreter.webhook_exchange import address_of
+from leeward.lua.jail import LocalJail
+from leeward.runtime.interpreter import Interpreter, NotInterpreted
+from leeward.runtime.interpreter_webhooks import HttpsCalls, InterpreterWebhooks
+from tests.certificates import Authority
+from tests.https_server import Asked, https_server
+
+GROUP_VERSION = "example.com/v1"
+OBJECT: Manifest = {
+    "apiVersion": GROUP_VERSION,
+    "kind": "Farm",
+    "metadata": {"name": "a", "namespace": "default"},
+    "spec": {"size": 4, "labels": {}},
+    "status": {"grown": 3},
+}
+Says = Callable[[dict[str, Any]], dict[str, Any]]
+"""From the request to the response, without its uid."""
+
+
+def interpreted(
+    directory: Path, says: Says, ask: Callable[[Interpreter], Awaitable[Any]], scripts: dict[str, str] | None = None
+) -> tuple[Any, list[dict[str, Any]]]:
+    """What the interpreter answers when a webhook says this, and what the webhook was asked."""
+    authority, requests = Authority(), list[dict[str, Any]]()
+
+    def answer(asked: Asked) -> tuple[int, bytes]:
+        assert (asked.method, asked.path, asked.content_type) == ("POST", "/farms?timeout=7s", "application/json")
+        context = json.loads(asked.body)
+        requests.append(context["request"])
+        response = {"uid": context["request"]["uid"], "successful": True, **says(context["request"])}
+        head = {"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterContext"}
+        return 200, json.dumps({**head, "response": response}).encode()
+
+    async def main(port: int) -> Any:
+        calls = HttpsCalls()
+        client = {
+            "url": f"https://127.0.0.1:{port}/farms",
+            "caBundle": base64.b64encode(authority.certificate).decode(),
+        }
+        rule = {"operations": ["*"], "apiGroups": ["example.com"], "apiVersions": ["*"], "kinds": ["Farm"]}
+        hook = {"name": "farms.example.com", "clientConfig": client, "rules": [rule], "timeoutSeconds": 7}
+        configuration = from_wire(
+            {"metadata": {"name": "farms"}, "webhooks": [{**hook, "interpreterContextVersions": ["v1alpha1"]}]},
+            ResourceInterpreterWebhookConfiguration,
+        )
+        rules = {field: {"luaScript": text} for field, text in (scripts or {}).items()}
+        target = {"apiVersion": GROUP_VERSION, "kind": "Farm"}
+        customization = from_wire(
+            {"metadata": {"name": "farms"}, "spec": {"target": target, "customizations": rules}},
+            ResourceInterpreterCustomization,
+        )
+
+        async def configurations() -> list[ResourceInterpreterWebhookConfiguration]:
+            return [configuration]
+
+        async def customizations() -> list[ResourceInterpreterCustomization]:
+            return [customization]
+
+        webhooks = InterpreterWebhooks(configurations, calls, SystemClock())
+        try:
+            return await ask(Interpreter(customizations, LocalJail(), SystemClock(), webhooks))
+        finally:
+            await calls.close()
+
+    with https_server(answer, authority.server_context(directory)) as port:
+        return asyncio.run(main(port)), requests
+
+
+def patch(*operations: dict[str, Any]) -> dict[str, Any]:
+    return {"patch": base64.b64encode(json.dumps(operations).encode()).decode(), "patchType": "JSONPatch"}
+
+
+def test_replicas_and_requirements_are_those_of_the_webhook(tmp_path: Path) -> None:
+    def says(request: dict[str, Any]) -> dict[str, Any]:
+        return {"replicas": request["object"]["spec"]["size"], "replicaRequirements": {"resourceRequest": {"cpu": "1"}}}
+
+    found, [request] = interpreted(tmp_path, says, lambda interpreter: interpreter.replicas(OBJECT))
+    assert (found.replicas, dict(found.requirements.resource_request)) == (4, {"cpu": "1"})
+    assert request["kind"] == {"group": "example.com", "version": "v1", "kind": "Farm"}
+    assert (request["operation"], request["name"], request["namespace"]) == ("InterpretReplica", "a", "default")
+
+
+def test_the_object_is_changed_by_the_patch_and_no_empty_map_is_lost(tmp_path: Path) -> None:
+    def says(request: dict[str, Any]) -> dict[str, Any]:
+        return patch({"op": "replace", "path": "/spec/size", "value": request["replicas"]})
+
+    found, _ = interpreted(tmp_path, says, lambda interpreter: interpreter.revise(OBJECT, 2))
+    assert found == {**OBJECT, "spec": {"size": 2, "labels": {}}}
+
+
+def test_what_the_member_has_is_sent_along_for_retention(tmp_path: Path) -> None:
+    def says(request: dict[str, Any]) -> dict[str, Any]:
+        return patch({"op": "add", "path": "/spec/node", "value": request["observedObject"]["spec"]["node"]})
+
+    observed = {**OBJECT, "spec": {"size": 9, "node": "n-1"}}
+    found, _ = interpreted(tmp_path, says, lambda interpreter: interpreter.retain(OBJECT, observed))
+    assert found["spec"] == {"size": 4, "labels": {}, "node": "n-1"}
+
+
+def test_statuses_health_and_dependencies_are_those_of_the_webhook(tmp_path: Path) -> None:
+    answers = {
+        "AggregateStatus": patch({"op": "replace", "path": "/status/grown", "value": 8}),
+        "InterpretStatus": {"rawStatus": {"grown": 3}},
+        "InterpretHealth": {"healthy": False},
+        "InterpretDependency": {"dependencies": [{"apiVersion": "v1", "kind": "Secret", "name": "key"}]},
+    }
+
+    async def ask(interpreter: Interpreter) -> tuple[Any, ...]:
+        return (
+            await interpreter.aggregate(OBJECT, []),
+            await interpreter.status(OBJECT),
+            await interpreter.health(OBJECT),
+            await interpreter.dependencies(OBJECT),
+            await interpreter.has_dependencies(OBJECT),
+        )
+
+    (aggregated, *others), _ = interpreted(tmp_path, lambda request: answers[request["operation"]], ask)
+    assert aggregated["status"] == {"grown": 8}
+    secret = DependentObjectReference(api_version="v1", kind="Secret", name="key")
+    assert others == [{"grown": 3}, ResourceHealth.UNHEALTHY, [secret], True]
+
+
+def test_a_script_answers_before_the_webhook(tmp_path: Path) -> None:
+    script = {"healthInterpretation": "function InterpretHealth(o) return true end"}
+    found, requests = interpreted(tmp_path, lambda _: {}, lambda interpreter: interpreter.health(OBJECT), script)
+    assert (found, requests) == (ResourceHealth.HEALTHY, [])
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ({"successful": False, "status": {"message": "no such farm"}}, "did not succeed: no such farm"),
+        ({"uid": "another"}, "response.uid must be '1'"),
+        ({}, "response.replicas is missing"),
+        ({"replicas": "many"}, "must return a number"),
+    ],
+)
+def test_an_answer_that_makes_no_sense_is_none(tmp_path: Path, said: dict[str, Any], problem: str) -> None:
+    with pytest.raises(NotInterpreted, match=problem):
+        interpreted(tmp_path, lambda _: said, lambda interpreter: interpreter.replicas(OBJECT))
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (patch({"op": "replace", "path": "/metadata/name", "value": "b"}), "has changed metadata.name"),
+        (patch({"op": "remove", "path": "/spec/none"}), "response.patch cannot be applied"),
+        ({"patch": "W10=", "patchType": "MergePatch"}, "response.patchType must be JSONPatch"),
+        ({"patch": "no base64", "patchType": "JSONPatch"}, "response.patch cannot be applied"),
+    ],
+)
+def test_a_patch_reaches_no_other_object(tmp_path: Path, said: dict[str, Any], problem: str) -> None:
+    """Holds: S6."""
+    with pytest.raises(NotInterpreted, match=problem):
+        interpreted(tmp_path, lambda _: said, lambda interpreter: interpreter.revise(OBJECT, 2))
+
+
+def test_a_webhook_that_does_not_answer_is_left_alone_for_a_while() -> None:
+    """Holds: L4."""
+    calls: list[str] = []
+
+    async def main() -> list[str]:
+        rule = {"operations": ["InterpretHealth"], "apiGroups": ["*"], "apiVersions": ["*"], "kinds": ["*"]}
+        client = {"service": {"name": "farms", "namespace": "default", "path": "/a"}}
+        hook = {"name": "farms", "clientConfig": client, "rules": [rule], "interpreterContextVersions": ["v1alpha1"]}
+        wire = {"metadata": {"name": "farms"}, "webhooks": [hook]}
+        configuration = from_wire(wire, ResourceInterpreterWebhookConfiguration)
+
+        async def configurations() -> list[ResourceInterpreterWebhookConfiguration]:
+            return [configuration]
+
+        async def customizations() -> list[ResourceInterpreterCustomization]:
+            return []
+
+        async def call(hook: ResourceInterpreterWebhook, body: bytes) -> Response:
+            calls.append(address_of(hook)[0])
+            raise Unreachable("it hangs")
+
+        interpreter = Interpreter(
+            customizations, LocalJail(), SystemClock(), InterpreterWebhooks(configurations, call, SystemClock())
+        )
+        told: list[str] = []
+        for _ in range(2):
+            try:
+                await interpreter.health(OBJECT)
+            except NotInterpreted as error:
+                told.append(str(error))
+        return told
+
+    told = asyncio.run(main())
+    assert calls == ["https://farms.default.svc:443"]
+    assert [each.partition(": ")[2] for each in told] == ["it hangs", "it did not answer, and is asked again soon"]

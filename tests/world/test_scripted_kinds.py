@@ -1,0 +1,132 @@
+"""A kind that only a script understands is divided, judged and added up; one bad script costs its own object only."""
+
+import pytest
+
+from kubeapi.meta import Manifest
+from leeward.api.resource import EVENTS, RESOURCE_BINDINGS, RESOURCE_INTERPRETER_CUSTOMIZATIONS, WORKS
+from leeward.client import Invalid
+from leeward.sim.world import World
+from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears
+
+CUSTOMIZATION: Manifest = {
+    "metadata": {"name": "cron-tabs"},
+    "spec": {
+        "target": {"apiVersion": "stable.example.com/v1", "kind": "CronTab"},
+        "customizations": {
+            "replicaResource": {"luaScript": "function GetReplicas(o) return o.spec.workers end"},
+            "replicaRevision": {"luaScript": "function ReviseReplica(o, n) o.spec.workers = n return o end"},
+            "retention": {"luaScript": "function Retain(o, seen) o.spec.node = seen.spec.node return o end"},
+            "statusReflection": {"luaScript": "function ReflectStatus(o) return {done = o.status.done} end"},
+            "statusAggregation": {
+                "luaScript": """
+                    function AggregateStatus(o, items)
+                      local done = 0
+                      for _, item in ipairs(items) do
+                        if item.status ~= nil then done = done + item.status.done end
+                      end
+                      o.status = {done = done}
+                      return o
+                    end
+                """
+            },
+            "healthInterpretation": {
+                "luaScript": "function InterpretHealth(o) return o.status.done == o.spec.workers end"
+            },
+        },
+    },
+}
+CRON_TAB: Manifest = {
+    "apiVersion": "stable.example.com/v1",
+    "kind": "CronTab",
+    "metadata": {"name": "nightly"},
+    "spec": {"workers": 6, "emptyDir": {}},
+}
+ENDLESS = "function InterpretHealth(o) while true do pcall(function() while true do end end) end end"
+
+
+async def given_a_scripted_kind(world: World, **scripts: str) -> None:
+    customizations = {name: {"luaScript": text} for name, text in scripts.items()}
+    spec = {**CUSTOMIZATION["spec"], "customizations": {**CUSTOMIZATION["spec"]["customizations"], **customizations}}
+    await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, {**CUSTOMIZATION, "spec": spec})
+    for name in ("member1", "member2"):
+        await world.member(name).client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+    version: Manifest = {**CRON_TAB_DEFINITION["spec"]["versions"][0], "subresources": {"status": {}}}
+    definition: Manifest = {**CRON_TAB_DEFINITION, "spec": {**CRON_TAB_DEFINITION["spec"], "versions": [version]}}
+    await world.client.create(DEFINITIONS, definition)
+    await world.sleep(30)
+    await world.client.create(CRON_TABS, CRON_TAB, "default")
+    placement = by_weight({"member1": 2, "member2": 1})
+    await apply(world.client, policy("nightly", placement, "CronTab", "stable.example.com/v1"))
+
+
+async def report(world: World, member: str, done: int) -> None:
+    await world.member(member).client.patch(CRON_TABS, "nightly", {"status": {"done": done}}, "default")
+
+
+async def health(world: World, member: str) -> list[str]:
+    works = await world.client.list(WORKS, f"karmada-es-{member}")
+    mine = [work for work in works.items if work.metadata.name.startswith("nightly-")]
+    return [status.health for work in mine for status in work.status.manifest_statuses]
+
+
+def test_replicas_are_divided_and_statuses_added_up_by_scripts() -> None:
+    async def story(world: World) -> None:
+        await given_a_scripted_kind(world)
+        first = await appears(world, "member1", CRON_TABS, "nightly", "default")
+        second = await appears(world, "member2", CRON_TABS, "nightly", "default")
+        assert [first["spec"], second["spec"]] == [{"workers": 4, "emptyDir": {}}, {"workers": 2, "emptyDir": {}}]
+        await report(world, "member1", 4)
+        await report(world, "member2", 1)
+        await world.sleep(10)
+        assert [await health(world, "member1"), await health(world, "member2")] == [["Healthy"], ["Unhealthy"]]
+        assert (await world.client.get(CRON_TABS, "nightly", "default"))["status"] == {"done": 5}
+
+    play(story)
+
+
+def test_what_the_member_owns_is_kept_by_a_script() -> None:
+    async def story(world: World) -> None:
+        await given_a_scripted_kind(world)
+        there = world.member("member1").client
+        await appears(world, "member1", CRON_TABS, "nightly", "default")
+        await there.patch(CRON_TABS, "nightly", {"spec": {"node": "node-7"}}, "default")
+        await world.client.patch(CRON_TABS, "nightly", {"spec": {"workers": 9}}, "default")
+        await world.sleep(10)
+        spec = (await there.get(CRON_TABS, "nightly", "default"))["spec"]
+        assert (spec["workers"], spec["node"]) == (6, "node-7")
+
+    play(story)
+
+
+def test_an_endless_script_is_unknown_and_holds_up_no_other_object() -> None:
+    async def story(world: World) -> None:
+        await given_a_scripted_kind(world, healthInterpretation=ENDLESS)
+        await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1, "member2": 1})))
+        await appears(world, "member1", CRON_TABS, "nightly", "default")
+        await report(world, "member1", 4)
+        await world.sleep(30)
+        assert await health(world, "member1") == ["Unknown"]
+        assert await ready_replicas(world, "member1", "web") == 1
+
+    play(story)
+
+
+def test_a_script_that_counts_wrong_makes_no_binding_and_says_why() -> None:
+    async def story(world: World) -> None:
+        await given_a_scripted_kind(world, replicaResource="function GetReplicas(o) return 'many' end")
+        await world.sleep(10)
+        assert (await world.client.list(RESOURCE_BINDINGS, "default")).items == ()
+        told = [event.message for event in (await world.client.list(EVENTS, "default")).items]
+        assert any("GetReplicas must return a number" in message for message in told), told
+
+    play(story)
+
+
+def test_what_is_no_text_of_lua_is_not_admitted() -> None:
+    async def story(world: World) -> None:
+        broken = {**CUSTOMIZATION["spec"], "customizations": {"retention": {"luaScript": "function Retain("}}}
+        with pytest.raises(Invalid, match=r"spec\.customizations\.retention\.luaScript"):
+            await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, {**CUSTOMIZATION, "spec": broken})
+
+    play(story)
