@@ -29,6 +29,7 @@ from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import removals_blocked
 from leeward.core.execution.works import (
+    build_work,
     build_works,
     evicted_from,
     grows,
@@ -36,7 +37,7 @@ from leeward.core.execution.works import (
     manifests_by_cluster,
     replicas_by_cluster,
 )
-from leeward.core.overrides.rendering import Overridden, OverrideFailure
+from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of
@@ -138,10 +139,7 @@ class BindingController:
         revised = await self._plane.interpreter.revise_each(template, counts)
         manifests = manifests_by_cluster(binding, template, revised)
         rendering = await self._overrides.render(template, manifests, present)
-        rendered = rendering.manifests
-        if rendered is None:
-            rendered = {cluster: Overridden(manifest) for cluster, manifest in manifests.items()}
-        desired = build_works(binding, template, identities, self._plane.randomness.uid, rendered)
+        desired = build_works(binding, template, identities, self._plane.randomness.uid, rendering.manifests)
         purging = is_purging(binding.spec, present)
         taken = await self._taken(binding, present, desired)
         synced = _Synced(taken, bool(present), rendering.failures, look_at=rendering.look_at)
@@ -157,10 +155,10 @@ class BindingController:
             if work is None and await self._waits(binding, template, cluster, synced):
                 continue
             try:
-                with_id = partial(_work_with_id, binding, template, cluster, rendered)
+                with_id = partial(build_work, binding, template, rendering.manifests, cluster)
                 written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
                 has_written = has_written or written is not work
-                if written is not work and rendering.manifests is not None:
+                if written is not work and rendering.is_overridden:
                     self._events.overridden(binding, cluster, rendering.manifests[cluster], work)
             except TakenWork as taken:
                 synced.taken[cluster] = str(taken)
@@ -324,9 +322,3 @@ class _Synced:
 
 def _wellness(cluster: Cluster | None) -> tuple[bool, bool, bool] | None:
     return (cluster.is_ready, is_failing(cluster), cluster.is_being_deleted) if cluster is not None else None
-
-
-def _work_with_id(
-    binding: Binding, template: Manifest, cluster: str, rendered: Mapping[str, Overridden], work_id: str
-) -> Manifest:
-    return build_works(binding, template, {cluster: work_id}, rendered=rendered)[cluster]

@@ -35,12 +35,13 @@ _APPLIED = (APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION)
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """The manifests of a binding by cluster, and why there is none. Without override policies `manifests` is None.
+    """The manifests of a binding by cluster, and why there is none. `is_overridden`: there are override policies.
 
     `look_at` is when to try again, where nobody tells of a change.
     """
 
-    manifests: Mapping[str, Overridden] | None = None
+    manifests: Mapping[str, Overridden]
+    is_overridden: bool = True
     failures: Mapping[str, OverrideFailure] = field(default_factory=dict[str, OverrideFailure])
     look_at: datetime | None = None
 
@@ -82,11 +83,11 @@ class OverrideRendering:
         if unread:
             failure = OverrideFailure(None, f"{unread} cannot be read, and was applied here")
             failures = dict.fromkeys(manifests, failure)
-            return Rendering({}, failures, self._plane.clock.now() + UNREAD_AGAIN)
+            return Rendering({}, failures=failures, look_at=self._plane.clock.now() + UNREAD_AGAIN)
         cluster_wide = await self._matching.cluster_wide(template)
         own = await self._matching.namespaced(template)
         if not cluster_wide and not own:
-            return Rendering()
+            return Rendering({name: Overridden(each) for name, each in manifests.items()}, is_overridden=False)
         rendered, refused = dict[str, Overridden](), dict[str, OverrideFailure]()
         known = Known()
         for cluster, manifest in manifests.items():
@@ -95,7 +96,7 @@ class OverrideRendering:
                 refused[cluster] = result
             else:
                 rendered[cluster] = result
-        return Rendering(rendered, refused)
+        return Rendering(rendered, failures=refused)
 
     async def _render(
         self,

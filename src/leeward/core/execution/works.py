@@ -77,6 +77,13 @@ def build_works(
     return works
 
 
+def build_work(
+    binding: Binding, template: ReadOnlyManifest, rendered: Mapping[str, Overridden], cluster: str, work_id: str
+) -> Manifest:
+    """The Work of one cluster, with this permanent id."""
+    return build_works(binding, template, {cluster: work_id}, rendered=rendered)[cluster]
+
+
 def manifests_by_cluster(
     binding: Binding, template: ReadOnlyManifest, by_count: Mapping[int, Manifest] | None = None
 ) -> dict[str, ReadOnlyManifest]:
