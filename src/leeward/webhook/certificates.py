@@ -22,14 +22,24 @@ def renewed(data: Mapping[str, bytes], hosts: Sequence[str], now: datetime) -> d
 
     A new authority stands before the old one in `ca.crt`, so that what was signed by either is trusted.
     """
-    if not _lasts(data.get(CA, b""), now, RENEW_AUTHORITY_BEFORE) or not data.get(CA_KEY):
+    issuer = _issuer(data, now)
+    if issuer is None:
         issuer = Issuer.self_signed(f"{NAME}-ca", now, AUTHORITY_LIFETIME)
         data = {CA: certificate_pem(issuer.certificate) + _first(data.get(CA, b"")), CA_KEY: key_pem(issuer.key)}
     elif _lasts(data.get(CERTIFICATE, b""), now, RENEW_BEFORE) and _hosts(data[CERTIFICATE]) == set(hosts):
         return None
-    issuer, key = Issuer.of_pem(data[CA], data[CA_KEY]), new_key()
+    key = new_key()
     certificate = issuer.issue(subject_name(NAME), key.public_key(), Usage.SERVER, now, LIFETIME, hosts)
     return {CA: data[CA], CA_KEY: data[CA_KEY], CERTIFICATE: certificate_pem(certificate), KEY: key_pem(key)}
+
+
+def _issuer(data: Mapping[str, bytes], now: datetime) -> Issuer | None:
+    """None where there is none that lasts, or that can be read."""
+    try:
+        issuer = Issuer.of_pem(data.get(CA, b""), data.get(CA_KEY, b""))
+    except ValueError:
+        return None
+    return issuer if lasts(issuer.certificate, now, RENEW_AUTHORITY_BEFORE) else None
 
 
 def renew_at(data: Mapping[str, bytes]) -> datetime:
