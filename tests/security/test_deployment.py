@@ -54,7 +54,7 @@ from leeward.runtime.leader import LeaderElector, LeaderSettings
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, CONTROLLERS, World
 from tests.unit.app.test_chart import CHART, COMPONENTS, rendered
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, policy
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, by_weight, deployment, policy
 
 ROOT = Path(__file__).parents[2]
 NETWORK_POLICIES = "networkpolicies.yaml"
@@ -152,9 +152,14 @@ async def _for_ever() -> None:
 
 
 async def live(world: Apart) -> None:
-    """All that the components do: joining, registering, placing, failing over, braking, rebalancing, unjoining."""
+    """All that the components do: joining, registering, placing with what is depended on, failing over, braking,
+    rebalancing, unjoining."""
     await world.until(lambda: all(world.is_ready(name) for name in world.members), 300)
-    await apply(world.client, deployment("web", 3), policy("web", by_weight(dict.fromkeys(world.members, 1))))
+    web, everywhere_alike = deployment("web", 3), policy("web", by_weight(dict.fromkeys(world.members, 1)))
+    web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "settings"}}]
+    everywhere_alike["spec"]["propagateDeps"] = True
+    await world.client.create(CONFIG_MAPS, {"metadata": {"name": "settings"}}, "default")
+    await apply(world.client, web, everywhere_alike)
     await everywhere(world)
     await register(world, "member9")
     await world.sleep(60)
