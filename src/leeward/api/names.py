@@ -119,6 +119,8 @@ VOLUMES_FOLLOW_ANNOTATION = "leeward.dev/volumes-follow"
 replicated storage is, so that a failover may move it (ours)."""
 PRESERVED_STATE_ANNOTATION = "leeward.dev/preserved-state"
 """On a binding: the labels that its last failover has preserved, and for which cluster, as JSON (ours)."""
+RETAINED_ANNOTATION = "leeward.dev/retains-replicas"
+"""On a template that a HorizontalPodAutoscaler names: `true` where `retain-replicas` was set for that (ours)."""
 LAZY_DIGEST_ANNOTATION = "leeward.dev/lazy-digest"
 """On a template that a lazy policy has claimed: its contents when that policy took effect last, or began to wait
 (ours)."""

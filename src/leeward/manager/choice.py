@@ -34,7 +34,6 @@ BY_DEFAULT = (
 
 ABSENT = (
     "cronFederatedHorizontalPodAutoscaler",
-    "deploymentReplicasSyncer",
     "endpointSlice",
     "endpointsliceCollect",
     "endpointsliceDispatch",
@@ -42,7 +41,6 @@ ABSENT = (
     "federatedResourceQuotaEnforcement",
     "federatedResourceQuotaStatus",
     "federatedResourceQuotaSync",
-    "hpaScaleTargetMarker",
     "multiclusterservice",
     "remedy",
     "serviceExport",
@@ -52,6 +50,9 @@ ABSENT = (
 
 UNIFIED_AUTH = "unifiedAuth"
 """Run for every Push cluster where it is named, and not by `*`: members refuse then whom it does not know."""
+
+AUTOSCALED = ("hpaScaleTargetMarker", "deploymentReplicasSyncer")
+"""Run where they are named, and not by `*`, as in Karmada: they write to users' templates."""
 
 INSEPARABLE = (("binding", "bindingStatus"),)
 """One controller here, two in Karmada."""
@@ -89,7 +90,7 @@ class Choice:
 
 def parse_choice(patterns: Sequence[str]) -> tuple[str, ...]:
     """Raises: ChoiceProblem for a name that is none of a controller, or of one that is not here."""
-    known = (*BY_DEFAULT, SCHEDULER, *HALVES, UNIFIED_AUTH)
+    known = (*BY_DEFAULT, SCHEDULER, *HALVES, UNIFIED_AUTH, *AUTOSCALED)
     for pattern in patterns:
         name = pattern.removeprefix("-")
         if pattern != "*" and name not in known and name not in ABSENT:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from leeward.controllers.agent_access import AgentAccessController
 from leeward.controllers.agent_certificates import AgentCertificateController
+from leeward.controllers.autoscaled_templates import DeploymentReplicasSyncer, ScaleTargetMarker
 from leeward.controllers.binding import BindingController
 from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings, TaintSettings
@@ -22,7 +23,7 @@ from leeward.core.cluster_health.flap_damping import HoldDownSettings
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.core.outlook import TaintExpectation
 from leeward.core.placement import PlacementSettings
-from leeward.manager.choice import DEPENDENCIES_DISTRIBUTOR, HALVES, MEMBER_SIDE, SCHEDULER, UNIFIED_AUTH
+from leeward.manager.choice import AUTOSCALED, DEPENDENCIES_DISTRIBUTOR, HALVES, MEMBER_SIDE, SCHEDULER, UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import Connect, PushClusters
 from leeward.manager.settings import ManagerSettings
@@ -81,6 +82,9 @@ class ControllerManager:
         yield SCHEDULER, self._make_scheduler
         yield "binding", self._make_binding
         yield DEPENDENCIES_DISTRIBUTOR, self._make_distributor
+        marker, syncer = AUTOSCALED
+        yield marker, lambda: [ScaleTargetMarker(plane)]
+        yield syncer, lambda: [DeploymentReplicasSyncer(plane)]
 
     def _composed(self) -> Iterator[Startable]:
         """What stands for several names at once."""

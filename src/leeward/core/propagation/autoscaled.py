@@ -1,0 +1,71 @@
+"""Workloads whose replicas autoscalers in the members decide: what their templates are to say.
+
+    scale_target_patch   the label by which members keep their own replicas, while a propagated HorizontalPodAutoscaler
+                         of the control plane names the template as its target
+    replicas_to_follow   the number that the members have arrived at, so that the template and what is divided agree
+
+Karmada: hpaScaleTargetMarker and deploymentReplicasSyncer (pkg/controllers); same conditions, and nothing is followed
+that is not known: while a cluster is not Ready or an application moves, its last report may be old. Only a label that
+was set here is taken off.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from kubeapi.diff import merge_patch
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
+from leeward.api.cluster import Cluster
+from leeward.api.names import RETAIN_REPLICAS_LABEL, RETAINED_ANNOTATION
+from leeward.api.work import Binding
+from leeward.core.interpreter.fields import int_at, mapping_at, text_at
+from leeward.core.propagation.claiming import claimed_by
+
+
+def scale_target_patch(template: ReadOnlyManifest, autoscalers: Iterable[ReadOnlyManifest]) -> Manifest:
+    """What marks the template, or takes our mark off; empty when it is right. `autoscalers` are its namespace's."""
+    labels, annotations = labels_of(template), annotations_of(template)
+    is_marked, is_ours = labels.get(RETAIN_REPLICAS_LABEL) == "true", annotations.get(RETAINED_ANNOTATION) == "true"
+    wanted = any(_scales(autoscaler, template) for autoscaler in autoscalers)
+    if wanted and not is_marked:
+        labels, annotations = {**labels, RETAIN_REPLICAS_LABEL: "true"}, {**annotations, RETAINED_ANNOTATION: "true"}
+    elif not wanted and is_ours:
+        labels = {key: value for key, value in labels.items() if key != RETAIN_REPLICAS_LABEL}
+        annotations = {key: value for key, value in annotations.items() if key != RETAINED_ANNOTATION}
+    present = {"labels": labels_of(template), "annotations": annotations_of(template)}
+    patch = merge_patch(present, {"labels": labels, "annotations": annotations})
+    return {"metadata": patch} if patch else {}
+
+
+def _scales(autoscaler: ReadOnlyManifest, template: ReadOnlyManifest) -> bool:
+    """Whether it is propagated, and names the template."""
+    if not claimed_by(autoscaler) or "deletionTimestamp" in autoscaler["metadata"]:
+        return False
+    target = mapping_at(autoscaler, "spec", "scaleTargetRef")
+    named = (text_at(target, "apiVersion"), text_at(target, "kind"), text_at(target, "name"))
+    return named == (template.get("apiVersion"), template.get("kind"), template["metadata"]["name"])
+
+
+def replicas_to_follow(template: ReadOnlyManifest, binding: Binding, clusters: Mapping[str, Cluster]) -> int | None:
+    """The replicas that a divided Deployment's template is to ask for; None where it stays as it is.
+
+    All members have reported the present template, and together they have what its status says.
+    """
+    spec, generation = binding.spec, int_at(template, "metadata", "generation")
+    if labels_of(template).get(RETAIN_REPLICAS_LABEL) != "true" or not spec.is_divided or not spec.clusters:
+        return None
+    asked, found = int_at(template, "spec", "replicas"), int_at(template, "status", "replicas")
+    if found in (0, asked) or asked != spec.replicas or spec.graceful_eviction_tasks:
+        return None
+    if int_at(template, "status", "observedGeneration") != generation:
+        return None
+    if binding.status.scheduler_observed_generation != binding.metadata.generation:
+        return None
+    reported = {
+        item.cluster_name: mapping_at({"status": item.status}, "status") for item in binding.status.aggregated_status
+    }
+    if set(reported) != {target.name for target in spec.clusters}:
+        return None
+    if not all(name in clusters and clusters[name].is_ready for name in reported):
+        return None
+    if any(int_at(status, "resourceTemplateGeneration") != generation for status in reported.values()):
+        return None
+    return found if sum(int_at(status, "replicas") for status in reported.values()) == found else None

@@ -1,0 +1,106 @@
+"""Autoscalers in the members, and a divided Deployment of the control plane: they do not fight."""
+
+from kubeapi.meta import Manifest, labels_of
+from kubeapi.resource import Resource
+from leeward.api.names import RETAIN_REPLICAS_LABEL
+from leeward.manager.choice import AUTOSCALED, Choice
+from leeward.manager.settings import ManagerSettings
+from leeward.sim.world import Mode, World
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy
+
+TWO: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
+WEB = "web-deployment"
+AUTOSCALERS = Resource.of_manifests("autoscaling/v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", True)
+NAMED = ManagerSettings(controllers=Choice(("*", *AUTOSCALED)))
+
+
+def web() -> Manifest:
+    made = deployment("web", 4)
+    made["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "100m"}}
+    return made
+
+
+def autoscaler() -> Manifest:
+    cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}
+    return {
+        "apiVersion": AUTOSCALERS.api_version,
+        "kind": AUTOSCALERS.kind,
+        "metadata": {"name": "web"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 1,
+            "maxReplicas": 8,
+            "metrics": [{"type": "Resource", "resource": cpu}],
+        },
+    }
+
+
+async def deployed(world: World) -> None:
+    """Two replicas in each member, and an autoscaler in both; without a load it would scale down."""
+    both = by_weight(dict.fromkeys(TWO, 1))
+    await apply(world.client, web(), policy("web", both))
+    everywhere = {"clusterAffinity": {"clusterNames": list(TWO)}}
+    scaler = policy("web", everywhere, AUTOSCALERS.kind, AUTOSCALERS.api_version)
+    scaler["metadata"]["name"] = "scaler"
+    await world.client.create(AUTOSCALERS, autoscaler(), "default")
+    await world.client.create(POLICIES, scaler, "default")
+    await world.until(lambda: world.assigned(WEB) == {"member1": 2, "member2": 2}, 60)
+    await world.sleep(20)
+
+
+async def load(world: World, name: str, cpu: str) -> None:
+    annotations = {"leeward.dev/simulated-cpu": cpu}
+    await world.member(name).client.patch(DEPLOYMENTS, "web", {"metadata": {"annotations": annotations}}, "default")
+
+
+async def replicas(world: World, name: str) -> int:
+    return (await world.member(name).client.get(DEPLOYMENTS, "web", "default"))["spec"]["replicas"]
+
+
+def test_a_deployment_follows_what_its_autoscalers_decide() -> None:
+    async def story(world: World) -> None:
+        await deployed(world)
+        await load(world, "member1", "200m")
+        await load(world, "member2", "100m")
+        await world.sleep(120)
+        template = await world.client.get(DEPLOYMENTS, "web", "default")
+        assert labels_of(template)[RETAIN_REPLICAS_LABEL] == "true"
+        assert [await replicas(world, name) for name in TWO] == [4, 2]
+        assert template["spec"]["replicas"] == 6
+        await world.sleep(600)
+        assert [await replicas(world, name) for name in TWO] == [4, 2], "nobody takes it back"
+        await world.client.delete(AUTOSCALERS, "web", "default")
+        await world.sleep(60)
+        template = await world.client.get(DEPLOYMENTS, "web", "default")
+        assert RETAIN_REPLICAS_LABEL not in labels_of(template)
+
+    play(story, TWO, manager=NAMED)
+
+
+def test_nothing_is_followed_that_a_lost_cluster_has_said() -> None:
+    async def story(world: World) -> None:
+        await deployed(world)
+        await load(world, "member1", "100m")
+        await load(world, "member2", "100m")
+        await world.sleep(60)
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"), 120)
+        await load(world, "member2", "200m")
+        await world.sleep(120)
+        assert await replicas(world, "member2") == 4
+        template = await world.client.get(DEPLOYMENTS, "web", "default")
+        assert template["spec"]["replicas"] == 4
+
+    play(story, TWO, manager=NAMED)
+
+
+def test_a_label_that_a_user_has_set_stays() -> None:
+    async def story(world: World) -> None:
+        made = web()
+        made["metadata"]["labels"][RETAIN_REPLICAS_LABEL] = "true"
+        await apply(world.client, made, policy("web", by_weight(dict.fromkeys(TWO, 1))))
+        await world.sleep(60)
+        template = await world.client.get(DEPLOYMENTS, "web", "default")
+        assert labels_of(template)[RETAIN_REPLICAS_LABEL] == "true"
+
+    play(story, TWO, manager=NAMED)
