@@ -207,7 +207,10 @@ class BindingController:
         *,
         purging: bool,
     ) -> bool:
-        """Has the Works go that are not to be. Returns whether a deletion was asked for."""
+        """Has the Works go that are not to be. What is to be held is marked before, since agents are quick.
+
+        Returns whether a deletion was asked for.
+        """
         has_written = False
         for cluster, work in present.items():
             if cluster in desired or cluster in synced.not_rendered:
@@ -217,6 +220,8 @@ class BindingController:
                 synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
                 await give_up_objects(self._plane.client, work, held=held)
                 continue
+            if not purging and self._holds.would_hold(binding, cluster, present):
+                work = await give_up_objects(self._plane.client, work, held=True)
             evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
             await self._writing.delete(await self._writing.preserve_nothing(work) if evicted else work)
             has_written = True

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
+import msgspec
+
+from kubeapi.meta import wire_time
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT
@@ -56,6 +59,12 @@ class RemovalHolds:
         made_at = work.metadata.creation_timestamp
         attention = self._heartbeat.attention() if self.enabled and self._heartbeat is not None else UNKEPT
         return made_at is not None and attention.time.has_gap_since(made_at - FOLLOWS_WITHIN)
+
+    def would_hold(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> bool:
+        """Whether the Work in `cluster` would keep its objects if it were deleted now."""
+        metadata = msgspec.structs.replace(present[cluster].metadata, deletion_timestamp=wire_time(self._clock.now()))
+        deleted = msgspec.structs.replace(present[cluster], metadata=metadata)
+        return self.is_held(binding, cluster, {**present, cluster: deleted})[0]
 
     def is_held(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> tuple[bool, datetime | None]:
         """Whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again."""
