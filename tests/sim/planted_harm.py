@@ -4,7 +4,7 @@ The histories are steered ones (`sim/histories/steered`), so that each bug meets
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -277,7 +277,7 @@ def _remove_what_is_forgotten() -> Any:
 
 def _hear_late_of_bindings() -> Any:
     """That is no bug, but makes sure of what otherwise happens once in some restores: Works are listed first."""
-    run_list: Callable[[Informer[Any]], Awaitable[None]] = getattr(Informer, "_list")  # noqa: B009
+    run_list = Informer[Any]._list  # pyright: ignore[reportPrivateUsage]
 
     async def list_late(self: Informer[Any]) -> None:
         if self.synced and self.resource.plural in ("resourcebindings", "deployments"):

@@ -1,6 +1,6 @@
 """Conflict resolution: the API's closed set, whose wish counts, and what is taken over."""
 
-from typing import get_args, get_type_hints
+from typing import Literal, get_args, get_type_hints
 
 import pytest
 
@@ -33,9 +33,11 @@ def test_the_table_has_the_ways_of_the_api_and_no_other(spec: type) -> None:
         (None, "", ABORT),
     ],
 )
-def test_a_templates_wish_comes_before_its_policys(wish: object, said: str, counts: ConflictResolution) -> None:
+def test_a_templates_wish_comes_before_its_policys(
+    wish: object, said: Literal["", "Abort", "Overwrite"], counts: ConflictResolution
+) -> None:
     resource = BindingResource(api_version="v1", kind="ConfigMap", name="a")
-    spec = ResourceBindingSpec(resource=resource, conflict_resolution=said)  # type: ignore[arg-type]
+    spec = ResourceBindingSpec(resource=resource, conflict_resolution=said)
     template = {"metadata": {"annotations": {} if wish is None else {ANNOTATION: wish}}}
     assert conflict_resolution(spec, template) is counts
 

@@ -1,6 +1,6 @@
 """Where a copy may go: which clusters are asked, and what becomes of parts that leave, the held down, and the dead."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -168,8 +168,8 @@ def test_to_tolerate_the_hold_down_changes_nothing_else() -> None:
     assert bare.placement == Placement(cluster_tolerations=(Toleration(key=FLAPPING_TAINT, operator="Exists"),))
 
 
-def place_of(bound: ResourceBinding, *clusters: Cluster, **how: object) -> Placed | Unplaceable:
-    return find_replacement(bound, bound.spec, fleet(*clusters), at(10), **how)  # type: ignore[arg-type]
+def place_of(bound: ResourceBinding, *clusters: Cluster, **how: Any) -> Placed | Unplaceable:
+    return find_replacement(bound, bound.spec, fleet(*clusters), at(10), **how)
 
 
 def test_c1_a_failover_goes_to_what_is_held_down_only_as_a_last_resort() -> None:
