@@ -85,6 +85,28 @@ def test_replicas_are_divided_and_statuses_added_up_by_scripts() -> None:
     play(story)
 
 
+@pytest.mark.parametrize(("operation", "expected"), [("healthInterpretation", 0), ("retention", 1)])
+def test_a_kind_that_nothing_judges_says_so_once(operation: str, expected: int) -> None:
+    """A second object of the kind says nothing again; a script that judges health leaves nothing to say."""
+
+    async def story(world: World) -> None:
+        scripts = CUSTOMIZATION["spec"]["customizations"]
+        spec = {**CUSTOMIZATION["spec"], "customizations": {operation: scripts[operation]}}
+        await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, {**CUSTOMIZATION, "spec": spec})
+        await world.client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+        await world.sleep(30)
+        for name in ("nightly", "weekly"):
+            await world.client.create(CRON_TABS, {**CRON_TAB, "metadata": {"name": name}}, "default")
+            await apply(world.client, policy(name, by_weight({"member1": 1}), "CronTab", "stable.example.com/v1"))
+        await apply(world.client, deployment("web", 1), policy("web", by_weight({"member1": 1})))
+        await world.sleep(30)
+        told = [event for event in (await world.client.list(EVENTS)).items if event.reason == "HealthNotInterpreted"]
+        assert [event.involved_object.kind for event in told] == ["CronTab"] * expected
+        assert all("healthInterpretation" in event.message for event in told)
+
+    play(story)
+
+
 def test_what_the_member_owns_is_kept_by_a_script() -> None:
     async def story(world: World) -> None:
         await given_a_scripted_kind(world)

@@ -61,6 +61,8 @@ class Detector:
         self._settings = settings
         self._templates = templates
         self._recorder = plane.recorder("resource-detector")
+        self._unjudged_told: set[tuple[str, str]] = set()
+        """Kinds: there are no more than are defined."""
         self._skipped_told: OrderedDict[TemplateKey, tuple[str, str]] = OrderedDict()
         self._bindings: dict[bool, tuple[Resource[Any], Informer[Any]]] = {
             resource.namespaced: (resource, plane.informers.of(resource))
@@ -213,6 +215,18 @@ class Detector:
         message = f"not propagated, though policy({_name(policy)}) selects it: namespace {namespace} {why}"
         self._recorder.warning(resource, template, "ApplyPolicySkipped", message)
 
+    async def _tell_unjudged(self, resource: Resource[Manifest], template: Manifest) -> None:
+        """Says once of a kind that nobody can tell when it does its work. Karmada says nothing."""
+        kind = template["apiVersion"], template["kind"]
+        if kind in self._unjudged_told or not await self._plane.interpreter.lacks_health_rule(template):
+            return
+        self._unjudged_told.add(kind)
+        message = (
+            f"nothing says when a {kind[1]} is healthy: it counts as healthy where it is applied, an eviction ends at "
+            "once, and a ResourceInterpreterCustomization with healthInterpretation says it"
+        )
+        self._recorder.warning(resource, template, "HealthNotInterpreted", message)
+
     async def _mark(
         self, resource: Resource[Manifest], templates: Informer[Manifest], template: Manifest, patch: Manifest
     ) -> Manifest:
@@ -240,6 +254,7 @@ class Detector:
         if present is None:
             await self._create_binding(kind, bindings, desired)
             self._recorder.normal(resource, template, "ApplyPolicySucceed", f"Apply policy({_name(policy)}) succeed")
+            await self._tell_unjudged(resource, template)
             return
         wire = to_wire(present)
         if present.metadata.deletion_timestamp is not None or not belongs_to(wire, template):

@@ -32,6 +32,7 @@ from leeward.core.interpreter import (
     dependencies_of,
     has_dependencies,
     health_of,
+    lacks_health_rule,
     reflect_status,
     replicas_of,
     retain,
@@ -185,6 +186,10 @@ class Interpreter:
     async def has_dependencies(self, template: ReadOnlyManifest) -> bool:
         """Whether anything is known of what templates of this kind need."""
         return has_dependencies(template) or await self.is_customized(template, Operation.DEPENDENCY)
+
+    async def lacks_health_rule(self, template: ReadOnlyManifest) -> bool:
+        """Whether its copies count as healthy as soon as they are applied, because nobody says better."""
+        return lacks_health_rule(template) and not await self.is_customized(template, Operation.HEALTH)
 
     async def is_customized(self, manifest: ReadOnlyManifest, operation: Operation) -> bool:
         """Does somebody else than the built-in rules answer?"""

@@ -51,6 +51,16 @@ def has_dependencies(template: ReadOnlyManifest) -> bool:
     return rules_of(template).dependencies is not None
 
 
+def lacks_health_rule(template: ReadOnlyManifest) -> bool:
+    """Whether nothing built in says when such an object does its work, though somebody defined its kind.
+
+    What Kubernetes itself has no rule for (a ConfigMap, a Role) does nothing that could fail.
+    """
+    group = str(template.get("apiVersion", "")).rpartition("/")[0]
+    is_defined = "." in group and not group.endswith(".k8s.io")
+    return is_defined and rules_of(template).is_healthy is None
+
+
 def components_of(template: ReadOnlyManifest) -> tuple[Component, ...] | None:
     """The pod templates of a kind that has several; None for kinds without a rule. Raises: InterpretationError."""
     rule = rules_of(template).components
