@@ -14,6 +14,7 @@ from leeward.sim.histories.model import (
     MemberIsUnready,
     MemberStops,
     Mode,
+    Partition,
     Plan,
     Rejoin,
     Scale,
@@ -93,3 +94,15 @@ def test_c4_a_restart_of_the_controllers_does_not_hurry_evictions(killed_at: flo
     steps = (*apps, lost, ControllersAreKilled(at=killed_at, lasts=1))
     run = play(History(seed=9, members=PUSHED, steps=steps, evictions_per_second=0.05))
     assert (run.reached["an eviction starts"], run.violations) == (3, [])
+
+
+def test_s10_that_a_member_is_not_seen_any_more_is_no_news_of_its_copies() -> None:
+    """The mark of the outage was taken for a count that a member had reported after its return (seed 2032)."""
+    steps = (
+        MemberComesBackOld(at=63, lasts=55.6, member="m3"),
+        Deploy(at=63.6, app="web", plan=Plan(division="Static", clusters=("m1", "m3"), weights=(2, 1)), replicas=6),
+        MemberStops(at=110.8, lasts=118.2, member="m3"),
+        Partition(at=120, lasts=51.7, who="controllers", whom="control-plane"),
+    )
+    run = play(History(seed=1, members=(("m1", "Pull"), ("m3", "Push")), steps=steps))
+    assert (run.reached["Ready becomes False"], run.violations) == (1, [])

@@ -8,8 +8,9 @@ from kubeapi.meta import Manifest
 from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
-from leeward.api.names import DOUBTFUL_CONDITION, cluster_of_execution_space
+from leeward.api.names import DOUBTFUL_CONDITION, NOT_SEEN_SINCE, cluster_of_execution_space
 from leeward.api.work import AggregatedStatusItem, ResourceBinding, Work
+from leeward.core.cluster_health.outage import marked
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import Change, owner_of
@@ -67,12 +68,18 @@ class LiarsChecker:
         before = {item.cluster_name: item for item in old.status.aggregated_status} if old is not None else {}
         for item in new.status.aggregated_status:
             name = item.cluster_name
-            if name in self._scene.liars or item == before.get(name):
+            if name in self._scene.liars or item == before.get(name) or _is_kept(item, before.get(name)):
                 continue
             ready = _ready_in(item)
             best = self._scene.truth.copies(name, new).best_since(self._scene.evidence_since(name))
             if ready > max(0, best) and not self._is_hearsay(key, name, ready):
                 yield f"{ready} replicas are said to be ready in {name}, where it was {best} at most"
+
+
+def _is_kept(item: AggregatedStatusItem, before: AggregatedStatusItem | None) -> bool:
+    """Whether the item says what it said before, and that nothing was seen of the cluster since (`NOT_SEEN_SINCE`)."""
+    is_marked = NOT_SEEN_SINCE in cast(Manifest, item.status or {})
+    return is_marked and before is not None and marked([item], {}) == marked([before], {})
 
 
 def _absurd(amounts: Mapping[str, Quantity]) -> Iterator[str]:
