@@ -185,3 +185,33 @@ def test_s1_an_eviction_does_not_end_by_what_was_healthy_while_the_hub_was_away(
             assert await ready_replicas(world, old, "web") == 3
 
     play(story, PULLED)
+
+
+@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
+def test_s13_controllers_that_start_on_a_backup_without_a_heartbeat_take_nothing_in_it_for_seen(
+    members: dict[str, Mode],
+) -> None:
+    """Neither the backup nor the process says how long nobody watched."""
+
+    async def story(world: World) -> None:
+        old, new, backup = await returned_since(world)
+        before = await identities(world, "web", [old])
+        await world.member(new).stop()
+        await world.sleep(5)
+        await restore(world, backup, controllers_stay=False, without=HEARTBEAT_NAME)
+        for _ in range(120):
+            await world.sleep(1)
+            if not await served_elsewhere(world, old, new):
+                assert await identities(world, "web", [old]) == before
+                assert await ready_replicas(world, old, "web") == 3
+
+    play(story, members)
+
+
+def test_s13_a_new_control_plane_has_missed_nothing() -> None:
+    async def story(world: World) -> None:
+        await world.sleep(60)
+        heartbeat = await world.client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+        assert UNWATCHED_ANNOTATION not in heartbeat.metadata.annotations
+
+    play(story, PUSHED)

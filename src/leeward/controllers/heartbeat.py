@@ -13,10 +13,11 @@ from datetime import datetime
 from kubeapi.meta import Manifest, format_micro_time
 from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
-from leeward.api.resource import LEASES
+from leeward.api.resource import LEASES, NAMESPACES
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.core.cluster_health.watched_time import (
     ALWAYS,
+    STEP,
     Gap,
     bounded,
     gap_between,
@@ -59,6 +60,8 @@ class HeartbeatController:
         now = self._plane.clock.now(), self._plane.clock.monotonic()
         lease = self._view.object
         begins, gap = self._missed(lease, now)
+        if lease is None and self._last is None:
+            gap = await self._unknown(now[0])
         try:
             renewed = await self._write(lease, self._renewal(lease, now[0], gap, begins=begins or lease is None))
         except NotServed:
@@ -91,6 +94,15 @@ class HeartbeatController:
         known = lease.spec.renew_time if lease is not None else None
         since = self._last[0] if self._last is not None else known
         return Gap(since, now) if since is not None and since < now else None
+
+    async def _unknown(self, now: datetime) -> Gap | None:
+        """All that there was before, where nobody has kept a heartbeat: since the control plane has its own Namespace.
+
+        It may be restored from a backup without one, or be another's until now. Raises: WorldError.
+        """
+        namespace = await self._plane.client.get(NAMESPACES, SYSTEM_NAMESPACE)
+        made = namespace.metadata.creation_timestamp
+        return Gap(made, now) if made is not None and now - made > STEP else None
 
     def _renewal(self, lease: Lease | None, now: datetime, gap: Gap | None, *, begins: bool) -> Manifest:
         time = ALWAYS if lease is None else parse_gaps(lease.metadata.annotations.get(UNWATCHED_ANNOTATION, ""))
