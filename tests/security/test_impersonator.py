@@ -29,7 +29,7 @@ from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.access import OURS, SPEAKING, grant_member_access
 from leeward.app.local.errors import FleetError
-from leeward.app.member_accounts import accounts_of, open_account
+from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, open_account
 from leeward.client import Client
 from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, UnifiedAuthController
 from leeward.manager.proxy_headers import headers_to_member
@@ -245,11 +245,12 @@ def test_s6_a_role_of_somebody_else_is_left_as_it_is_and_that_is_said(labels: di
     tell(story)
 
 
-def test_joining_makes_the_role_its_own() -> None:
+def test_joining_again_marks_the_role_that_an_earlier_version_made() -> None:
     async def story(fleet: Fleet) -> None:
         member = Client(fleet.member.transport)
         await member.delete(CLUSTER_ROLES, "karmada-impersonator")
-        await member.create(CLUSTER_ROLES, {"metadata": {"name": "karmada-impersonator"}, "rules": SPEAKING})
+        made = {"metadata": {"name": "karmada-impersonator"}, "rules": SPEAKING}
+        await member.apply(CLUSTER_ROLES, made, field_manager=FIELD_MANAGER)
         await fleet.bind("proxy", PROXY, ("User", "jane"))
         assert await fleet.says_to_be("mallory")
         _, speaker = accounts_of("member1")

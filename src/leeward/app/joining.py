@@ -19,9 +19,10 @@ from leeward.api.rules.member_addresses import plain_http_fault
 from leeward.app.connect import CA_KEY, TOKEN_KEY
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, close_account, open_account
-from leeward.client import Client, NotFound
+from leeward.client import Client, NotFound, NotServed
 from leeward.client.connection import Connection
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
+from leeward.runtime.server_identity import identity_of
 
 _UNTYPED_NAMESPACES = Resource.of_manifests("v1", "namespaces", "Namespace", False)
 _UNTYPED_SECRETS = Resource.of_manifests("v1", "secrets", "Secret", True)
@@ -53,7 +54,8 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
     cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
     await _refuse_joined(control_plane, joining.name, cluster_id)
     steward, speaker = accounts_of(joining.name)
-    token, spoken = await open_account(member, steward), await open_account(member, speaker)
+    hub = await own_identity(control_plane)
+    token, spoken = await open_account(member, steward, hub), await open_account(member, speaker, hub)
     namespace: Manifest = {"metadata": {"name": CLUSTER_NAMESPACE}}
     await control_plane.apply(_UNTYPED_NAMESPACES, namespace, field_manager=FIELD_MANAGER)
     for secret in (
@@ -64,10 +66,22 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
     await control_plane.apply(_UNTYPED_CLUSTERS, _cluster(joining, cluster_id), field_manager=FIELD_MANAGER)
 
 
-async def forget_cluster(member: Client, name: str) -> None:
-    """Takes out of the member what `join_cluster` has put there. Raises: WorldError."""
-    for account in accounts_of(name):
-        await close_account(member, account)
+async def forget_cluster(member: Client, name: str, hub: str = "") -> list[str]:
+    """Takes out of the member what `join_cluster` has put there for the control plane with the identity `hub`. Returns
+    what stays, because it is another's, by kind and name. Raises: WorldError."""
+    return [kept for account in accounts_of(name) for kept in await close_account(member, account, hub)]
+
+
+async def own_identity(control_plane: Client) -> str:
+    """By which its things in members are told apart; empty for an API server that has no kube-system.
+
+    Raises: WorldError."""
+    try:
+        return identity_of(await control_plane.get(NAMESPACES, IDENTIFYING_NAMESPACE))
+    except NotServed:
+        raise
+    except NotFound:
+        return ""
 
 
 async def _refuse_joined(control_plane: Client, name: str, cluster_id: str) -> None:

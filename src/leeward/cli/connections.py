@@ -168,18 +168,20 @@ def client_of(connection: "Connection", *, greets: bool = True) -> "Client":
         raise FleetError(str(error)) from error
 
 
-def carry_out(work: Coroutine[Any, Any, None], *clients: "Client") -> None:
-    """Runs `work` to its end and closes the clients. Raises: FleetError for what the world answered."""
+def carry_out(work: Coroutine[Any, Any, T], *clients: "Client") -> T:
+    """Runs `work` to its end, closes the clients, and returns what came of it.
+
+    Raises: FleetError for what the world answered."""
     from leeward.client import WorldError
 
-    async def run() -> None:
+    async def run() -> T:
         try:
-            await work
+            return await work
         finally:
             for client in clients:
                 await client.close()
 
     try:
-        asyncio.run(run())
+        return asyncio.run(run())
     except WorldError as error:
         raise FleetError(str(error)) from error

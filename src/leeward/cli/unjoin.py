@@ -34,9 +34,13 @@ def unjoin(
     `leeward unregister` is for Pull. One that is dead stays until it is back, unless --force gives up what runs there.
     """
     from kubeapi.loop.clock import SystemClock
-    from leeward.app.joining import forget_cluster
+    from leeward.app.joining import forget_cluster, own_identity
     from leeward.app.leaving import unjoin_cluster
 
+    hub = ""
+    if cluster_kubeconfig is not None:
+        asked = client_of(connection_from(kubeconfig, context))
+        hub = carry_out(own_identity(asked), asked)
     client = client_of(connection_from(kubeconfig, context))
     carry_out(
         unjoin_cluster(client, name, SystemClock(), force=force, wait_seconds=wait, tell=say_line, mode="Push"),
@@ -44,5 +48,6 @@ def unjoin(
     )
     if cluster_kubeconfig is not None:
         member = client_of(connection_from(cluster_kubeconfig, cluster_context))
-        carry_out(forget_cluster(member, name), member)
+        for kept in carry_out(forget_cluster(member, name, hub), member):
+            say_line(f"{kept} stays in the cluster: another control plane, or somebody else, has made it")
     say(f"cluster {name} has left")

@@ -32,7 +32,7 @@ CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
 )
 _FOREIGN = (
     "in the member, the ClusterRole {name} was not made by joining, and is left as it is: "
-    f"`leeward join` again makes it ours, as does the label {SYSTEM_LABEL}=true"
+    f"the label {SYSTEM_LABEL}=true makes it ours, as does `leeward join` where that has made it before"
 )
 
 

@@ -15,9 +15,10 @@ from kubeapi.transport import Request
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.api.schema import custom_resource_definitions
-from leeward.app.joining import Joining, forget_cluster, join_cluster
+from leeward.app.joining import Joining, forget_cluster, join_cluster, own_identity
 from leeward.app.leaving import Mode, unjoin_cluster
 from leeward.app.local.errors import FleetError
+from leeward.app.member_accounts import accounts_of, open_account
 from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
 from tests.kubeserver.api_world import ApiWorld, api_world
@@ -94,12 +95,88 @@ def test_nothing_of_it_is_left_when_it_leaves() -> None:
         before = [(await member.get(path)).names for path in (ACCOUNTS, ROLES, ROLE_BINDINGS)]
         await join_cluster(client, Client(member.transport), JOINING)
         await unjoin_cluster(client, "member1", VirtualClock(), force=False, wait_seconds=10)
-        await forget_cluster(Client(member.transport), "member1")
+        assert await forget_cluster(Client(member.transport), "member1", await own_identity(client)) == []
         for name in ("member1", "member1-impersonator"):
             with pytest.raises(NotFound):
                 await client.get(SECRETS, name, "karmada-cluster")
         assert [(await member.get(path)).names for path in (ACCOUNTS, ROLES, ROLE_BINDINGS)] == before
         assert (await member.get(MEMBER_SECRETS)).names == []
+
+    tell(story)
+
+
+async def versions(member: ApiWorld) -> dict[str, str]:
+    """By path: the uid and resourceVersion of what bears the name of the impersonator."""
+    paths = [f"{each}/karmada-impersonator" for each in (ACCOUNTS, ROLES, ROLE_BINDINGS)]
+    found = {path: (await member.get(path)).body["metadata"] for path in paths}
+    return {path: f"{metadata['uid']} {metadata['resourceVersion']}" for path, metadata in found.items()}
+
+
+@pytest.mark.parametrize("by", ["another control plane", "Karmada"])
+def test_s6_the_impersonator_of_another_control_plane_is_used_and_stays(by: str) -> None:
+    """Two control planes have joined one cluster, under two names; the second leaves."""
+
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client, there = Client(plane.transport), Client(member.transport)
+        _, speaker = accounts_of("theirs")
+        if by == "Karmada":
+            await as_karmada_joins(member)
+        else:
+            await open_account(there, speaker, "another")
+        before = await versions(member)
+        await join_cluster(client, there, JOINING)
+        assert await versions(member) == before
+        secret = await client.get(SECRETS, "member1-impersonator", "karmada-cluster")
+        assert bearer(member, secret.data["token"]) == "system:serviceaccount:karmada-cluster:karmada-impersonator"
+        kept = await forget_cluster(there, "member1", await own_identity(client))
+        assert kept == [
+            f"{kind} karmada-impersonator" for kind in ("ClusterRoleBinding", "ClusterRole", "Secret", "ServiceAccount")
+        ]
+        assert await versions(member) == before
+        assert "karmada-member1" not in (await member.get(ACCOUNTS)).names
+
+    tell(story)
+
+
+async def as_karmada_joins(member: ApiWorld) -> None:
+    """What versions of it make that give no labels."""
+    name = "karmada-impersonator"
+    metadata = {"name": name, "namespace": "karmada-cluster"}
+    rule = {"apiGroups": [""], "resources": ["users", "groups", "serviceaccounts"], "verbs": ["impersonate"]}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    annotations = {"kubernetes.io/service-account.name": name}
+    token = {"metadata": {**metadata, "annotations": annotations}, "type": "kubernetes.io/service-account-token"}
+    await member.create("/api/v1/namespaces", {"metadata": {"name": "karmada-cluster"}})
+    await member.create(ACCOUNTS, {"metadata": metadata})
+    await member.create(MEMBER_SECRETS, token)
+    await member.create(ROLES, {"metadata": {"name": name}, "rules": [rule]})
+    subjects = [{"kind": "ServiceAccount", **metadata}]
+    await member.create(ROLE_BINDINGS, {"metadata": {"name": name}, "roleRef": role, "subjects": subjects})
+
+
+def test_s6_a_role_of_somebody_else_is_not_taken_over_and_nothing_is_made() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client, there = Client(plane.transport), Client(member.transport)
+        rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+        theirs = await member.create(ROLES, {"metadata": {"name": "karmada-impersonator"}, "rules": [rule]})
+        with pytest.raises(FleetError, match="ClusterRole karmada-impersonator is somebody else's"):
+            await join_cluster(client, there, JOINING)
+        assert (await member.get(f"{ROLES}/karmada-impersonator")).body == theirs.body
+        assert "karmada-impersonator" not in (await member.get(ACCOUNTS)).names
+        assert await names(plane) == []
+        await forget_cluster(there, "member1", await own_identity(client))
+        assert (await member.get(f"{ROLES}/karmada-impersonator")).body == theirs.body
+
+    tell(story)
+
+
+def test_what_an_earlier_version_has_made_without_saying_for_whom_goes_with_it() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client, there = Client(plane.transport), Client(member.transport)
+        for account in accounts_of("member1"):
+            await open_account(there, account)
+        assert await forget_cluster(there, "member1", await own_identity(client)) == []
+        assert "karmada-impersonator" not in (await member.get(ROLES)).names
 
     tell(story)
 
