@@ -1,5 +1,7 @@
 """A cluster comes and goes, and is held down for that. The bound on moves is in `docs/decisions/0009-flapping.md`."""
 
+import pytest
+
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.resource import EVENTS
 from leeward.core.cluster_health.flap_damping import parse_flapping
@@ -60,5 +62,23 @@ def test_l2_a_cluster_that_is_held_down_is_the_last_resort_of_a_workload_that_ha
         assert 1_800 <= world.seconds - tainted < 1_801
         await world.sleep(30)
         assert await ready_replicas(world, "member1", "web") == 2
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("step_seconds", [7_200, -7_200])
+def test_s13_a_step_of_the_wall_clock_neither_ends_a_hold_down_nor_prolongs_it(step_seconds: int) -> None:
+    async def story(world: World) -> None:
+        await outage(world, "member1")
+        await outage(world, "member1", up_seconds=0)
+        await world.until(lambda: world.taints("member1") == {HELD_DOWN}, 120)
+        world.controllers_clock.skew_seconds += step_seconds
+        memory = parse_flapping(world.cluster("member1"))
+        assert memory is not None
+        assert memory.until is not None
+        held_down_for = (memory.until - memory.at).total_seconds()
+        await world.sleep(held_down_for - 30)
+        assert world.taints("member1") == {HELD_DOWN}
+        await world.until(lambda: world.taints("member1") == set(), 60)
 
     play(story, TWO)

@@ -2,6 +2,8 @@
 
 import itertools
 
+import pytest
+
 from leeward.api.meta import find_condition
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS
@@ -10,13 +12,15 @@ from leeward.sim.world import World
 from tests.world.stories import apply, by_weight, deployment, play, policy
 
 APPS = [f"app{number}" for number in range(6)]
+OUTAGE = ("cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable")
 DRAIN = {"key": DRAIN_TAINT, "effect": "NoExecute"}
 
 
-async def apps_run(world: World) -> None:
+async def apps_run(world: World, **placement: object) -> None:
     """Each with one replica in member1 and one in member2."""
     for name in APPS:
-        await apply(world.client, deployment(name, 2), policy(name, by_weight({"member1": 1, "member2": 1})))
+        evenly = {**by_weight({"member1": 1, "member2": 1}), **placement}
+        await apply(world.client, deployment(name, 2), policy(name, evenly))
     await world.until(lambda: in_member1(world) == len(APPS), 60)
     await world.sleep(30)
 
@@ -105,3 +109,21 @@ def test_c4_a_rate_of_one_in_ten_seconds_is_kept_in_a_failover() -> None:
         assert all(9.9 < pause < 10.5 for pause in pauses), pauses
 
     play(story, manager=ManagerSettings(eviction=EvictionSettings(per_second=0.1)))
+
+
+@pytest.mark.parametrize("step_seconds", [3_600, -3_600])
+def test_c4_a_step_of_the_wall_clock_neither_hurries_the_rate_nor_holds_it_up(step_seconds: int) -> None:
+    """All six turns are given when member1 is lost; the clock steps in between."""
+
+    async def story(world: World) -> None:
+        at_once = [{"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0} for key in OUTAGE]
+        await apps_run(world, clusterTolerations=at_once)
+        await world.member("member1").stop()
+        await world.until(lambda: in_member1(world) == len(APPS) - 2, 900)
+        world.controllers_clock.skew_seconds += step_seconds
+        for left in range(len(APPS) - 3, -1, -1):
+            waited = await world.until(lambda left=left: in_member1(world) <= left, 25)
+            assert in_member1(world) == left
+            assert waited > 15
+
+    play(story, manager=ManagerSettings(eviction=EvictionSettings(per_second=0.05)))

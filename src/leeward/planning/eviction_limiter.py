@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 from leeward.api.cluster import Cluster
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION
 from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.watched_time import has_stepped
 from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget
 
@@ -45,6 +46,10 @@ class EvictionLimiter(Generic[K]):
         self._leaving: dict[K, frozenset[str]] = {}
         self._count: dict[str, int] = {}
         self._waiting: dict[K, frozenset[str]] = {}
+
+    def look(self, now: datetime, monotonic_seconds: float) -> None:
+        """Takes in what time it is by both clocks. A step of the wall clock neither hurries a turn nor puts it off."""
+        self._rate.look(now, monotonic_seconds)
 
     def budget(self, key: K, clusters: Mapping[str, Cluster], now: datetime) -> EvictionBudget:
         """What is left to the binding now."""
@@ -119,6 +124,19 @@ class _Rate:
         self._free_from: datetime | None = None
         self._next: datetime | None = None
         self._last: datetime | None = None
+        self._looked: tuple[datetime, float] | None = None
+
+    def look(self, now: datetime, monotonic_seconds: float) -> None:
+        """All instants move with the wall clock when it has stepped since the last look."""
+        before, looked = self._looked, (now, monotonic_seconds)
+        self._looked = looked
+        if before is None or not has_stepped(before, looked):
+            return
+        step = now - before[0] - timedelta(seconds=monotonic_seconds - before[1])
+        self._reserved = {key: turn + step for key, turn in self._reserved.items()}
+        self._free_from, self._next, self._last = (
+            None if instant is None else instant + step for instant in (self._free_from, self._next, self._last)
+        )
 
     def turn_at(self, key: Hashable, now: datetime) -> datetime | None:
         """When `key` may go on; None is now."""

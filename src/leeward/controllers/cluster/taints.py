@@ -104,7 +104,7 @@ class ClusterTaints:
             could_not_look=self._settings.could_not_look,
             watched=attention.time,
         )
-        hold_down = decide_hold_down(cluster, decision.taints, now, self._settings.hold_down)
+        hold_down = decide_hold_down(cluster, decision.taints, now, self._settings.hold_down, attention.time)
         taints = stamp_no_execute(hold_down.taints, now)
         annotations = {**decision.annotations, **hold_down.annotations}
         if attention.heartbeat and confirmed:

@@ -123,7 +123,9 @@ class Deciding:
         """Takes in a change. Returns the others of its group that it may concern."""
         if new is not None:
             self._limiter.observe(key, _left_by(new))
-            self._limiter.see_evictions(_evicted_at(new), self._plane.clock.now())
+            now = self._plane.clock.now()
+            self._limiter.look(now, self._plane.clock.monotonic())
+            self._limiter.see_evictions(_evicted_at(new), now)
         elif old is not None:
             self._fleet.release(owner_of(old))
             self._limiter.forget(key)
@@ -194,6 +196,7 @@ class Deciding:
         bindings = {key: binding for key, binding in found if binding is not None and _is_placeable(binding)}
         now, brake = self._plane.clock.now(), self._brake.holds(self._fleet.values())
         attention = self._heartbeat.attention()
+        self._limiter.look(now, self._plane.clock.monotonic())
 
         def decide_one(key: BindingKey, binding: Binding) -> Decision:
             budget = self._limiter.budget(key, self._fleet, now)

@@ -26,6 +26,7 @@ from leeward.api.names import FLAPPING_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBindingSpec
 from leeward.core.cluster_health.condition_taints import AUTOMATIC, NO_EXECUTE, NO_SCHEDULE, key_of, policy_taints
+from leeward.core.cluster_health.watched_time import ALWAYS, CLOCKS_APART, WatchedTime
 
 FLAPS_FROM_SCORE = 1.5
 FORGOTTEN_BELOW_SCORE = 0.1
@@ -60,14 +61,21 @@ class HoldDown:
 
 
 def decide_hold_down(
-    cluster: Cluster, taints: tuple[Taint, ...], now: datetime, settings: HoldDownSettings = HoldDownSettings()
+    cluster: Cluster,
+    taints: tuple[Taint, ...],
+    now: datetime,
+    settings: HoldDownSettings = HoldDownSettings(),
+    watched: WatchedTime = ALWAYS,
 ) -> HoldDown:
-    """`taints` are those that the cluster is about to have by its condition."""
-    memory = parse_flapping(cluster)
+    """`taints` are those that the cluster is about to have by its condition. Only watched time counts (S13)."""
+    known = parse_flapping(cluster)
+    memory = _by_watched_time(known, now, watched)
     if settings.enabled and _has_returned(cluster, taints):
         return _return(memory, taints, now, settings)
     if memory is None:
         return HoldDown(taints)
+    if known is not None and known.at > now + CLOCKS_APART:
+        return HoldDown(taints, _annotation(memory), memory.until)
     if memory.until is not None and now >= memory.until:
         over = msgspec.structs.replace(memory, until=None)
         return HoldDown(_without_hold_down(taints), _annotation(over), _forgotten_at(over, settings))
@@ -108,6 +116,16 @@ def tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
 
 def is_held_down(cluster: Cluster) -> bool:
     return any(taint.key == FLAPPING_TAINT for taint in cluster.spec.taints)
+
+
+def _by_watched_time(memory: Flapping | None, now: datetime, watched: WatchedTime) -> Flapping | None:
+    """`memory` as if nothing had been missed since. What began at an instant that is still to come, by a clock that was
+    set back since, begins now."""
+    if memory is None:
+        return None
+    at = min(watched.moved(memory.at), now)
+    until = None if memory.until is None else memory.until + (at - memory.at)
+    return msgspec.structs.replace(memory, at=at, until=until)
 
 
 def _return(memory: Flapping | None, taints: tuple[Taint, ...], now: datetime, settings: HoldDownSettings) -> HoldDown:

@@ -20,6 +20,8 @@ from kubeapi.meta import format_micro_time, parse_time
 
 STEP = timedelta(seconds=1)
 """By so much the wall clock and the monotonic one must differ to be a step."""
+CLOCKS_APART = timedelta(seconds=60)
+"""How far the clocks of two of us may be apart: that of an API server, and that of the controllers."""
 REMEMBERED = timedelta(days=7)
 MOST_GAPS = 50
 

@@ -19,7 +19,7 @@ Karmada asks only that the scheduler has observed the generation, so that a stal
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, cast
 
 import msgspec
@@ -28,12 +28,11 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.work import Binding, ManifestStatus, Work
+from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 
 FULLY_APPLIED = "FullyApplied"
-CLOCKS_APART = timedelta(seconds=60)
-"""How far the clock of an API server may be behind that of the controllers."""
 
 
 def is_current(binding: Binding) -> bool:

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
+from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.eviction.evidence import (
-    CLOCKS_APART,
     Serving,
     is_seen_healthy,
     known_to_serve,
