@@ -60,7 +60,8 @@ class Serving:
 def known_to_serve(work: Work | None, cluster: Cluster | None) -> Serving | None:
     """What a copy serves now, by fresh evidence; None where that is not known. Holds: S1.
 
-    A manifest whose kind does not count replicas serves 1, unless it is reported Unhealthy.
+    A manifest whose kind does not count replicas serves 1, unless it is reported Unhealthy. Of one that counts them, a
+    status without any count says nothing: it was too large, or its interpreter has failed.
     """
     if work is None or cluster is None or not is_fresh(work, cluster):
         return None
@@ -68,13 +69,15 @@ def known_to_serve(work: Work | None, cluster: Cluster | None) -> Serving | None
     instants = [c.last_transition_time for c in (ready, reflected) if c is not None and c.last_transition_time]
     if not instants or not work.status.manifest_statuses:
         return None
-    return Serving(min(map(_served, work.status.manifest_statuses)), max(instants))
+    counts = [count for count in served_counts(work.status.manifest_statuses) if count is not None]
+    is_whole = len(counts) == len(work.status.manifest_statuses)
+    return Serving(min(counts), max(instants)) if is_whole else None
 
 
 def reported_ready(work: Work | None) -> int:
     """The ready replicas that were reported last, however long ago: a bound for what must not be taken away."""
     statuses = work.status.manifest_statuses if work is not None else ()
-    return max(map(_served, statuses), default=0)
+    return max((count for count in served_counts(statuses) if count is not None), default=0)
 
 
 def may_serve(work: Work | None, cluster: Cluster | None, replicas: int) -> int:
@@ -89,7 +92,8 @@ def may_serve(work: Work | None, cluster: Cluster | None, replicas: int) -> int:
     whole, serving = max(1, replicas), known_to_serve(work, cluster)
     if serving is not None:
         return min(whole, serving.ready)
-    return 0 if not _is_applied(work) and reported_ready(work) == 0 else whole
+    was_nothing = not any(count is None or count for count in served_counts(work.status.manifest_statuses))
+    return 0 if not _is_applied(work) and was_nothing else whole
 
 
 def was_there_before(work: Work | None, began: datetime | None) -> bool:
@@ -98,9 +102,16 @@ def was_there_before(work: Work | None, began: datetime | None) -> bool:
     return made is not None and began is not None and made + CLOCKS_APART < began
 
 
-def served_counts(statuses: Sequence[ManifestStatus]) -> tuple[int, ...]:
-    """What each manifest serves; a change of it is a change of what a copy is worth."""
+def served_counts(statuses: Sequence[ManifestStatus]) -> tuple[int | None, ...]:
+    """What each manifest serves, None where that is not known; a change of it is a change of what a copy is worth."""
     return tuple(map(_served, statuses))
+
+
+def is_uncounted(work: Work) -> bool:
+    """Whether a manifest that counts its replicas is reported without any count, and not as Unhealthy: what it serves
+    cannot be said."""
+    statuses = zip(work.status.manifest_statuses, served_counts(work.status.manifest_statuses), strict=True)
+    return any(count is None and not health_rules_in(status).has_failed for status, count in statuses)
 
 
 def seen_ready(work: Work | None, cluster: Cluster | None) -> int:
@@ -148,6 +159,15 @@ _READY_FIELDS = {
     "DaemonSet": ("numberReady",),
     "Job": ("ready", "succeeded"),
 }
+_WRITTEN = ("replicas", "observedGeneration")
+_FIELDS_BESIDE = {
+    "Deployment": _WRITTEN,
+    "ReplicaSet": _WRITTEN,
+    "StatefulSet": _WRITTEN,
+    "DaemonSet": ("desiredNumberScheduled", "observedGeneration"),
+    "Job": ("active", "failed", "startTime", "conditions"),
+}
+"""A status that has one of these was written by the member's controller: none is ready where no number of them is."""
 
 
 def _has_ready(status: ManifestStatus, replicas: int) -> bool:
@@ -162,10 +182,13 @@ def _ready_replicas(status: ManifestStatus) -> int:
     return sum(map(plausible_count, counts))
 
 
-def _served(status: ManifestStatus) -> int:
-    if status.identifier.kind in _READY_FIELDS:
-        return _ready_replicas(status)
-    return health_rules_in(status).serves
+def _served(status: ManifestStatus) -> int | None:
+    kind = status.identifier.kind
+    if kind not in _READY_FIELDS:
+        return health_rules_in(status).serves
+    fields = cast(Mapping[str, Any], status.status or {})
+    is_counted = any(name in fields for name in (*_READY_FIELDS[kind], *_FIELDS_BESIDE[kind]))
+    return _ready_replicas(status) if is_counted else None
 
 
 def _with_status(work: Work, **changes: Any) -> Work:

@@ -20,7 +20,13 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
-from leeward.core.eviction.evidence import is_seen_healthy, known_to_serve, reported_ready, was_there_before
+from leeward.core.eviction.evidence import (
+    is_seen_healthy,
+    is_uncounted,
+    known_to_serve,
+    reported_ready,
+    was_there_before,
+)
 from leeward.core.eviction.progress import grace_of
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import reason_rules_of_task
@@ -96,7 +102,7 @@ def _judge(
     binding: Binding, target: TargetCluster, cluster: Cluster | None, work: Work | None
 ) -> tuple[StalledTarget, datetime | None] | None:
     """What is missing in the target and since when; None where nothing is, or where it cannot be said."""
-    if cluster is None or not cluster.is_ready or work is None or _is_suspended(work):
+    if cluster is None or not cluster.is_ready or work is None or _is_suspended(work) or is_uncounted(work):
         return None
     if is_seen_healthy(work, cluster, target.replicas):
         return None

@@ -8,7 +8,9 @@ from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.eviction.evidence import (
     Serving,
     is_seen_healthy,
+    is_uncounted,
     known_to_serve,
+    may_serve,
     reported_ready,
     seen_ready,
     served_counts,
@@ -72,6 +74,42 @@ def test_a_copy_of_which_nothing_was_reported_is_unknown() -> None:
     assert known_to_serve(silent, cluster("member1")) is None
     assert not is_seen_healthy(silent, cluster("member1"), 0)
     assert (reported_ready(silent), reported_ready(None), seen_ready(silent, cluster("member1"))) == (0, 0, 0)
+
+
+def told(kind: str, status: object, health: str) -> Work:
+    """The Work of a copy of which this was reported."""
+    (report,) = OLD.status.manifest_statuses
+    identifier = msgspec.structs.replace(report.identifier, kind=kind)
+    report = msgspec.structs.replace(report, identifier=identifier, status=status, health=health)
+    return msgspec.structs.replace(OLD, status=msgspec.structs.replace(OLD.status, manifest_statuses=(report,)))
+
+
+@pytest.mark.parametrize("status", [None, {}, {"phase": "Running"}], ids=repr)
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"])
+def test_s1_of_a_copy_whose_status_has_no_count_nobody_knows_what_it_serves(kind: str, status: object) -> None:
+    copy = told(kind, status, "Healthy")
+    assert known_to_serve(copy, cluster("member1")) is None
+    assert may_serve(copy, cluster("member1"), 3) == 3
+    assert (served_counts(copy.status.manifest_statuses), is_uncounted(copy)) == ((None,), True)
+    assert not is_uncounted(told(kind, status, "Unhealthy"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("Deployment", {"replicas": 3, "unavailableReplicas": 3}),
+        ("ReplicaSet", {"observedGeneration": 1}),
+        ("StatefulSet", {"readyReplicas": 0}),
+        ("DaemonSet", {"desiredNumberScheduled": 2}),
+        ("Job", {"failed": 1}),
+    ],
+)
+def test_a_status_that_was_written_and_names_no_ready_replicas_says_that_there_are_none(
+    kind: str, status: object
+) -> None:
+    serving = known_to_serve(told(kind, status, "Unhealthy"), cluster("member1"))
+    assert serving is not None
+    assert serving.ready == 0
 
 
 @pytest.mark.parametrize(
