@@ -5,11 +5,21 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.names import depended_by_label
 from leeward.api.policy import Placement
 from leeward.api.work import BindingResource, BindingSnapshot, ResourceBinding, ResourceBindingSpec, TargetCluster
-from leeward.core.dependencies.attached import Agreement, Dependant, agree, change_attached, listed_in, required_by
+from leeward.core.dependencies.attached import (
+    Agreement,
+    AttachedChange,
+    Dependant,
+    agree,
+    change_attached,
+    listed_in,
+    required_by,
+)
+from leeward.core.propagation.binding import owner_of
 from leeward.core.propagation.digest import template_digest
 
 TEMPLATE: Manifest = {
@@ -55,15 +65,24 @@ def change(present: ResourceBinding | None, *dependants: Dependant, agreement: A
 
 
 def test_the_first_who_needs_an_object_gets_it_a_binding() -> None:
-    made = change(None, dependant("web", "a", "b")).creates
-    assert made["metadata"]["name"] == "settings-configmap"
-    assert made["metadata"]["labels"] == {depended_by_label("default", "web"): "id-web"}
-    assert made["metadata"]["ownerReferences"][0]["uid"] == "u1"
-    assert "placement" not in made["spec"]
-    assert made["spec"]["requiredBy"] == [
-        {"name": "web", "namespace": "default", "clusters": [{"name": "a"}, {"name": "b"}]}
-    ]
-    assert made["spec"]["conflictResolution"] == "Abort"
+    assert change(None, dependant("web", "a", "b")).creates == {
+        "apiVersion": "work.karmada.io/v1alpha2",
+        "kind": "ResourceBinding",
+        "metadata": {
+            "name": "settings-configmap",
+            "namespace": "default",
+            "labels": {depended_by_label("default", "web"): "id-web"},
+            "annotations": {"leeward.dev/template-digest": template_digest(TEMPLATE)},
+            "finalizers": ["karmada.io/binding-controller"],
+            "ownerReferences": [owner_of(TEMPLATE)],
+        },
+        "spec": {
+            "resource": to_wire(RESOURCE),
+            "requiredBy": [{"name": "web", "namespace": "default", "clusters": [{"name": "a"}, {"name": "b"}]}],
+            "conflictResolution": "Abort",
+            "preserveResourcesOnDeletion": False,
+        },
+    }
 
 
 def test_who_is_placed_nowhere_needs_nothing() -> None:
@@ -99,6 +118,14 @@ def test_a_binding_that_nobody_needs_any_more_goes_and_one_of_a_policy_stays() -
     assert not change(attached(), dependant("web")).deletes, "nobody of ours has ever needed it"
 
 
+def test_a_label_of_who_needs_it_no_more_goes_also_when_nobody_is_listed() -> None:
+    label = depended_by_label("default", "web")
+    assert change(attached(**{label: "id-web"}), dependant("web")) == AttachedChange(
+        patch={"metadata": {"labels": {label: None}}}
+    )
+    assert change(attached(), dependant("web")) == AttachedChange(), "nothing is written"
+
+
 def test_what_a_policy_has_asked_for_is_the_detectors() -> None:
     """Holds: S9."""
     overwrites = Agreement("Overwrite", preserve=True)
@@ -117,7 +144,10 @@ def test_a_changed_object_is_rendered_anew() -> None:
     newer = {**TEMPLATE, "data": {"a": "2"}, "metadata": {**TEMPLATE["metadata"], "resourceVersion": "9"}}
     patch = change_attached(newer, present, [dependant("web", "a")], Agreement()).patch
     assert patch is not None
-    assert patch["spec"] == {"resource": {"resourceVersion": "9"}}
+    assert patch == {
+        "metadata": {"annotations": {"leeward.dev/template-digest": template_digest(newer)}},
+        "spec": {"resource": {"resourceVersion": "9"}},
+    }
     later = {**TEMPLATE, "metadata": {**TEMPLATE["metadata"], "resourceVersion": "9"}, "status": {"x": 1}}
     assert change_attached(later, present, [dependant("web", "a")], Agreement()).patch is None, "only its status"
 

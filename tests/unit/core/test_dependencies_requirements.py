@@ -10,7 +10,7 @@ from kubeapi.meta import LabelSelector, ObjectMeta
 from leeward.api.cluster import Cluster
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_FINALIZER
-from leeward.api.policy import Placement
+from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import (
     BindingResource,
     BindingSnapshot,
@@ -21,7 +21,10 @@ from leeward.api.work import (
 from leeward.core.dependencies.requirements import (
     clusters_with_data,
     dependency_problem,
+    follows,
     is_done_with,
+    is_own_in_each_cluster,
+    keeps_data,
     marks_patch,
     release_patch,
     required_clusters,
@@ -63,6 +66,7 @@ def test_an_old_copy_that_is_kept_keeps_what_it_needs_and_one_that_is_not_only_w
     assert names(required_clusters(dependant(task("a", "Directly"), b=2), ())) == {"b": 2}
     assert names(required_clusters(dependant(task("a", "Directly"), b=2), ["a"])) == {"b": 2, "a": 0}
     assert names(required_clusters(dependant(b=2), ["c", "b"])) == {"b": 2, "c": 0}
+    assert required_clusters(dependant(task("a"), a=1), ["a"]) == targets(a=1), "each cluster is named once"
 
 
 def test_a_dependant_that_is_deleted_needs_what_its_works_still_need() -> None:
@@ -82,12 +86,43 @@ def test_a_dependant_that_is_deleted_needs_what_its_works_still_need() -> None:
         (reference("ClusterRole", api_version="rbac.authorization.k8s.io/v1"), "has no namespace"),
         (reference("Work", api_version="work.karmada.io/v1alpha1"), "never propagated"),
         (reference(name="../b"), "must be the name of an object"),
-        (reference(name=""), "give it either a name or a labelSelector"),
+        (reference(name=""), "ConfigMap default does not follow: give it either a name or a labelSelector"),
+        (
+            reference("Namespace", name="../b"),
+            "only a ClusterResourceBinding may refer to it; Invalid value: ",
+        ),
         (reference(label_selector=LabelSelector()), "give it either a name or a labelSelector"),
     ],
 )
 def test_a_dependant_reaches_its_own_namespace_and_what_may_be_propagated(named: Any, told: str) -> None:
     assert told in dependency_problem(named, "default", Reach())
+
+
+def test_what_each_cluster_makes_for_itself_does_not_follow() -> None:
+    assert is_own_in_each_cluster(reference(name="kube-root-ca.crt"))
+    assert not is_own_in_each_cluster(reference(name="settings"))
+    assert not is_own_in_each_cluster(reference("Secret", name="kube-root-ca.crt"))
+
+
+def test_only_who_asks_for_it_is_followed() -> None:
+    for asked in (True, False, None):
+        made = dependant(b=2)
+        made = msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, propagate_deps=asked))
+        assert follows(made) is bool(asked)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "kept"),
+    [
+        ("v1", "PersistentVolumeClaim", True),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", True),
+        ("v1", "ConfigMap", False),
+        ("example.io/v1", "PersistentVolumeClaim", False),
+    ],
+)
+def test_what_others_keep_something_in_is_known_by_its_group_and_kind(api_version: str, kind: str, kept: bool) -> None:
+    """Holds: S12."""
+    assert keeps_data(BindingResource(api_version=api_version, kind=kind, name="a")) is kept
 
 
 def test_what_is_in_reach_may_follow() -> None:
@@ -119,6 +154,15 @@ def test_a_claim_stays_where_data_is_as_long_as_the_placement_lets_the_cluster_i
     narrow = msgspec.structs.replace(narrow, spec=msgspec.structs.replace(narrow.spec, placement=divided({"b": 1})))
     assert kept(narrow, "a", "b") == ["b"], "the user has said so"
     assert kept(dependant(b=2, deleted=True), "a", "b") == []
+
+
+def test_a_claim_stays_where_any_term_of_the_placement_lets_it() -> None:
+    """Holds: S12."""
+    terms = tuple(ClusterAffinityTerm(affinity_name=name, cluster_names=(name,)) for name in "ab")
+    owner = dependant(b=2)
+    placement = Placement(cluster_affinities=terms)
+    owner = msgspec.structs.replace(owner, spec=msgspec.structs.replace(owner.spec, placement=placement))
+    assert kept(owner, "a", "b", "c") == ["a", "b"]
 
 
 def test_a_claim_in_a_cluster_that_is_not_listed_stays_as_long_as_it_has_a_work() -> None:
