@@ -48,6 +48,8 @@ def test_a_work_names_its_bindings() -> None:
     assert list(owners_of(work())) == []
     marks = {BINDING_NAMESPACE_ANNOTATION: "tenant", BINDING_NAME_ANNOTATION: "first"}
     assert list(owners_of(work(**marks))) == [Owner("tenant", "first")]
+    for half in marks:
+        assert list(owners_of(work(**{half: marks[half]}))) == [], "half a name is none"
     both = {**marks, CLUSTER_BINDING_NAME_ANNOTATION: "other"}
     assert [str(owner) for owner in owners_of(work(**both))] == [
         "ResourceBinding tenant/first",
@@ -72,6 +74,11 @@ def test_a_work_of_nobody_is_taken_only_for_its_object() -> None:
     assert holds_another_object(holding(), wanted) == ""
     assert holds_another_object(holding({**web, "kind": "Secret"}), wanted) == "Secret tenant/web"
     assert holds_another_object(holding({**web, "apiVersion": "evil.io/v1"}), wanted) == "Deployment tenant/web"
+    two = holding({**web, "kind": "Secret"}, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant"}})
+    assert holds_another_object(two, wanted) == "Secret tenant/web, Namespace tenant"
+    settings: Manifest = {**web, "apiVersion": "v1", "kind": "ConfigMap"}
+    later = holding({**settings, "apiVersion": "v2"})
+    assert holds_another_object(later, {"spec": {"workload": {"manifests": [settings]}}}) == "", "the core group"
 
 
 def test_what_is_refused_is_said_and_taken_back() -> None:
@@ -92,6 +99,17 @@ def test_a_refusal_is_short_whatever_was_written() -> None:
     assert len(refusal.message) == MAX_MESSAGE_CHARACTERS
     assert refusal.message.startswith("spec.resource.name: Invalid value")
     assert refusal.reason == "TemplateOutOfReach"
+    two = out_of_reach([Problem.invalid("spec.resource.name", "", "is missing"), Problem.forbidden("spec", "not so")])
+    assert two.message.startswith('spec.resource.name: Invalid value: "": is missing; spec: Forbidden: not so. ')
+
+
+def test_a_refusal_that_just_fits_is_told_in_full() -> None:
+    room = MAX_MESSAGE_CHARACTERS - len("Left alone: in m1 . Delete one of the two.")
+    for beyond in (0, 1):
+        refusal = works_taken({"m1": "x" * (room + beyond)})
+        assert refusal is not None
+        assert len(refusal.message) == MAX_MESSAGE_CHARACTERS
+        assert refusal.message.endswith("..." if beyond else "Delete one of the two.")
 
 
 def test_an_object_of_a_work_is_where_its_binding_is() -> None:
@@ -101,7 +119,9 @@ def test_an_object_of_a_work_is_where_its_binding_is() -> None:
     everywhere: Manifest = {"kind": "Namespace", "metadata": {"name": "a"}}
     assert beyond_its_binding(work(**marks), own) == ""
     assert "in namespace other" in beyond_its_binding(work(**marks), other)
-    assert "in no namespace" in beyond_its_binding(work(**marks), everywhere)
+    assert beyond_its_binding(work(**marks), everywhere) == (
+        "it is in no namespace, where ResourceBinding tenant/first does not reach; delete that binding"
+    )
     of_cluster = work(**{CLUSTER_BINDING_NAME_ANNOTATION: "x"})
     assert beyond_its_binding(of_cluster, everywhere) == ""
     assert "ClusterResourceBinding x does not reach" in beyond_its_binding(of_cluster, own)

@@ -8,7 +8,8 @@ import pytest
 from kubeapi.meta import ObjectMeta
 from leeward.api.work import ClusterResourceBinding
 from leeward.core.execution.retain import covers, merge
-from leeward.core.execution.works import build_works, replicas_by_cluster
+from leeward.core.execution.works import build_work, build_works, manifests_by_cluster, replicas_by_cluster
+from leeward.core.overrides.rendering import Overridden
 from tests.unit.core.test_execution import TEMPLATE, binding, manifest_of, task
 
 UID, GENERATION = "resourcetemplate.karmada.io/uid", "resourcetemplate.karmada.io/generation"
@@ -100,6 +101,24 @@ def test_the_state_that_a_lost_copy_has_left_is_given_to_its_replacement() -> No
     spec = {"clusters": [{"name": "m2", "replicas": 3}], "gracefulEvictionTasks": [left]}
     labels = manifest_of(build_works(binding(**spec), TEMPLATE)["m2"])["metadata"]["labels"]
     assert labels["job"] == "42"
+
+
+def test_the_work_of_one_cluster_is_that_of_all_with_its_own_id() -> None:
+    bound = binding(clusters=[{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}])
+    rendered = {name: Overridden(manifest) for name, manifest in manifests_by_cluster(bound, TEMPLATE).items()}
+    made = build_work(bound, TEMPLATE, rendered, "m2", "id-2")
+    assert made == build_works(bound, TEMPLATE, {"m2": "id-2"})["m2"]
+    assert manifest_of(made)["spec"]["replicas"] == 2
+
+
+def test_what_an_interpreter_says_is_the_members_stays_as_it_says_s9() -> None:
+    """`retained` comes in place of the rules of the kind."""
+    desired = {"kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 1}}
+    observed = {"kind": "Widget", "metadata": {"name": "a", "resourceVersion": "7"}, "spec": {"size": 5}}
+    retained = {**desired, "spec": {"size": 5}}
+    assert merge(desired, observed)["spec"] == {"size": 1}
+    assert merge(desired, observed, retained)["spec"] == {"size": 5}
+    assert "resourceVersion" not in retained["metadata"], "what was given is not changed"
 
 
 @pytest.mark.parametrize(

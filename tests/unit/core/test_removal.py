@@ -166,6 +166,15 @@ def test_s1_a_target_whose_cluster_is_not_listed_is_not_well() -> None:
     assert held_now(spec, copies, fleet(cluster("member1")))
 
 
+def test_a_dependency_that_nobody_needs_any_more_waits_for_nothing() -> None:
+    made = binding(duplicated("member1"), 0)
+    spec = msgspec.structs.replace(made.spec, placement=None)
+    works = {"member1": marked_as_held(work("member1", 3))}
+    assert not held_now(spec, works, fleet(cluster("member1")))
+    placed = msgspec.structs.replace(spec, clusters=targets(member2=0))
+    assert held_now(placed, works, fleet(cluster("member1"), dead("member2"))), "one that is placed itself does"
+
+
 def asked_at(seconds: float, *, held: bool = False) -> Work:
     """A Work of 3 replicas whose deletion was asked for then."""
     copy = work("member1", 3)
@@ -222,6 +231,13 @@ def test_s4_what_was_to_go_while_its_cluster_was_away_stays_while_the_brake_is_e
     alive = fleet(there, cluster("member2"))
     assert is_removal_held(spec, "member1", works, alive, UNKEPT, at(100), brake=True) == held
     assert not is_removal_held(spec, "member1", works, alive, UNKEPT, at(100)), "all is well but for the brake"
+
+
+def test_s4_a_cluster_of_which_nothing_is_known_counts_as_away_while_the_brake_is_engaged() -> None:
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    works = {"member1": asked_at(10), "member2": work("member2", 3)}
+    alive = fleet(cluster("member1", ready=None), cluster("member2"))
+    assert is_removal_held(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
 
 
 def ready(name: str, since: float) -> Cluster:

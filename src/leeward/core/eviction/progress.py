@@ -222,5 +222,5 @@ def _all_reported_healthy(binding: Binding) -> bool:
     """Karmada's rule: vacuously true without targets."""
     if binding.status.scheduler_observed_generation != binding.metadata.generation:
         return False
-    is_well = {item.cluster_name: health_rules_in(item).is_well for item in binding.status.aggregated_status}
-    return all(is_well.get(target.name, False) for target in binding.spec.clusters)
+    well = {item.cluster_name for item in binding.status.aggregated_status if health_rules_in(item).is_well}
+    return well.issuperset(target.name for target in binding.spec.clusters)

@@ -33,6 +33,7 @@ from leeward.core.eviction.application import (
     FailureRecord,
     Watch,
     after_leaving,
+    application_purge_mode,
     held_failure,
     parse_record,
     remember,
@@ -40,6 +41,7 @@ from leeward.core.eviction.application import (
     toleration_seconds,
     watch,
 )
+from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state_patch, state_to_inject
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
@@ -324,6 +326,31 @@ def test_what_was_preserved_is_kept_when_the_eviction_has_ended_and_brought_alon
     assert state_to_inject(settled, "member3") == {}
     assert preserved_state_patch(settled, targets(member2=2), set()) == {}
     assert task_of(settled, failed("member2")).preserved_label_state == {"label-0": "abc"}
+
+
+def test_what_the_last_failover_has_brought_is_given_to_the_replacement_and_nothing_of_those_before() -> None:
+    second = msgspec.structs.replace(
+        BROUGHT,
+        from_cluster="member2",
+        preserved_label_state={"label-0": "new"},
+        clusters_before_failover=("member2",),
+    )
+    moved_twice = app(copies={"member3": 2}, tasks=(BROUGHT, second))
+    assert state_to_inject(moved_twice, "member3") == {"label-0": "new"}
+    kept = '{"cluster":"member3","labels":{"label-0":"new"}}'
+    assert preserved_state_patch(moved_twice, targets(member3=2), set()) == {"leeward.dev/preserved-state": kept}
+    back = app(copies={"member2": 2}, tasks=(BROUGHT, second))
+    assert state_to_inject(back, "member2") == {}, "it is where it was before"
+    assert preserved_state_patch(back, targets(member2=2), set()) == {}
+    without = msgspec.structs.replace(BROUGHT, preserved_label_state={})
+    settled = keeping(KEPT, app(copies={"member2": 2}, tasks=(without,)))
+    assert preserved_state_patch(settled, targets(member2=2), set()) == {}, "a failover that preserved nothing"
+
+
+def test_a_copy_leaves_gracefully_where_the_policy_does_not_say_how() -> None:
+    assert application_purge_mode(app(copies={"member1": 2}, failover=None).spec) is PurgeMode.GRACEFULLY
+    asked = app(copies={"member1": 2}, failover=failover(purge_mode="Never"))
+    assert application_purge_mode(asked.spec) is PurgeMode.NEVER
 
 
 @pytest.mark.parametrize(

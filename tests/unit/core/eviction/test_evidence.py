@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.eviction.evidence import (
@@ -161,6 +162,39 @@ def test_of_a_work_that_was_never_applied_no_health_is_trusted() -> None:
     believed = trusted(bare)
     assert [status.health for status in believed.status.manifest_statuses] == ["Unknown"]
     assert believed.status.conditions == ()
+
+
+@pytest.mark.parametrize(
+    ("copy", "where", "replicas", "most"),
+    [
+        (None, cluster("member1"), 3, 0),
+        (OLD, None, 3, 0),
+        (OLD, dead("member1"), 3, 0),
+        (OLD, cluster("member1"), 3, 2),
+        (OLD, cluster("member1"), 1, 1),
+        (OLD, cluster("member1"), 0, 1),
+        (at_generation(OLD, 7), cluster("member1"), 3, 3),
+        (at_generation(OLD, 7), cluster("member1"), 0, 1),
+        (work("member1", 0, applied=0), cluster("member1"), 3, 0),
+        (work("member1", 1, applied=0), cluster("member1"), 3, 3),
+    ],
+    ids=[
+        "no Work",
+        "no Cluster",
+        "it stays as long as its cluster cannot be seen",
+        "what is known",
+        "no more than it is to have",
+        "a kind without replicas",
+        "not known: the whole",
+        "not known, without replicas: one",
+        "never applied, never reported",
+        "never applied as it is now, and reported",
+    ],
+)
+def test_s1_what_is_not_known_of_a_copy_counts_as_the_whole(
+    copy: Work | None, where: Cluster | None, replicas: int, most: int
+) -> None:
+    assert may_serve(copy, where, replicas) == most
 
 
 @pytest.mark.parametrize(("seconds", "before"), [(-1, True), (0, False), (1, False)])

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from kubeapi.meta import ObjectMeta
+from leeward.api.meta import Condition
 from leeward.api.work import (
     AggregatedStatusItem,
     BindingResource,
@@ -222,6 +223,26 @@ def test_s13_nothing_ends_by_time_before_the_members_were_looked_at_again() -> N
     early = assess(bound, copies, 10_000, attention=settling)
     assert (early.finished, early.wake_at) == ((), at(10_060))
     assert assess(bound, copies, 10_060, attention=settling).finished == ("member1",)
+
+
+def test_s13_a_healthy_replacement_counts_when_the_members_were_looked_at_again() -> None:
+    bound = aggregated(binding(COPIES, 3, targets(member2=3), (task("member1"),)))
+    copies = copies_of({"member1": 3, "member2": 3})
+    settling = Attention(heartbeat="h", settled_at=at(50))
+    early = assess(bound, copies, 10, attention=settling)
+    assert (early.finished, early.wake_at) == ((), at(50))
+    assert assess(bound, copies, 50, attention=settling).finished == ("member1",)
+
+
+def test_s1_a_replacement_whose_cluster_begins_to_fail_is_not_relied_upon() -> None:
+    bound = aggregated(binding(COPIES, 3, targets(member2=3), (task("member1"),)))
+    copies = copies_of({"member1": 3, "member2": 3})
+    well = cluster("member2")
+    doubt = Condition("leeward.dev/Failing", "True", "ClusterNotReachable")
+    status = msgspec.structs.replace(well.status, conditions=(*well.status.conditions, doubt))
+    for target, finished in ((well, ("member1",)), (msgspec.structs.replace(well, status=status), ())):
+        clusters = fleet(cluster("member1"), target)
+        assert assess_tasks(bound, clusters, copies, at(10), GRACE_SECONDS).finished == finished
 
 
 @pytest.mark.parametrize(

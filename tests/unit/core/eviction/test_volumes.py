@@ -147,6 +147,8 @@ def test_a_failed_copy_leaves_its_volumes_as_little(
     decision = placement.decide(snapshot)
     assert [(task.from_cluster, task.purge_mode) for task in decision.eviction_tasks] == left
     assert (decision.held.reason if decision.held else None) == reason
+    if decision.held is not None:
+        assert "its volumes (data) would stay behind" in decision.held.message
 
 
 FAILING = '{"release":"","replicas":2,"since":{"a":"2026-01-01T00:00:00Z"}}'
