@@ -120,7 +120,7 @@ def test_a_binding_that_nobody_needs_any_more_goes_and_one_of_a_policy_stays() -
 
 def test_a_label_of_who_needs_it_no_more_goes_also_when_nobody_is_listed() -> None:
     label = depended_by_label("default", "web")
-    assert change(attached(**{label: "id-web"}), dependant("web")) == AttachedChange(
+    assert change(attached(placement=None, **{label: "id-web"}), dependant("web")) == AttachedChange(
         patch={"metadata": {"labels": {label: None}}}
     )
     assert change(attached(), dependant("web")) == AttachedChange(), "nothing is written"
