@@ -4,7 +4,7 @@ on from clusters that do not take it.
 Whether one of them is due is asked in `phases`. Holds: S1, S2, S3, S11, S12, C2.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -37,17 +37,15 @@ from leeward.core.scheduling.affinity import common_term
 from leeward.core.scheduling.selection import is_spread
 
 
-def place(at: Situation, tried: Collection[str] | None = None) -> Outcome:
+def place(at: Situation) -> Outcome:
     """Scheduling where it is due; the earlier result stays unless no cluster fits at all.
 
-    Nothing new goes to the `tried` clusters as long as it can go elsewhere; by default those where the release was
-    tried in vain.
+    Nothing new goes to clusters where the release was tried in vain, as long as it can go elsewhere.
     """
     spec = at.spec
     if not at.authority.places or not needs_scheduling(_with_spec(at.binding, spec), at.clusters):
         return Outcome.of(spec)
-    avoided = at.watched.record.left if tried is None else tried
-    result = place_anew(at.binding, spec, at.clusters, at.now, avoided, at.trace)
+    result = place_anew(at.binding, spec, at.clusters, at.now, at.watched.record.left, at.trace)
     match result:
         case Placed():
             clusters = result.clusters
@@ -69,7 +67,7 @@ def evict(at: Situation) -> Outcome:
     try:
         tasks = [eviction_task(at.binding, eviction, mode, at.now) for eviction in due]
     except StateNotPreserved as error:
-        return replace(place(at, ()), held=held_for_lost_state(due, error))
+        return replace(place(at), held=held_for_lost_state(due, error))
     left = _left(at, tasks)
     resort_at = last_resort_at(due, at.now) if rules.needs_place else at.now
     last_resort = resort_at <= at.now
@@ -94,7 +92,7 @@ def _evict_in_part(
     if at.authority.places:
         part = find_partial_replacement(at.binding, spec, leaving, at.clusters, at.now, last_resort)
     if part is None:
-        return replace(place(at, ()), held=held_for_place(spec, due, refused.message))
+        return replace(place(at), held=held_for_place(spec, due, refused.message))
     moved = [e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster)]
     moving = {eviction.cluster for eviction in moved}
     tasks = [task for task in tasks if task.from_cluster in moving]
@@ -108,8 +106,8 @@ def _find(at: Situation, left: ResourceBindingSpec, last_resort: bool) -> Placed
         return at.authority.refusal
     find = partial(find_replacement, at.binding, left, at.clusters, at.now, last_resort=last_resort, trace=at.trace)
     tried = at.watched.record.left
-    result = find(tried) if tried else None
-    return result if isinstance(result, Placed) else find()
+    result = find(tried)
+    return result if isinstance(result, Placed) or not tried else find()
 
 
 def _without_gain(at: Situation, result: Placed) -> tuple[Eviction, ...]:
@@ -146,7 +144,7 @@ def _evict_with_gain(
     held = held_without_gain(kept)
     gaining = [eviction for eviction in at.due if eviction not in kept]
     if not gaining:
-        return replace(place(at, ()), held=held)
+        return replace(place(at), held=held)
     leaving = {eviction.cluster for eviction in gaining}
     tasks = [task for task in tasks if task.from_cluster in leaving]
     both = replace(result, clusters=_together(at.spec, result, kept))

@@ -121,7 +121,8 @@ def test_what_is_asked_for_is_placed_and_its_tasks_go_on() -> None:
     bound = bound_to(SHARES, 4, opened, a=2)
     decision = place(situation(bound, fleet(A, B, C), at(10)))
     assert decision == Outcome(targets(a=2, b=2), (opened,), Placed(targets(a=2, b=2), ""))
-    elsewhere = place(situation(bound_to(SHARES, 2), fleet(A, B), at(10)), ("a",))
+    tried = Watch(FailureRecord(left=("a",)))
+    elsewhere = place(situation(bound_to(SHARES, 2), fleet(A, B), at(10), watched=tried))
     assert kept(elsewhere) == {"b": 2}
 
 
@@ -470,6 +471,15 @@ def test_where_no_other_cluster_takes_it_it_stays() -> None:
     assert kept(goes_on(grown, (STALLED,), dead("a"), B, C)) == {"c": 4}, "a share may grow"
 
 
+def test_s1_what_is_well_leaves_its_term_as_gracefully_as_what_stalls() -> None:
+    bound = changed(spread(DYNAMIC, {"b": 3, "d": 1}), graceful_eviction_tasks=(task("a", 3),))
+    bound = changed(bound, placement=terms("abd", "c", of=bound.spec.placement))
+    decision = goes_on(bound, (STALLED,), dead("a"), roomy(B, 0), roomy(cluster("d"), 0), roomy(C, 5))
+    assert (kept(decision), left(decision)) == ({"c": 4}, {"a": 3, "b": 3, "d": 1})
+    assert decision is not None
+    assert decision.followed == ("d",)
+
+
 def test_without_graceful_eviction_what_stalls_leaves_no_task() -> None:
     bound = bound_to(SHARES, 2, task("a", 2), b=2)
     decision = goes_on(bound, (STALLED,), dead("a"), B, C, settings=UNGRACEFUL)
@@ -508,10 +518,7 @@ def situation_with(before: Situation, **spec: object) -> Situation:
     return before
 
 
-def test_what_is_asked_for_beside_what_stays_may_go_where_it_was_tried_in_vain() -> None:
-    """What stays for want of a place asks for nothing elsewhere: there is no failure to be kept away from."""
-    more = changed(bound_to(SHARES, 4, a=2, b=2), replicas=6)
-    stays = evicted(more, lost("a", "b"), A, B, C, tried=("c",))
-    again = place(situation(more, fleet(A, B, C, LEFT_AT_ONCE), at(300), watched=Watch(FailureRecord(left=("c",)))), ())
-    assert kept(again)["c"] > 0
-    assert kept(stays)["c"] > 0
+def test_what_is_asked_for_beside_what_stays_goes_nowhere_where_it_was_tried_in_vain() -> None:
+    rules = StatePreservation((StatePreservationRule("job", "{ .job.id }"),))
+    bound = changed(bound_to(SHARES, 6, a=2, b=2), failover=FailoverBehavior(cluster=ClusterFailover("", rules)))
+    assert kept(evicted(bound, lost("a"), A, B, C, tried=("c",))) == {"a": 3, "b": 3}
