@@ -22,7 +22,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.failback import FailbackOptions
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.cluster_health.flap_damping import is_held_down, parse_flapping
-from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
+from leeward.core.cluster_health.watched_time import WatchedTime
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.evidence import is_current, is_seen_healthy
 from leeward.core.eviction.original_placement import OriginalPlacement, goal_of
@@ -56,7 +56,7 @@ def decide_failback(
     works: Mapping[str, Work],
     now: datetime,
     options: FailbackOptions,
-    time: WatchedTime = ALWAYS,
+    time: WatchedTime,
 ) -> Failback:
     """For a binding that nothing else happens to. What is waited for runs over watched time. Holds: S1, S2, S3, S13."""
     spec = binding.spec

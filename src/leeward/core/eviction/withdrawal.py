@@ -24,7 +24,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
-from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
+from leeward.core.cluster_health.watched_time import WatchedTime
 from leeward.core.eviction.due_evictions import decide_stay, replicas_in
 from leeward.core.eviction.evidence import (
     is_current,
@@ -63,7 +63,7 @@ def find_withdrawal(
     works: Mapping[str, Work],
     now: datetime,
     grace_seconds: float,
-    time: WatchedTime = ALWAYS,
+    time: WatchedTime,
 ) -> Withdrawal | None:
     """The first open task that is to be withdrawn, or all of them. Grace is watched time. Holds: S1, S2, S3, S13."""
     spec = binding.spec

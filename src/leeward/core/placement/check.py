@@ -123,12 +123,13 @@ def _is_spread(move: _Move) -> Iterator[Violation]:
     placement = spec.placement
     if placement is None or not isinstance(result, Placed) or ignores_constraints(placement.replica_scheduling):
         return
+    constraints = placement.spread_constraints
     before, after = _known(move, move.before), _known(move, move.after)
-    least_clusters = max((each.min_groups for each in placement.spread_constraints), default=0)
-    for constraint in placement.spread_constraints:
+    for constraint in constraints:
         groups, had = len(_groups(constraint, after)), len(_groups(constraint, before))
         going = len(_groups(constraint, [each for each in after if not _is_return(move, each.name)]))
         by = constraint.spread_by_field or f"label {constraint.spread_by_label}"
+        least_clusters = max(each.min_groups for each in constraints)
         most = max(constraint.max_groups, least_clusters) if is_over_clusters(constraint) else constraint.max_groups
         if constraint.max_groups and going > max(most, had):
             yield Violation("S2", f"{going} groups by {by} are used, {most} at most are asked for")
@@ -145,8 +146,8 @@ def _known(move: _Move, targets: Mapping[str, int]) -> Sequence[Cluster]:
 def _groups(constraint: SpreadConstraint, clusters: Sequence[Cluster]) -> set[str]:
     field = field_of(constraint)
     if field is None:
-        values = (cluster.metadata.labels.get(constraint.spread_by_label, "") for cluster in clusters)
-        return {value for value in values if value}
+        labels = (cluster.metadata.labels for cluster in clusters)
+        return {value for each in labels if (value := each.get(constraint.spread_by_label))}
     return {value for cluster in clusters for value in rules_of_field(field).values(cluster) if value}
 
 

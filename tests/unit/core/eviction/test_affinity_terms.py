@@ -10,6 +10,7 @@ from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
 from leeward.core import placement
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
+from leeward.core.scheduling import Placed
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
 SETTINGS = PlacementSettings()
@@ -82,7 +83,7 @@ def test_s2_who_returns_takes_all_back_or_nothing() -> None:
     whole = works({"a": 2, "b": 2, "c": 2, "d": 0})
     back = decide(moved, cluster("a"), cluster("b"), *BACKUP, copies=whole, seconds=400)
     assert (back.withdrawn, names(back), left(back)) == (("a", "b"), ["a", "b"], [])
-    assert getattr(back.result, "affinity_name", "") == "t0"
+    assert back.result == Placed(back.clusters, "t0")
 
 
 def test_l2_what_has_fled_to_the_last_term_flees_back_from_there() -> None:

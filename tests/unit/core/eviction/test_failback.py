@@ -13,6 +13,7 @@ from leeward.api.failback import FailbackOptions
 from leeward.api.names import FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION, FLAPPING_ANNOTATION, HOME_ANNOTATION
 from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
+from leeward.core.cluster_health.watched_time import ALWAYS
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.failback import Failback, decide_failback
 from leeward.core.eviction.original_placement import (
@@ -187,7 +188,7 @@ def decide(
     options: FailbackOptions = OPTIONS,
 ) -> Failback:
     remembered = OriginalPlacement("digest", at(0), home)
-    return decide_failback(bound, remembered, fleet(*clusters), copies, at(seconds), options)
+    return decide_failback(bound, remembered, fleet(*clusters), copies, at(seconds), options, ALWAYS)
 
 
 def task(name: str, replicas: int, seconds: float = 600) -> GracefulEvictionTask:

@@ -7,7 +7,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.policy import Placement
 from leeward.api.work import GracefulEvictionTask, Work
-from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
+from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets, find_stalled
 from leeward.core.eviction.withdrawal import find_withdrawal
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work
@@ -64,7 +64,7 @@ def test_s12_a_copy_that_serves_is_not_dropped_for_one_that_returns(seconds: flo
         "member3": made("member3", 3, BEGAN),
     }
     alive = fleet(cluster("member1"), cluster("member2"), cluster("member3"))
-    withdrawn = find_withdrawal(bound, alive, copies, at(BEGAN + 60), GRACE_SECONDS)
+    withdrawn = find_withdrawal(bound, alive, copies, at(BEGAN + 60), GRACE_SECONDS, ALWAYS)
     assert (withdrawn is not None) == returns
 
 

@@ -11,6 +11,7 @@ from leeward.api.core import Taint
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
+from leeward.core.cluster_health.watched_time import ALWAYS
 from leeward.core.eviction.withdrawal import Withdrawal, find_withdrawal
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
 
@@ -38,7 +39,7 @@ def withdraw(
     *clusters: Cluster,
     seconds: float = 60,
 ) -> Withdrawal | None:
-    return find_withdrawal(bound, fleet(*(clusters or ALIVE)), copies, at(seconds), GRACE_SECONDS)
+    return find_withdrawal(bound, fleet(*(clusters or ALIVE)), copies, at(seconds), GRACE_SECONDS, ALWAYS)
 
 
 def result(found: Withdrawal | None) -> dict[str, int] | None:

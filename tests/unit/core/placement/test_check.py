@@ -41,6 +41,9 @@ def back(*withdrawn: str, **placed: int) -> Decision:
     return Decision(clusters, (), Placed(clusters), withdrawn=withdrawn)
 
 
+LEFT_TWICE = binding(divided({"a": 1, "b": 1}), 4, targets(a=2, b=2), (task("a"), task("a")))
+
+
 @pytest.mark.parametrize(
     ("bound", "decision", "found"),
     [
@@ -51,6 +54,8 @@ def back(*withdrawn: str, **placed: int) -> Decision:
         (SHARED, moved(task("a"), b=2, gone=2), ["S2"]),
         (SHARED, moved(task("a"), b=2, c=2), ["S2"]),
         (SHARED, moved(task("a"), task("a"), b=4), ["C3"]),
+        (LEFT_TWICE, moved(task("a"), task("a"), b=4), []),
+        (LEFT_TWICE, moved(task("a"), task("a"), task("a"), b=4), ["C3"]),
         (SHARED, moved(task("b"), a=4), ["S11"]),
         (SHARED, moved(task("a"), task("b")), ["S3", "S11", "S11"]),
         (COPIED, moved(task("a"), b=2), ["S12"]),
@@ -82,6 +87,9 @@ def test_what_leaves_without_a_place_is_found_unless_karmadas_rules_are_asked_fo
 ONE = binding(duplicated("a", "b", groups=1), 5, targets(b=5), (task("a"),))
 
 
+SMALL = binding(duplicated("a", "b", groups=1), 1, targets(b=1), (task("a"),))
+
+
 @pytest.mark.parametrize(
     ("bound", "ready", "decision", "found"),
     [
@@ -90,9 +98,20 @@ ONE = binding(duplicated("a", "b", groups=1), 5, targets(b=5), (task("a"),))
         (ONE, {"a": 2, "b": 4}, back("a", a=5, b=5), []),
         (ONE, {"a": 2}, back("a", a=5), []),
         (ONE, {"a": 5, "b": 5}, back("a", a=5), ["S1: b is well, and is dropped for what comes back"]),
+        (ONE, {"b": 4}, back("a", a=5), ["S1: 4 replicas are known to serve, and 0 would"]),
+        (SMALL, {"a": 1, "b": 2}, back("a", a=1), ["S1: b is well, and is dropped for what comes back"]),
         (COPIED, {"a": 2, "b": 2}, moved(a=2), []),
     ],
-    ids=["less", "as much", "beside it", "nothing is known", "well", "nothing comes back"],
+    ids=[
+        "less",
+        "as much",
+        "beside it",
+        "nothing is known",
+        "well",
+        "what is not known serves nothing",
+        "a Pod beyond the replicas does not count",
+        "nothing comes back",
+    ],
 )
 def test_s1_what_comes_back_takes_nothing_from_what_serves(
     bound: ResourceBinding, ready: dict[str, int | None], decision: Decision, found: list[str]
@@ -239,6 +258,13 @@ def test_a_new_target_is_judged_by_the_term_that_was_found_or_else_observed(
     bound = terms(observed, first="a", second="b")
     found = check(Snapshot(bound, fleet(cluster("a"), cluster("b")), now=at(0)), replace(moved(b=2), result=result))
     assert [each.invariant for each in found] == ([] if is_legal else ["S2"])
+
+
+def test_s1_what_is_well_makes_way_when_its_term_is_left() -> None:
+    bound = aggregated(binding(terms("", first="a", second="b").spec.placement or duplicated(), 2, targets(b=2)))
+    returned = replace(back("a", a=2), result=Placed(targets(a=2), "first"))
+    snapshot = Snapshot(bound, fleet(cluster("a"), cluster("b")), works({"a": 2, "b": 2}), now=at(60))
+    assert check(snapshot, returned) == ()
 
 
 def test_what_was_left_is_a_target_again_when_that_has_ended() -> None:

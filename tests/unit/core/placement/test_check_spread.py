@@ -26,7 +26,13 @@ def located(name: str, region: str, rack: str) -> Cluster:
     return msgspec.structs.replace(here, metadata=msgspec.structs.replace(here.metadata, labels={"rack": rack}))
 
 
-CLUSTERS = fleet(located("a", "r1", "x"), located("b", "r1", "y"), located("c", "r2", "y"), located("d", "r3", ""))
+CLUSTERS = fleet(
+    located("a", "r1", "x"),
+    located("b", "r1", "y"),
+    located("c", "r2", "y"),
+    located("d", "r3", ""),
+    cluster("e", region="r4"),
+)
 
 
 def bound(*constraints: Groups, division: Mapping[str, Any] | None = None, **before: int) -> ResourceBinding:
@@ -70,6 +76,12 @@ AGGREGATED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "
             placed(a=2, c=2),
             ["S2: 2 groups by region are used, 1 at most are asked for"],
         ),
+        (
+            bound(("region", 1, 1), ("cluster", 2, 3)),
+            placed(a=2, c=2),
+            ["S2: 2 groups by region are used, 1 at most are asked for"],
+        ),
+        (bound(("rack", 1, 1)), placed(c=2, e=2), []),
         (bound(("zone", 2, 2), ("cluster", 1, 3)), placed(a=2, b=2), ["S2: 1 groups by zone are used, 2 at least"]),
         (bound(("provider", 1, 1), ("cluster", 1, 3)), placed(a=2, c=2), []),
         (bound(("rack", 1, 1)), placed(b=2, c=2), []),

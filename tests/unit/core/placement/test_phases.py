@@ -346,6 +346,31 @@ def test_a_drain_waits_for_its_budget_and_no_instant_can_be_told() -> None:
     assert replicas(deciding(EvictionBudget(exhausted={"member1": 1}), mixed, cluster("member2"))) == {"member2": 3}
 
 
+def test_while_an_eviction_waits_what_is_due_earlier_is_looked_at_first() -> None:
+    both = binding(divided({"member1": 1, "member2": 1, "member3": 1}), 3, targets(member1=1, member2=2))
+    clusters = fleet(dead("member1"), dead("member2", since=100), cluster("member3"))
+    for turn, wakes in ((at(310), at(310)), (at(2_000), at(400))):
+        decision = decide(Snapshot(both, clusters, budget=EvictionBudget(turn), settings=SETTINGS, now=at(300)))
+        assert (decision.deferred, decision.wake_at) == ({"member1": Deferral.RATE}, wakes)
+
+
+def test_why_copies_go_where_they_go_is_told_also_while_an_eviction_waits() -> None:
+    grown = msgspec.structs.replace(PLACED, spec=msgspec.structs.replace(PLACED.spec, replicas=6))
+    trace, clusters = Trace(), fleet(dead("member1"), cluster("member2"))
+    decision = decide(Snapshot(grown, clusters, budget=EvictionBudget(at(310)), settings=SETTINGS, now=at(300)), trace)
+    assert isinstance(decision.result, Placed)
+    assert trace.terms
+
+
+@pytest.mark.parametrize(
+    ("settings", "foreign_held"),
+    [(SETTINGS, False), (PlacementSettings(evict=False, finish=False), True)],
+)
+def test_s9_what_is_held_is_said_by_whom_it_belongs_to(settings: PlacementSettings, *, foreign_held: bool) -> None:
+    clusters = fleet(dead("member1"), cluster("member2"))
+    assert decide(Snapshot(PLACED, clusters, settings=settings, now=at(0))).foreign_held is foreign_held
+
+
 def test_what_was_thought_of_before_it_had_to_wait_is_not_told() -> None:
     trace, alone = Trace(), Trace()
     deciding(EvictionBudget(at(310)), dead("member1"), cluster("member2"), trace=trace)
