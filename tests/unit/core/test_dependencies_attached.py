@@ -19,7 +19,7 @@ from leeward.core.dependencies.attached import (
     listed_in,
     required_by,
 )
-from leeward.core.propagation.binding import owner_of
+from leeward.core.propagation.binding import owner_of, resource_of
 from leeward.core.propagation.digest import template_digest
 
 TEMPLATE: Manifest = {
@@ -83,6 +83,12 @@ def test_the_first_who_needs_an_object_gets_it_a_binding() -> None:
             "preserveResourcesOnDeletion": False,
         },
     }
+
+
+def test_an_object_that_no_server_has_stored_yet_has_no_uid() -> None:
+    bare: Manifest = {**TEMPLATE, "metadata": {"name": "settings"}}
+    assert resource_of(bare) == BindingResource("v1", "ConfigMap", "settings", "", uid="", resource_version="")
+    assert owner_of(bare)["uid"] == ""
 
 
 def test_who_is_placed_nowhere_needs_nothing() -> None:

@@ -12,12 +12,13 @@ from leeward.api.names import APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.override import OverridePolicy
 from leeward.core.execution.ownership import stamp
 from leeward.core.interpreter import prune
-from leeward.core.overrides.applicable import override_scopes_of, rules_for, select_overridden
+from leeward.core.overrides.applicable import override_scopes_of, rules_for, select_overridden, selects
 from leeward.core.overrides.embedded import MOST_YAML_CHARACTERS
 from leeward.core.overrides.images import override_image
 from leeward.core.overrides.override_rule import rules_of
 from leeward.core.overrides.rendering import (
     MOST_POLICIES_OF_A_TEMPLATE,
+    Known,
     Overridden,
     OverrideFailure,
     completed,
@@ -201,10 +202,110 @@ def test_an_image_with_tag_and_digest(component: str, operator: str, value: str,
     assert override_image("a.io/a/b:1@sha256:" + "0" * 64, rule) == becomes
 
 
+POD: dict[str, Any] = {"kind": "Pod", "metadata": {"name": "a", "namespace": "default"}}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "overriders", "said"),
+    [
+        (
+            {**POD, "spec": {"containers": [{"name": "c", "args": "x"}]}},
+            {"argsOverrider": [{"containerName": "c", "operator": "add", "value": ["y"]}]},
+            "argsOverrider[0]: args of the container c is no list",
+        ),
+        (
+            {**POD, "spec": {"containers": [{"name": "c"}, "text"]}},
+            {"commandOverrider": [{"containerName": "c", "operator": "add", "value": ["y"]}]},
+            "commandOverrider[0]: the container 1 is no mapping",
+        ),
+        (
+            {**POD, "spec": {"containers": [{"name": "c", "image": 7}]}},
+            {"imageOverrider": [{"component": "Tag", "operator": "remove"}]},
+            "imageOverrider[0]: there is no text that were an image",
+        ),
+        (
+            {**CONFIG, "data": 7},
+            {"fieldOverrider": [{"fieldPath": "/data", "json": [{"subPath": "/a", "operator": "remove"}]}]},
+            "fieldOverrider[0]: /data is no text",
+        ),
+        (
+            {**CONFIG, "data": {"j": "nonsense"}},
+            {"fieldOverrider": [{"fieldPath": "/data/j", "json": [{"subPath": "/a", "operator": "remove"}]}]},
+            "fieldOverrider[0]: the text is no JSON: Expecting value: line 1 column 1 (char 0)",
+        ),
+        (
+            {**CONFIG, "data": {"j": '{"a": NaN}'}},
+            {"fieldOverrider": [{"fieldPath": "/data/j", "json": [{"subPath": "/b", "operator": "add", "value": 1}]}]},
+            "fieldOverrider[0]: the text is no JSON: NaN is no JSON number",
+        ),
+        (
+            {**CONFIG, "data": {"y": "a: !!binary aGk=\n"}},
+            {"fieldOverrider": [{"fieldPath": "/data/y", "yaml": [{"subPath": "/b", "operator": "add", "value": 1}]}]},
+            "fieldOverrider[0]: the text has a bytes, which JSON has not",
+        ),
+        (
+            {**POD, "metadata": {**POD["metadata"], "labels": "text"}},
+            {"labelsOverrider": [{"operator": "add", "value": {"a": "b"}}]},
+            "labelsOverrider[0]: metadata.labels is no mapping",
+        ),
+        (
+            TEMPLATE,
+            {"plaintext": replacing("/metadata/labels", "text")},
+            "an override has made metadata.labels something else than a mapping",
+        ),
+        (
+            TEMPLATE,
+            {"plaintext": [{"path": "/metadata/annotations", "operator": "add", "value": ["text"]}]},
+            "an override has made metadata.annotations something else than a mapping",
+        ),
+    ],
+)
+def test_what_cannot_be_carried_out_is_said_with_its_place(
+    manifest: dict[str, Any], overriders: dict[str, Any], said: str
+) -> None:
+    assert refusal(manifest, **overriders) == said
+
+
+def test_a_policy_selects_by_kind_name_and_label_or_all_there_is() -> None:
+    def selecting(namespace: str = "default", **selector: Any) -> bool:
+        wire = [{"apiVersion": "apps/v1", "kind": "Deployment", **selector}] if selector else []
+        spec = {"resourceSelectors": wire}
+        made = from_wire({"metadata": {"name": "p", "namespace": namespace}, "spec": spec}, OverridePolicy)
+        return selects(select_overridden(made), TEMPLATE)
+
+    assert selecting()
+    assert selecting(name="web")
+    assert selecting(labelSelector={"matchLabels": {"app": "web"}})
+    assert not selecting(name="other")
+    assert not selecting(labelSelector={"matchLabels": {"app": "other"}})
+    assert not selecting(kind="StatefulSet")
+    assert not selecting(namespace="other")
+
+
+def test_what_was_rendered_for_one_cluster_is_not_rendered_again_for_the_next() -> None:
+    known, before, other = Known(), Overridden(TEMPLATE), Overridden(copy_manifest(TEMPLATE))
+    first = rules_of(policy("a", labelsOverrider=[{"operator": "add", "value": {"x": "1"}}]))
+    second = rules_of(policy("b", labelsOverrider=[{"operator": "add", "value": {"y": "2"}}]))
+    assert completed(known.override(before, ())) is before
+    result = completed(known.override(before, first))
+    assert isinstance(result, Overridden)
+    assert result == completed(override(before, first))
+    assert completed(known.override(before, first)) is result
+    assert completed(known.override(other, first)) is not result, "another manifest"
+    assert completed(known.override(before, second)) != result, "other rules"
+    both = completed(known.override(result, second))
+    assert both == completed(override(result, second))
+    bare = completed(known.override(Overridden(result.manifest), second))
+    assert isinstance(bare, Overridden)
+    assert bare.applied == second, "the same manifest, of which less is said"
+
+
 def test_too_many_policies_for_one_template_are_refused_with_the_way_out() -> None:
     result = after(TEMPLATE, *(policy(f"p{n}") for n in range(MOST_POLICIES_OF_A_TEMPLATE + 1)))
     assert isinstance(result, OverrideFailure)
-    assert "join some of them" in result.message
+    assert result.message == (
+        "101 override policies apply, and at most 100 may: join some of them, or narrow their resourceSelectors"
+    )
     assert isinstance(after(TEMPLATE, *(policy(f"p{n}") for n in range(MOST_POLICIES_OF_A_TEMPLATE))), Overridden)
 
 

@@ -48,6 +48,8 @@ def changed(**parts: Any) -> Manifest:
 
 def test_what_all_members_have_is_followed() -> None:
     assert replicas_to_follow(TEMPLATE, ARRIVED, FLEET) == 6
+    one = bound(item("a", 1), item("b", 0))
+    assert replicas_to_follow(changed(status={"replicas": 1}), one, FLEET) == 1
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,7 @@ def test_what_all_members_have_is_followed() -> None:
     [
         (changed(metadata={"labels": {}}), ARRIVED, FLEET),
         (changed(status={"observedGeneration": 2}), ARRIVED, FLEET),
-        (changed(status={"replicas": 0}), ARRIVED, FLEET),
+        (changed(status={"replicas": 0}), bound(item("a", 0), item("b", 0)), FLEET),
         (changed(status={"replicas": 4}), ARRIVED, FLEET),
         (changed(spec={"replicas": 5}), ARRIVED, FLEET),
         (TEMPLATE, bound(item("a", 4)), FLEET),
@@ -92,5 +94,6 @@ def test_a_scale_target_is_marked_and_only_our_mark_is_taken_off() -> None:
     gone = {"labels": {RETAIN_REPLICAS_LABEL: None}, "annotations": {RETAINED_ANNOTATION: None}}
     assert scale_target_patch(changed(metadata=marked), []) == {"metadata": gone}
     assert scale_target_patch(TEMPLATE, []) == {}, "a user has set it"
+    assert scale_target_patch(TEMPLATE, [autoscaler()]) == {}, "and it stays the user's"
     assert scale_target_patch(bare, [autoscaler(labels={})]) == {}, "it is not propagated"
     assert scale_target_patch(bare, [autoscaler(deletionTimestamp="2026-01-01T00:00:00Z")]) == {}

@@ -73,6 +73,13 @@ def test_a_policy_selects_in_its_own_namespace_alone() -> None:
     }
 
 
+def test_a_selector_without_a_namespace_means_the_policys_own() -> None:
+    spec = policy(deployments()).spec
+    assert selector_priority(WEB, spec, "shop") == ALL
+    assert selector_priority(WEB, spec, "other") == NO_MATCH
+    assert selector_priority(WEB, spec, "") == ALL
+
+
 def test_a_policy_that_is_being_deleted_selects_nothing() -> None:
     going = policy(deployments(), deletion_timestamp=datetime(2026, 11, 22, tzinfo=UTC))
     assert select(going) == {}

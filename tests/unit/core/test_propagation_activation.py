@@ -1,0 +1,122 @@
+"""Lazy activation: what a policy does to a template that nobody has changed, and to one that somebody has."""
+
+from typing import Any
+
+import pytest
+
+from kubeapi.codec import copy_manifest, from_wire
+from kubeapi.meta import Manifest
+from leeward.api.names import LAZY_DIGEST_ANNOTATION
+from leeward.api.policy import PropagationPolicy
+from leeward.core.propagation.activation import Activation, decide_activation
+from leeward.core.propagation.digest import user_digest
+
+TEMPLATE: Manifest = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "settings", "namespace": "default", "creationTimestamp": "2026-01-01T00:00:10Z"},
+    "data": {"a": "1"},
+}
+DIGEST = user_digest(TEMPLATE)
+
+
+def policy(made: str | None = "2026-01-01T00:00:20Z", preference: str = "Lazy") -> PropagationPolicy:
+    metadata: Manifest = {"name": "p", "namespace": "default"}
+    if made is not None:
+        metadata["creationTimestamp"] = made
+    spec = {"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}], "activationPreference": preference}
+    return from_wire({"metadata": metadata, "spec": spec}, PropagationPolicy)
+
+
+def template(seen: str | None = None, **parts: Any) -> Manifest:
+    """With that digest in its annotation."""
+    made = copy_manifest(TEMPLATE) | parts
+    if seen is not None:
+        made["metadata"] = {**made["metadata"], "annotations": {LAZY_DIGEST_ANNOTATION: seen}}
+    return made
+
+
+def digests(before: str | None, after: str, waits: bool) -> Activation:
+    seen = {} if before is None else {LAZY_DIGEST_ANNOTATION: before}
+    return Activation(seen, {LAZY_DIGEST_ANNOTATION: after}, waits=waits)
+
+
+@pytest.mark.parametrize("has_binding", [True, False])
+def test_a_policy_that_is_not_lazy_takes_effect_at_once(*, has_binding: bool) -> None:
+    assert decide_activation(template(), policy(preference=""), has_binding=has_binding) == Activation()
+    assert decide_activation(template(DIGEST), policy(preference=""), has_binding=has_binding) == Activation()
+
+
+CHANGED: Manifest = {"data": {"a": "2"}}
+NEXT = user_digest(template(None, **CHANGED))
+
+
+@pytest.mark.parametrize(
+    ("found", "has_binding", "expected"),
+    [
+        (template(), False, digests(None, f"waiting-{DIGEST}", waits=True)),
+        (template(f"waiting-{DIGEST}"), False, digests(f"waiting-{DIGEST}", f"waiting-{DIGEST}", waits=True)),
+        (template(f"waiting-{DIGEST}", **CHANGED), False, digests(f"waiting-{DIGEST}", NEXT, waits=False)),
+        (template(), True, digests(None, DIGEST, waits=True)),
+        (template(DIGEST), True, digests(DIGEST, DIGEST, waits=True)),
+        (template(DIGEST, **CHANGED), True, digests(DIGEST, NEXT, waits=False)),
+        (template(DIGEST), False, digests(DIGEST, DIGEST, waits=False)),
+    ],
+    ids=[
+        "claimed for the first time",
+        "it still waits",
+        "a user has changed it",
+        "it has a binding already: the policy has changed",
+        "nobody has changed it since",
+        "a user has changed it again",
+        "somebody has deleted its binding",
+    ],
+)
+def test_a_lazy_policy_takes_effect_when_a_user_changes_the_template(
+    found: Manifest, has_binding: bool, expected: Activation
+) -> None:
+    assert decide_activation(found, policy(), has_binding=has_binding) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "of_users"),
+    [
+        ("app", True),
+        ("example.com/app", True),
+        ("karmada.io", True),
+        ("notkarmada.io/x", True),
+        ("namespace.karmada.io/skip-auto-propagation", True),
+        ("karmada.io/managed", False),
+        ("propagationpolicy.karmada.io/name", False),
+        ("leeward.dev/lazy-digest", False),
+    ],
+)
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_a_mark_of_a_control_plane_is_no_change_by_a_user(field: str, key: str, *, of_users: bool) -> None:
+    marked = template(None, metadata={**TEMPLATE["metadata"], field: {key: "x"}})
+    assert (user_digest(marked) != DIGEST) is of_users
+    assert user_digest(template(None, metadata={**TEMPLATE["metadata"], field: None})) == DIGEST
+
+
+def test_a_new_version_or_status_is_no_change_by_a_user() -> None:
+    metadata = {**TEMPLATE["metadata"], "resourceVersion": "9", "generation": 4, "managedFields": [{}]}
+    assert user_digest(template(None, metadata=metadata, status={"x": 1})) == DIGEST
+    assert user_digest(template(None, metadata={**metadata, "finalizers": ["a/b"]})) != DIGEST
+
+
+@pytest.mark.parametrize(
+    ("made", "since", "waits"),
+    [
+        ("2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z", True),
+        ("2026-01-01T00:00:20Z", "2026-01-01T00:00:20Z", False),
+        ("2026-01-01T00:00:30Z", "2026-01-01T00:00:20Z", False),
+        (None, "2026-01-01T00:00:20Z", False),
+        ("2026-01-01T00:00:10Z", None, False),
+    ],
+)
+def test_on_a_template_that_is_younger_it_takes_effect_at_once(
+    made: str | None, since: str | None, *, waits: bool
+) -> None:
+    found = template()
+    found["metadata"]["creationTimestamp"] = made
+    assert decide_activation(found, policy(since), has_binding=False).waits is waits
