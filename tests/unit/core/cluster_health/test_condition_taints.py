@@ -88,7 +88,7 @@ def since(text: str | None) -> dict[str, str | None]:
          TaintDecision((no_schedule(NOT_READY, 100), no_execute(NOT_READY, 400)), {}, None, is_due=True)),
         (lost(no_schedule(NOT_READY, 100)), 110,
          TaintDecision((no_schedule(NOT_READY, 100),), since("2026-01-01T00:01:50Z"), at(410))),
-        (lost(began=BEGAN), 100, TaintDecision((no_schedule(NOT_READY, 100),), {}, at(400))),
+        (lost(since=50, began=BEGAN), 100, TaintDecision((no_schedule(NOT_READY, 100),), {}, at(400))),
         (lost(began="nonsense"), 110, TaintDecision((no_schedule(NOT_READY, 110),), since(BEGAN), at(400))),
         (lost(no_schedule(UNREACHABLE, 100), no_execute(UNREACHABLE, 400), began=BEGAN), 500,
          TaintDecision((no_schedule(NOT_READY, 500), no_execute(NOT_READY, 400)), {}, None, is_due=True)),
