@@ -66,6 +66,13 @@ def load(suite: str, *ops: str) -> list[Case]:
     return [case for case in cases if not ops or case.op in ops]
 
 
+def load_handler(handler: str) -> list[Case]:
+    """The cases of one handler of the suite `webhook`."""
+    with gzip.open(DATA / "webhook.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [Case(row["id"], "", "", row["in"], row["out"]) for row in rows if row["handler"] == handler]
+
+
 def _case(row: dict[str, Any]) -> Case:
     """Suites about scripts say `operation`, `input` and `output`, and `error` and `unordered` beside them."""
     if "operation" not in row:

@@ -46,12 +46,14 @@ SKIPPED_TOLD = 4_096
 @dataclass(frozen=True, slots=True)
 class DetectorSettings:
     """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling, `preemption`
-    PropagationPolicyPreemption, `multiple_pod_templates` MultiplePodTemplatesScheduling."""
+    PropagationPolicyPreemption, `multiple_pod_templates` MultiplePodTemplatesScheduling, `quota_estimate`
+    ResourceQuotaEstimate."""
 
     workload_affinity: bool = False
     priorities: bool = True
     preemption: bool = False
     multiple_pod_templates: bool = False
+    quota_estimate: bool = False
     reach: Reach = field(default_factory=Reach)
 
 
@@ -244,7 +246,9 @@ class Detector:
         """Creates the binding, or brings the fields that are ours up to date."""
         priority = await self._priority_of(template, policy)
         asked = await self._plane.interpreter.replicas(template, self._settings.multiple_pod_templates)
-        desired = build_binding(template, policy, priority, self._settings.workload_affinity, asked)
+        desired = build_binding(
+            template, policy, priority, self._settings.workload_affinity, asked, self._settings.quota_estimate
+        )
         digest = template_digest(template)
         desired["metadata"]["annotations"] |= {TEMPLATE_DIGEST_ANNOTATION: digest, **claims_annotation(template)}
         key = key_of(desired)

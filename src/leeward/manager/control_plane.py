@@ -175,6 +175,7 @@ def _detector_settings(settings: ManagerSettings) -> DetectorSettings:
         enabled("PriorityBasedScheduling"),
         enabled("PropagationPolicyPreemption"),
         enabled("MultiplePodTemplatesScheduling"),
+        enabled("ResourceQuotaEstimate"),
         settings.skipped.reach,
     )
 

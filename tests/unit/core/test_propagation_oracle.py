@@ -61,8 +61,6 @@ def test_bindings_are_built_as_karmada_does() -> None:
         source = at(case.given, "policySpec", "schedulePriority", "priorityClassSource")
         if "error" in case.expected or source not in (None, "KubePriorityClass"):
             return "the priority class is looked up by the caller"
-        if "ResourceQuotaEstimate=true" in case.given["featureGates"]:
-            return "quota estimates are behind a gate that is off by default"
         return None
 
     def answer(case: Case) -> object:
@@ -72,6 +70,7 @@ def test_bindings_are_built_as_karmada_does() -> None:
             policy_of(case),
             priority=case.given["priorityClasses"].get(priority_class),
             workload_affinity="WorkloadAffinity=true" in case.given["featureGates"],
+            quota_estimate="ResourceQuotaEstimate=true" in case.given["featureGates"],
         )
         return binding["kind"], binding["metadata"], binding["spec"]
 

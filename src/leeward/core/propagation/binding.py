@@ -8,6 +8,8 @@ options that a policy gives by annotations of ours come along.
 
 from typing import Any
 
+import msgspec
+
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import (
@@ -25,10 +27,12 @@ from leeward.api.work import (
     BindingResource,
     BindingSchedulePriority,
     BindingSuspension,
+    ReplicaRequirements,
     ResourceBindingSpec,
     WorkloadAffinityGroups,
 )
 from leeward.core.interpreter import ReplicaInterpretation, replica_interpretation
+from leeward.core.interpreter.fields import text_at
 from leeward.core.propagation.claiming import OPTION_ANNOTATIONS
 
 API_VERSION = "work.karmada.io/v1alpha2"
@@ -40,20 +44,25 @@ def build_binding(
     priority: int | None = None,
     workload_affinity: bool = False,
     interpretation: ReplicaInterpretation | None = None,
+    quota_estimate: bool = False,
 ) -> Manifest:
     """A ResourceBinding, or a ClusterResourceBinding for a template without namespace.
 
-    `priority` is the value of the PriorityClass that the policy names; `workload_affinity` the gate of that name.
+    `priority` is the value of the PriorityClass that the policy names; `workload_affinity` the gate of that name, and
+    `quota_estimate` the gate ResourceQuotaEstimate.
     `interpretation` is what the template asks for, where that is not what its kind is known for.
     Raises: ValueError or DecodeError when what the template asks for cannot be read.
     """
     metadata: ReadOnlyManifest = template["metadata"]
     namespaced = bool(metadata.get("namespace"))
+    asked = interpretation or replica_interpretation(template)
+    if quota_estimate:
+        asked = asked._replace(requirements=_with_quota_scope(template, asked.requirements))
     return {
         "apiVersion": API_VERSION,
         "kind": "ResourceBinding" if namespaced else "ClusterResourceBinding",
         "metadata": _metadata(template, policy),
-        "spec": to_wire(_spec(template, policy, priority, workload_affinity, interpretation)),
+        "spec": to_wire(_spec(template, policy, priority, workload_affinity, asked)),
     }
 
 
@@ -99,9 +108,8 @@ def _spec(
     policy: AnyPropagationPolicy,
     priority: int | None,
     workload_affinity: bool,
-    interpretation: ReplicaInterpretation | None,
+    asked: ReplicaInterpretation,
 ) -> ResourceBindingSpec:
-    asked = interpretation or replica_interpretation(template)
     return ResourceBindingSpec(
         resource=resource_of(template),
         replicas=asked.replicas,
@@ -114,9 +122,28 @@ def _spec(
         conflict_resolution=policy.spec.conflict_resolution,
         suspension=_suspension(policy),
         preserve_resources_on_deletion=policy.spec.preserve_resources_on_deletion,
-        schedule_priority=None if priority is None else BindingSchedulePriority(priority=priority),
+        schedule_priority=_schedule_priority(template, priority),
         workload_affinity_groups=_affinity_groups(template, policy) if workload_affinity else None,
     )
+
+
+def _schedule_priority(template: ReadOnlyManifest, priority: int | None) -> BindingSchedulePriority | None:
+    """Cluster-scoped templates have none."""
+    if priority is None or not template["metadata"].get("namespace"):
+        return None
+    return BindingSchedulePriority(priority=priority)
+
+
+def _with_quota_scope(
+    template: ReadOnlyManifest, requirements: ReplicaRequirements | None
+) -> ReplicaRequirements | None:
+    """The requirements with what says which ResourceQuotas of a cluster concern the pods."""
+    if requirements is None:
+        return None
+    pod_spec = ("spec",) if template["kind"] == "Pod" else ("spec", "template", "spec")
+    priority_class = text_at(template, *pod_spec, "priorityClassName") or requirements.priority_class_name
+    namespace: str = template["metadata"].get("namespace", "")
+    return msgspec.structs.replace(requirements, namespace=namespace, priority_class_name=priority_class)
 
 
 def resource_of(template: ReadOnlyManifest) -> BindingResource:

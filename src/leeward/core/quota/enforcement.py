@@ -1,0 +1,58 @@
+"""Enforcement: a write of a binding that lets the usage of its namespace grow beyond a quota is refused.
+
+Only growth is: what stays the same or becomes less passes, however much is used. A failover that puts replicas
+somewhere else passes therefore, also where the quota is exactly full, or was lowered below what runs (Holds: S1).
+
+Karmada: pkg/webhook/resourcebinding (`FederatedQuotaEnforcement`); same text. It also refuses what makes the usage less
+and leaves it above the limit, and it counts by what the quota's status says, which it writes itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kubeapi.quantity import format_quantity
+from leeward.core.amounts import Amounts
+from leeward.core.quota.usage import growth, plus
+
+EXCEEDED = "QuotaExceeded"
+"""Reason of the refusal, and of the condition `Scheduled`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedNamespace:
+    """One quota: `overall` is its limit, and `used` what is used of it before the write."""
+
+    namespace: str
+    name: str
+    overall: Amounts
+    used: Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthVerdict:
+    """`refusal` is empty where the write passes; `used` is then, by quota that it changes, what is used after it."""
+
+    refusal: str = ""
+    used: Mapping[str, Amounts] = field(default_factory=dict[str, Amounts])
+
+
+def judge_growth(before: Amounts, after: Amounts, quotas: Iterable[LimitedNamespace]) -> GrowthVerdict:
+    """Verdict over a write after which a binding uses `after`, and before which it used `before`."""
+    changes = growth(before, after)
+    used: dict[str, Amounts] = {}
+    for quota in quotas:
+        concerned = {name: change for name, change in changes.items() if name in quota.overall}
+        if not concerned:
+            continue
+        then = plus(quota.used, concerned, after)
+        for name in sorted(name for name, change in concerned.items() if change > 0):
+            if then[name].value > quota.overall[name].value:
+                return GrowthVerdict(_refusal(quota, name, then))
+        used[quota.name] = then
+    return GrowthVerdict(used=used)
+
+
+def _refusal(quota: LimitedNamespace, name: str, then: Amounts) -> str:
+    asked, limit = (format_quantity(*amounts[name]) for amounts in (then, quota.overall))
+    where = f"FederatedResourceQuota({quota.namespace}/{quota.name})"
+    return f"{where} exceeded for resource {name}: requested sum {asked}, limit {limit}."
