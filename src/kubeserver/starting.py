@@ -45,7 +45,7 @@ from kubeserver.registry.open_watches import OpenWatches
 from kubeserver.registry.workload_hooks import DAEMON_SETS, JOBS, JobSelectors, TemplateGenerations
 from kubeserver.registry.writing import Writer
 from kubeserver.store import Store
-from kubeserver.webhooks.calling import NoCalls, WebhookClient
+from kubeserver.webhooks.calling import NoCalls, PassedOver, WebhookClient, nobody
 
 SERVICE_CIDR = "10.96.0.0/16"
 _DEFINITION = ("apiextensions.k8s.io", "customresourcedefinitions")
@@ -66,6 +66,7 @@ async def start_apiserver(
     signing_key: SigningKey | None = None,
     collectors: bool = True,
     webhook_client: WebhookClient | None = None,
+    passed_over: PassedOver = nobody,
     event_ttl_seconds: float = expiring.EVENT_TTL_SECONDS,
 ) -> ApiServer:
     """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
@@ -75,7 +76,8 @@ async def start_apiserver(
 
     `collectors`: whether to empty namespaces that end, to collect dependents, to delete what has come to its end, and
     to aggregate roles; kube-apiserver alone does not.
-    Webhooks are asked through `webhook_client`, but never about what the server must have to begin with.
+    Webhooks are asked through `webhook_client`, but never about what the server must have to begin with; one whose
+    Service leads nowhere is passed over where `passed_over` says so, else as its failurePolicy says.
     """
     scheme = Scheme(BUILT_IN)
     definition = scheme.kind_of(*_DEFINITION)
@@ -94,7 +96,7 @@ async def start_apiserver(
     rights = (EscalationCheck(access.authorizer), SigningRequestAdmission())
     inside = (*admission, *rights, PodClasses(store), limits, DefaultClasses(store))
     guards = (SignerCheck(access.authorizer),)
-    webhooks = AdmissionWebhooks(store, scheme, client, randomness, access.authorizer)
+    webhooks = AdmissionWebhooks(store, scheme, client, randomness, access.authorizer, passed_over)
     own = Writer(store, clock, randomness, Admitter(inside, guards), hooks)
     definitions.serve_stored()
     await bootstrap.create_objects(own, scheme, service_cidr, objects)
@@ -104,13 +106,19 @@ async def start_apiserver(
     mutations = MutatingPolicies(store, sight)
     judges = (limits, PodSecurity(store), ClaimGrowth(store), AdmissionPolicies(store, sight))
     writer = replace(own, admission=Admitter(inside, guards, mutations, webhooks, judges))
-    expiry = Expiry(store, clock)
-    supervisor.start(expiry.expire(), "expiry")
-    supervisor.start(expiry.follow(expiring.events(writer, scheme.kind_of("", "events"), event_ttl_seconds)), "events")
+    expiry = _start_expiry(writer, scheme, supervisor, event_ttl_seconds)
     supervisor.start(definitions.run(writer, Deleter(writer)), "definitions")
     if collectors:
         _start_collectors(writer, scheme, supervisor, expiry)
     return ApiServer(writer, scheme, Health(store, metrics), access, watches)
+
+
+def _start_expiry(writer: Writer, scheme: Scheme, supervisor: Supervisor, event_ttl_seconds: float) -> Expiry:
+    """Starts what ends objects at their time: events everywhere, others where they are collected."""
+    expiry = Expiry(writer.store, writer.clock)
+    supervisor.start(expiry.expire(), "expiry")
+    supervisor.start(expiry.follow(expiring.events(writer, scheme.kind_of("", "events"), event_ttl_seconds)), "events")
+    return expiry
 
 
 async def _start_keepers(writer: Writer, scheme: Scheme, supervisor: Supervisor) -> None:

@@ -21,7 +21,7 @@ from kubeserver.inprocess import ADMIN, InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium
-from kubeserver.webhooks.calling import WebhookClient
+from kubeserver.webhooks.calling import PassedOver, WebhookClient, nobody
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 MERGE = "application/merge-patch+json"
@@ -125,6 +125,7 @@ async def api_world(
     seed: int = 7,
     objects: Sequence[Manifest] = (),
     admission_over: Callable[[Store], Sequence[Admission]] = lambda _: (),
+    passed_over: PassedOver = nobody,
 ) -> AsyncGenerator[ApiWorld, None]:
     """`admission_over` makes admission that looks into the server's own store."""
     async with AsyncExitStack() as stack:
@@ -141,6 +142,7 @@ async def api_world(
             objects,
             metrics=CollectorRegistry(),
             webhook_client=webhook_client,
+            passed_over=passed_over,
         )
         yield ApiWorld(server, store)
 
@@ -151,11 +153,12 @@ def tell(
     webhook_client: WebhookClient | None = None,
     admission: Sequence[Admission] = (),
     objects: Sequence[Manifest] = (),
+    passed_over: PassedOver = nobody,
 ) -> None:
     """Plays `story` on a fresh server, on virtual time."""
 
     async def play() -> None:
-        async with api_world(None, crds, admission, webhook_client, objects=objects) as world:
+        async with api_world(None, crds, admission, webhook_client, objects=objects, passed_over=passed_over) as world:
             await story(world)
 
     run_virtual(play())

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeserver.webhooks.configuration import Configured
 from tests.kubeserver.api_world import (
     CONFIG_MAPS,
     ApiWorld,
@@ -103,6 +104,32 @@ def test_a_service_leads_to_its_ready_endpoints_or_its_external_name():
         assert hooks.addresses[-1].url == "https://hooks.example:443/judge"
 
     tell(story, webhook_client=hooks)
+
+
+@pytest.mark.parametrize("path", [VALIDATING, MUTATING])
+def test_a_webhook_that_is_nowhere_is_passed_over_where_the_embedding_program_says_so(path: str):
+    hooks, asked = InProcessWebhooks(), set[tuple[str, str, str]]()
+    make = validating if path == VALIDATING else mutating
+
+    def passed_over(webhook: Configured) -> bool:
+        asked.add((webhook.plural, webhook.configuration, webhook.webhook.name))
+        return webhook.configuration == "elsewhere"
+
+    async def story(world: ApiWorld) -> None:
+        service = {"service": {"namespace": "default", "name": "hook"}}
+        odd = {"sideEffects": "NoneOnDryRun", "matchConditions": [{"name": "odd", "expression": "object.spec.x == 1"}]}
+        await world.create(path, make("elsewhere", webhook("judge", clientConfig=service, **odd)))
+        assert (await world.create(CONFIG_MAPS, config_map("a"))).code == 201
+        assert (await world.create(CONFIG_MAPS, config_map("b"), dryRun="All")).code == 201
+        assert asked == {(path.rpartition("/")[2], "elsewhere", "judge.example.com")}
+        await world.create(path, make("here", webhook("judge", clientConfig=service)))
+        assert (await world.create(CONFIG_MAPS, config_map("c"))).code == 500
+        await world.delete(f"{path}/here")
+        url = "https://webhooks.example/gone"
+        await world.create(path, make("elsewhere-by-url", webhook("judge", clientConfig={"url": url})))
+        assert (await world.create(CONFIG_MAPS, config_map("c"))).code == 500, "a URL leads somewhere"
+
+    tell(story, webhook_client=hooks, passed_over=passed_over)
 
 
 def test_a_configuration_is_defaulted_and_a_wrong_one_is_refused_field_by_field():

@@ -6,7 +6,7 @@ around this server that would carry requests to a cluster IP. The webhook shows 
 Kubernetes: apiserver/pkg/util/proxy; same names, but its default is the cluster IP, which nobody routes here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -15,13 +15,17 @@ from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeserver.store import Store
 from kubeserver.values import entries, section, texts
-from kubeserver.webhooks.configuration import ClientConfig, ServiceReference
+from kubeserver.webhooks.configuration import ClientConfig, Configured, ServiceReference
 
 _SLICES = "/discovery.k8s.io/endpointslices/"
 
 
 class Uncallable(Exception):
     """A webhook that cannot be reached, or that answers with an error; the message says why."""
+
+
+class LeadsNowhere(Uncallable):
+    """The Service of a webhook is not there, or has no endpoints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,15 @@ class WebhookClient(Protocol):
         ...
 
 
+PassedOver = Callable[[Configured], bool]
+"""Whether a webhook whose Service leads nowhere is passed over, whatever its `failurePolicy` says."""
+
+
+def nobody(webhook: Configured) -> bool:
+    """No webhook is passed over for its absence."""
+    return False
+
+
 class NoCalls:
     """A server that has no way out."""
 
@@ -54,7 +67,7 @@ class NoCalls:
 
 
 def address_of(client: ClientConfig, store: Store) -> Address:
-    """Raises: Uncallable when a Service leads nowhere."""
+    """Raises: LeadsNowhere; Uncallable when the Service has not that port."""
     if client.service is None:
         return Address(client.url, client.authority)
     reference = client.service
@@ -72,7 +85,7 @@ def split_url(url: str) -> tuple[str, str]:
 def _host(reference: ServiceReference, store: Store) -> str:
     record = store.get(f"//services/{reference.namespace}/{reference.name}")
     if record is None:
-        raise Uncallable(f'service "{reference.name}" not found in the namespace "{reference.namespace}"')
+        raise LeadsNowhere(f'service "{reference.name}" not found in the namespace "{reference.namespace}"')
     spec = section(codec.decode_manifest(record.value), "spec")
     if spec.get("type") == "ExternalName":
         return f"{spec['externalName']}:{reference.port}"
@@ -81,7 +94,7 @@ def _host(reference: ServiceReference, store: Store) -> str:
         raise Uncallable(f'no service port {reference.port} found for service "{reference.name}"')
     host = next(_endpoints(reference, store, port.get("name", "")), "")
     if not host:
-        raise Uncallable(f'no endpoints available for service "{reference.name}"')
+        raise LeadsNowhere(f'no endpoints available for service "{reference.name}"')
     return host
 
 

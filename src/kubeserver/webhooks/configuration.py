@@ -97,10 +97,11 @@ class _Configuration(_Wire, frozen=True):
 
 
 class Configured(msgspec.Struct, frozen=True):
-    """A webhook, and the name of the configuration that has it."""
+    """A webhook, and the configuration that has it: its name, and the resource that it is one of."""
 
     configuration: str
     webhook: Webhook
+    plural: str
 
 
 class Configurations:
@@ -108,6 +109,7 @@ class Configurations:
 
     def __init__(self, store: Store, plural: str) -> None:
         self._store = store
+        self._plural = plural
         self._prefix = f"/{GROUP}/{plural}/"
         self._seen = 0
         self._webhooks: Sequence[Configured] = ()
@@ -115,12 +117,12 @@ class Configurations:
     def webhooks(self) -> Sequence[Configured]:
         changed = self._store.last_change(self._prefix)
         if changed != self._seen:
-            self._webhooks = tuple(_read(self._store.list(self._prefix).records))
+            self._webhooks = tuple(_read(self._store.list(self._prefix).records, self._plural))
             self._seen = changed
         return self._webhooks
 
 
-def _read(records: Sequence[Any]) -> list[Configured]:
+def _read(records: Sequence[Any], plural: str) -> list[Configured]:
     read = [codec.decode(record.value, _Configuration) for record in records]
     read.sort(key=lambda configuration: configuration.metadata.name)
-    return [Configured(each.metadata.name, webhook) for each in read for webhook in each.webhooks or ()]
+    return [Configured(each.metadata.name, webhook, plural) for each in read for webhook in each.webhooks or ()]

@@ -29,6 +29,7 @@ from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, approve_agent
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.control_plane import ControllerManager
+from leeward.manager.webhook_templates import WebhookTemplates
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane
 
@@ -40,8 +41,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
     tls = server_context(config.client_ca_file, (config.tls_cert_file, config.tls_private_key_file))
     tokens = load_token_file(config.token_file)
     signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
-    webhooks = HttpsWebhooks()
-    audit_file = AuditFile(config.data_dir / AUDIT_FILE)
+    webhooks, audit_file = HttpsWebhooks(), AuditFile(config.data_dir / AUDIT_FILE)
     addresses = rules_of_control_plane(f"https://127.0.0.1:{config.port}", allowed=config.member_addresses)
     async with Supervisor("api server") as serving, Supervisor("controllers") as controlling:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), serving)
@@ -60,6 +60,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 tokens=tokens,
                 signing_key=signing_key,
                 webhook_client=webhooks,
+                passed_over=WebhookTemplates(store).passed_over,
                 event_ttl_seconds=config.settings.timing.event_ttl,
             )
             client = Client(InProcessTransport(api_server), "leeward")

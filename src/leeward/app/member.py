@@ -28,6 +28,7 @@ from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
 from leeward.client import Client, Request, Response
 from leeward.members import Workloads, WorkloadSettings
 from leeward.members.rules.load_balancer import load_balancer_range
+from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Server
 
@@ -98,6 +99,7 @@ class _Member:
             tokens=load_token_file(config.token_file) | load_token_file(config.impersonator_token_file),
             signing_key=load_signing_key(config.data_dir / SIGNING_KEY_FILE, self.randomness),
             webhook_client=self.webhooks,
+            passed_over=SimulatedWebhooks(store).passed_over,
             event_ttl_seconds=config.timing.event_ttl,
         )
 

@@ -2,7 +2,8 @@
 
 `UNSUPPORTED` is the one list of Karmada's kinds and fields that are stored and ignored. A line goes when its feature
 comes. The embedded API server and the webhook both say what `warnings_for` finds, and kubectl prints it; nothing is
-refused, so that manifests that were written for Karmada go on working.
+refused, so that manifests that were written for Karmada go on working. `warnings_of_live_templates` are for whoever has
+a kube-apiserver, where a template acts on the control plane itself.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -46,6 +47,7 @@ GATED: Final[Sequence[tuple[str, Callable[[object], bool], str]]] = (
 """A field of propagation policies, which values of it ask for something, and the feature gate without which it is
 ignored; those that are off by default."""
 
+_WEBHOOK_CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _WITH_REPLICAS = frozenset(kind for kind, rules in KINDS.items() if rules.replicas is not None)
 
 
@@ -55,6 +57,19 @@ def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
         return []
     key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
     return [*_unsupported(manifest, key), *_gated(manifest, key), *_not_preserved(manifest, key)]
+
+
+def warnings_of_live_templates(manifest: ReadOnlyManifest) -> list[str]:
+    """What a kube-apiserver does with the templates that a policy selects, beside keeping them for members."""
+    key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
+    if key not in _PROPAGATION or _value_at(manifest, "metadata.deletionTimestamp"):
+        return []
+    kinds = dict.fromkeys(str(s.get("kind")) for s in _selectors(manifest) if s.get("kind") in _WEBHOOK_CONFIGURATIONS)
+    return [
+        f"{kind}: this kube-apiserver asks the webhooks too, and refuses writes when it cannot: give the template "
+        'matchConditions with the expression "false", and remove them in members by a ClusterOverridePolicy'
+        for kind in kinds
+    ]
 
 
 def _unsupported(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:

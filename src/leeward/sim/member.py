@@ -23,6 +23,7 @@ from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.manager.member_side import MemberSide
 from leeward.members import Workloads, WorkloadSettings
 from leeward.members.rules.load_balancer import load_balancer_range
+from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Member, Server
 from leeward.sim.clocks import SkewedClock
@@ -120,7 +121,12 @@ class SimulatedMember:
         self._processes = Supervisor(self.name)
         store = await Store.open(self.medium, self._processes)
         self._server = await start_apiserver(
-            store, ground.clock, ground.randomness, self._processes, admission=(ServiceAccountAdmission(store),)
+            store,
+            ground.clock,
+            ground.randomness,
+            self._processes,
+            admission=(ServiceAccountAdmission(store),),
+            passed_over=SimulatedWebhooks(store).passed_over,
         )
         self.place.put(self._server, self.life)
         self.identity = await _identity(Client(InProcessTransport(self._server, ADMIN)))

@@ -35,6 +35,7 @@ from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
+from leeward.manager.webhook_templates import WebhookTemplates
 from leeward.runtime.informers import Informers
 from leeward.sim.clocks import SkewedClock
 from leeward.sim.ground import Ground
@@ -129,6 +130,7 @@ class World(Ground):
             admission=self.admission(store),
             crds=custom_resource_definitions(),
             objects=AGENT_ACCESS,
+            passed_over=WebhookTemplates(store).passed_over,
         )
         self.place.put(api_server, self.life)
         await ensure_namespaces(self.client)

@@ -16,7 +16,7 @@ from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate, validate_deletion, validate_types
-from leeward.core.admission_warnings import warnings_for
+from leeward.core.admission_warnings import warnings_for, warnings_of_live_templates
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import (
     cluster_of_agent,
@@ -75,7 +75,7 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: Add
         problems += reference_problems(given, before, reach or Reach())
         if mapping_in(request, "resource").get("resource") == CLUSTERS.plural:
             problems += address_problems(Node("", given), Node("", old), addresses)
-        code, warnings = 422, warnings_for(given)
+        code, warnings = 422, [*warnings_for(given), *warnings_of_live_templates(given)]
     if not problems:
         return {"allowed": True, **({"warnings": warnings} if warnings else {})}
     return refusal(code, "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS])))

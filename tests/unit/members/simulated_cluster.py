@@ -21,6 +21,7 @@ from leeward.client import Client
 from leeward.members import Workloads, WorkloadSettings
 from leeward.members.kinds import PODS
 from leeward.members.rules.pods import is_ready
+from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Server
 
@@ -76,7 +77,8 @@ async def running(
         clock, randomness = VirtualClock(), Randomness(1)
         store = await Store.open(medium or MemoryMedium(), supervisor)
         admission = (ServiceAccountAdmission(store),)
-        api_server = await start_apiserver(store, clock, randomness, supervisor, admission)
+        passed_over = SimulatedWebhooks(store).passed_over
+        api_server = await start_apiserver(store, clock, randomness, supervisor, admission, passed_over=passed_over)
         client = Client(InProcessTransport(api_server))
         server = Server.of(client, randomness, supervisor)
         workloads = Workloads(server, clock, randomness, Metrics(), supervisor, settings or WorkloadSettings())

@@ -12,6 +12,7 @@ import pytest
 from kubeapi import jsonpatch
 from kubeapi.meta import Manifest
 from leeward.api.defaulting import DefaultingSettings
+from leeward.core.admission_warnings import MAX_WARNING_CHARACTERS
 from leeward.core.propagation.reach import Reach
 from leeward.webhook.reviews import BadReview, answer_review, judge, mutate
 
@@ -51,6 +52,21 @@ def test_a_policy_is_given_its_defaults_by_a_patch() -> None:
 def test_what_has_its_defaults_is_not_patched() -> None:
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "nginx"}}
     assert mutate(request("CREATE", object=deployment), SETTINGS) == {"allowed": True}
+
+
+def test_who_propagates_webhooks_hears_that_they_are_asked_here_as_well_and_the_way_out() -> None:
+    selectors = [
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "name": "guard"}
+        for kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    ]
+    labels = {"clusterpropagationpolicy.karmada.io/permanent-id": "an-id"}
+    everywhere = {**POLICY, "kind": "ClusterPropagationPolicy", "metadata": {"name": "guard", "labels": labels}}
+    everywhere["spec"] = {**POLICY["spec"], "resourceSelectors": selectors}
+    warnings: list[str] = judge(request("CREATE", object=everywhere))["warnings"]
+    assert [warning.partition(":")[0] for warning in warnings] == [selectors[0]["kind"], selectors[1]["kind"]]
+    assert all("matchConditions" in warning and len(warning) <= MAX_WARNING_CHARACTERS for warning in warnings)
+    everywhere["spec"] = POLICY["spec"]
+    assert judge(request("CREATE", object=everywhere)) == {"allowed": True}
 
 
 def test_a_wrong_policy_is_refused_with_the_field_that_is_wrong() -> None:

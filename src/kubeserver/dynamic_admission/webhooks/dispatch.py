@@ -3,7 +3,8 @@
     mutate:    each in order ▸ what somebody changed later is shown once more to those who asked for it
     validate:  all together ▸ the first refusal in order counts
 
-Each has its own time. One that fails refuses the request, or is passed over, as its `failurePolicy` says.
+Each has its own time. One that fails refuses the request, or is passed over, as its `failurePolicy` says. Whoever
+embeds the server may have some passed over whose Service leads nowhere.
 """
 
 import asyncio
@@ -32,7 +33,14 @@ from kubeserver.kinds.scheme import Scheme
 from kubeserver.store import Store
 from kubeserver.warnings import annotate, warn
 from kubeserver.webhooks import configuration
-from kubeserver.webhooks.calling import Uncallable, WebhookClient, address_of
+from kubeserver.webhooks.calling import (
+    LeadsNowhere,
+    PassedOver,
+    Uncallable,
+    WebhookClient,
+    address_of,
+    nobody,
+)
 from kubeserver.webhooks.configuration import Configurations, Configured, Webhook
 
 log = logging.getLogger(__name__)
@@ -64,8 +72,10 @@ class AdmissionWebhooks:
         client: WebhookClient,
         randomness: Randomness,
         authorizer: Authorizer,
+        passed_over: PassedOver = nobody,
     ) -> None:
         self._authorizer = authorizer
+        self._passed_over = passed_over
         self._store = store
         self._scheme = scheme
         self._client = client
@@ -117,6 +127,8 @@ class AdmissionWebhooks:
         kind = matched_kind(webhook, review, self._equivalents(review.kind))
         if kind is None or not is_selected(webhook, review, self._namespace_labels(webhook, review)):
             return None
+        if self._is_passed_over(configured):
+            return None
         request = render_request(await as_seen(review, kind), kind, self._randomness.uid())
         try:
             with authorizing(deciding(self._authorizer, review.user)):
@@ -125,6 +137,15 @@ class AdmissionWebhooks:
             _failed(webhook, str(error))
             return None
         return _Question(configured, place, kind, request) if wanted else None
+
+    def _is_passed_over(self, configured: Configured) -> bool:
+        try:
+            address_of(configured.webhook.client_config, self._store)
+        except LeadsNowhere:
+            return self._passed_over(configured)
+        except Uncallable:
+            return False
+        return False
 
     async def _ask(self, question: _Question, what: str, number: int) -> Verdict | None:
         """What the webhook says; None where it failed and that does not matter. Raises: Refused."""
