@@ -18,7 +18,7 @@ from leeward.api.names import (
 )
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
-from leeward.client import Undecodable, WorldError
+from leeward.client import NotFound, Undecodable, WorldError
 from leeward.core.propagation.claiming import claimed_by
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
@@ -115,15 +115,13 @@ class PolicyController:
         for api_version, kind in kinds:
             try:
                 resource, templates = await self._templates.follow(api_version, kind)
-            except UnknownKind:
+                if any(_is_claimed(template, identity) for template in templates.list()):
+                    return True
+                if await self._is_claimed_now(resource, policy, identity):
+                    return True
+            except (UnknownKind, NotFound):
                 if await self._offers(api_version, kind):
                     raise
-                continue
-            await templates.wait_synced()
-            if any(_is_claimed(template, identity) for template in templates.list()):
-                return True
-            if await self._is_claimed_now(resource, policy, identity):
-                return True
         return False
 
     async def _is_claimed_now(self, resource: Resource[Any], policy: AnyPropagationPolicy, identity: str) -> bool:

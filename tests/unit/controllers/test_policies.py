@@ -219,6 +219,25 @@ def test_a_kind_that_is_not_there_holds_back_no_deletion_and_no_other_kind() -> 
     tell(story)
 
 
+def test_a_kind_that_is_gone_by_now_holds_back_no_deletion_and_one_that_is_there_does() -> None:
+    """Who takes a definition away in the same go as the policy has had the kind followed until then."""
+
+    async def story(office: Office) -> None:
+        await office.going(WIDGETS)
+        offering = Offering(office.desk.wire, ["Widget"])
+        await office.templates.follow(*WIDGETS)
+        with pytest.raises(NotFound):
+            await office.reconcile()
+        offering.kinds = None
+        with pytest.raises(Undecodable):
+            await office.reconcile()
+        offering.kinds = []
+        await office.reconcile()
+        assert await office.is_gone()
+
+    tell(story)
+
+
 def test_a_kind_whose_group_does_not_answer_holds_the_deletion_back_s5() -> None:
     async def story(office: Office) -> None:
         await office.going(WIDGETS)
