@@ -61,6 +61,26 @@ def test_s12_a_set_whose_volumes_stay_behind_is_still_there_when_its_cluster_is_
     play(story, TWO)
 
 
+def test_a_template_says_when_the_change_of_its_set_is_rolled_out() -> None:
+    """`kubectl rollout status` waits until the present generation is observed. It is not while a copy is behind."""
+
+    async def story(world: World) -> None:
+        await deployed(world)
+
+        async def observed() -> tuple[int, int]:
+            found = await world.client.get(STATEFUL_SETS, "db", "default")
+            return found["metadata"]["generation"], found["status"].get("observedGeneration", 0)
+
+        assert await observed() == (1, 1)
+        await world.client.patch(STATEFUL_SETS, "db", {"spec": {"replicas": 3}}, "default")
+        await world.sleep(2)
+        assert await observed() == (2, 1), "its third Pod is on its way"
+        await world.sleep(60)
+        assert await observed() == (2, 2)
+
+    play(story, TWO)
+
+
 def test_s7_a_set_whose_volumes_follow_is_made_when_the_old_copy_is_gone() -> None:
     async def story(world: World) -> None:
         first = await deployed(world, **{"volumes-follow": "true"})

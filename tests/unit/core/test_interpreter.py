@@ -17,6 +17,7 @@ from leeward.core.interpreter import (
 )
 
 DEPLOYMENT, REPLICA_SET, DAEMON_SET = ("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("apps/v1", "DaemonSet")
+STATEFUL_SET = ("apps/v1", "StatefulSet")
 JOB, CRON_JOB, POD = ("batch/v1", "Job"), ("batch/v1", "CronJob"), ("v1", "Pod")
 SERVICE, INGRESS = ("v1", "Service"), ("networking.k8s.io/v1", "Ingress")
 VOLUME, CLAIM = ("v1", "PersistentVolume"), ("v1", "PersistentVolumeClaim")
@@ -241,6 +242,21 @@ def test_health(observed: Manifest, health: Health) -> None:
 )
 def test_the_status_of_all_copies_together(template: Manifest, reported: list[Any], status: dict[str, Any]) -> None:
     assert aggregate_status(template, items(*reported)) == {**template, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("health", "of_template", "observed"),
+    [("Healthy", 2, 2), ("Healthy", 1, 1), ("Unhealthy", 2, 1), ("Unknown", 2, 1)],
+)
+def test_a_set_has_observed_a_template_when_all_copies_of_it_are_healthy(
+    health: Health, of_template: int, observed: int
+) -> None:
+    template = manifest(STATEFUL_SET, {"generation": 2}, status={"observedGeneration": 1})
+    reported = {"generation": 3, "resourceTemplateGeneration": of_template, "replicas": 1}
+    well = AggregatedStatusItem("member1", {**reported, "resourceTemplateGeneration": 2}, health="Healthy")
+    told = aggregate_status(template, [well, AggregatedStatusItem("member2", reported, health=health)])
+    assert told is not None
+    assert told["status"] == {"replicas": 2, "observedGeneration": observed}
 
 
 @pytest.mark.parametrize(

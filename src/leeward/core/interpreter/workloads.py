@@ -17,13 +17,13 @@ from leeward.core.interpreter.fields import (
     mapping_at,
     pick,
     put,
-    statuses,
     take,
     text_at,
     total,
     value_at,
 )
 from leeward.core.interpreter.pod_template import replica_requirements
+from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.rules import Rules, Status
 
 _DEPLOYMENT = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
@@ -82,26 +82,43 @@ def _aggregate(
     items: Sequence[AggregatedStatusItem],
     counts: Sequence[str],
     required: Sequence[str],
-    is_current: Callable[[Mapping[str, Any], int], bool],
+    is_current: Callable[[AggregatedStatusItem, int], bool],
 ) -> Status:
     """The sums; what else the template's status says stays. It is observed when all members have observed it."""
     generation = int_at(template, "metadata", "generation")
-    current = sum(is_current(status, generation) for status in statuses(items))
+    current = sum(is_current(item, generation) for item in items if item.status is not None)
     observed = generation if current == len(items) else int_at(template, "status", "observedGeneration")
     summed = (*counts, "observedGeneration")
     kept = {name: value for name, value in mapping_at(template, "status").items() if name not in summed}
     return {**kept, **total(items, counts, required), **({"observedGeneration": observed} if observed else {})}
 
 
-def _is_current(status: Mapping[str, Any], template_generation: int) -> bool:
+def _is_current(item: AggregatedStatusItem, template_generation: int) -> bool:
+    return _has_seen(_status_of(item), template_generation)
+
+
+def _status_of(item: AggregatedStatusItem) -> Mapping[str, Any]:
+    return mapping_at({"status": item.status}, "status")
+
+
+def _has_seen(status: Mapping[str, Any], template_generation: int) -> bool:
     if int_at(status, "resourceTemplateGeneration") < template_generation:
         return False
     return int_at(status, "observedGeneration") >= int_at(status, "generation")
 
 
-def _is_current_set(status: Mapping[str, Any], template_generation: int) -> bool:
-    """Karmada compares with the member's own generation instead of the template's."""
-    return _is_current(status, int_at(status, "generation"))
+def _is_current_set(item: AggregatedStatusItem, template_generation: int) -> bool:
+    """A set does not reflect what its member has observed; a healthy one has observed all that it was given.
+
+    Karmada: differs. It compares with the member's own generation instead of the template's, and a set that does not
+    say what it has observed has observed nothing: after its first change a template would never be rolled out.
+    """
+    status = _status_of(item)
+    if _has_seen(status, int_at(status, "generation")):
+        return True
+    is_told = value_at(status, "observedGeneration") is not None
+    is_well = item.health == ResourceHealth.HEALTHY
+    return not is_told and is_well and int_at(status, "resourceTemplateGeneration") >= template_generation
 
 
 def _has_observed(manifest: ReadOnlyManifest) -> bool:
