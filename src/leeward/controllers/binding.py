@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
 
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
@@ -37,6 +36,7 @@ from leeward.core.execution.works import (
     manifests_by_cluster,
     replicas_by_cluster,
 )
+from leeward.core.interpreter.scripts import Operation
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import BindingKind
@@ -44,8 +44,6 @@ from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import give_up_objects
-
-T = TypeVar("T")
 
 
 class BindingController:
@@ -84,6 +82,8 @@ class BindingController:
         if self._order is not None:
             self._order.start(self._controller.queue.add)
         self._overrides.start()
+        asked = (Operation.REPLICA, Operation.REVISE_REPLICA, Operation.AGGREGATE_STATUS)
+        self._plane.interpreter_changes.of_bindings(asked, self._bindings, self._controller.queue.add)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:

@@ -27,6 +27,7 @@ from leeward.core.dependencies.requirements import (
     marks_patch,
     release_patch,
 )
+from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.dependants import DependantIndex, Kind
 from leeward.runtime.events import NORMAL, WARNING
@@ -64,6 +65,7 @@ class DependenciesDistributor:
         self._attached.start()
         self._bindings.on_change(self._binding_changed)
         self._templates.on_change(self._template_changed)
+        self._plane.interpreter_changes.of_bindings((Operation.DEPENDENCY,), self._bindings, self._controller.queue.add)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:

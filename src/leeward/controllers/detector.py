@@ -25,6 +25,7 @@ from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RE
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, WorldError
 from leeward.core.eviction.volumes import claims_annotation
+from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
@@ -35,6 +36,7 @@ from leeward.core.propagation.selecting import precision_in
 from leeward.runtime.dependent_overrides import DependentOverrides
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
+from leeward.runtime.interpreter_changes import Concerned
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey, Templates
@@ -78,6 +80,8 @@ class Detector:
         self._templates.on_change(self._controller.queue.add)
         self._matching.start()
         self._dependent_overrides.start()
+        asked = (Operation.REPLICA, Operation.COMPONENT)
+        self._plane.interpreter_changes.subscribe(asked, self._reinterpreted)
         for _, bindings in self._bindings.values():
             bindings.on_change(self._binding_changed)
         self._controller.start(self._plane.supervisor)
@@ -288,6 +292,10 @@ class Detector:
             bindings.remember(await self._plane.client.create(kind, desired, key_of(desired).namespace))
         except AlreadyExists as error:
             raise Conflict(error.status) from error
+
+    def _reinterpreted(self, concerned: Concerned) -> None:
+        for key in self._templates.all_keys(concerned):
+            self._controller.queue.add(key)
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         """A binding that was deleted is made again, and what someone else wrote into our fields is mended.

@@ -30,6 +30,7 @@ from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, MemberObjects, WriteUndone
 from leeward.core.execution.settling import Return, note_return, settling_left
+from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
 from leeward.runtime.interpreter import NotInterpreted
@@ -58,7 +59,7 @@ class ExecutionController:
         """Of these, what was seen again while the cluster was not Ready."""
 
     def start(self) -> None:
-        self._works.subscribe(self._controller.queue.add, self._matters, lambda: self._returned)
+        self._works.subscribe(self._controller.queue.add, self._matters, lambda: self._returned, (Operation.RETAIN,))
         self._controller.start(self._member.supervisor)
 
     def _matters(self, old: Work | None, new: Work) -> bool:

@@ -25,6 +25,7 @@ from leeward.client import NotFound
 from leeward.core.eviction.evidence import served_counts
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
+from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
 from leeward.runtime.interpreter import NotInterpreted
@@ -45,7 +46,8 @@ class WorkStatusController:
         self._backlinks = self._works.backlinks(self._controller.queue.add)
 
     def start(self) -> None:
-        self._works.subscribe(self._controller.queue.add, lambda old, new: True)
+        asked = (Operation.STATUS, Operation.HEALTH)
+        self._works.subscribe(self._controller.queue.add, lambda old, new: True, asked=asked)
         self._controller.start(self._member.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:

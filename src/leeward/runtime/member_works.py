@@ -1,10 +1,10 @@
 """The Works of one member cluster, as both controllers on the member's side see them.
 
-Their names come into a queue when the Work changes, when the cluster becomes Ready, and when someone in the member
-changes or deletes what was applied from them.
+Their names come into a queue when the Work changes, when the cluster becomes Ready, when someone in the member changes
+or deletes what was applied from them, and when their kinds are interpreted otherwise.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
 from kubeapi.meta import Manifest
@@ -13,7 +13,9 @@ from leeward.api.names import WORK_ID_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.core.execution.ownership import is_ours
+from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.backlinks import Backlinks
+from leeward.runtime.interpreter_changes import Concerned
 from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import Said
 
@@ -36,10 +38,12 @@ class MemberWorks:
         add: Callable[[str], None],
         matters: Callable[[Work | None, Work], bool],
         waiting: Callable[[], Iterable[str]] = tuple,
+        asked: Collection[Operation] = (),
     ) -> None:
         """Adds names until the member's supervisor is closed; of changes, those that matter.
 
-        When the cluster becomes Ready these are all of its Works, and those names that are `waiting` for it.
+        When the cluster becomes Ready these are all of its Works, and those names that are `waiting` for it; when
+        something that the interpreter is `asked` is answered otherwise, the Works with objects of such kinds.
         """
 
         def work_changed(old: Work | None, new: Work | None) -> None:
@@ -53,6 +57,12 @@ class MemberWorks:
             for name in [work.name for work in self._works.list(self.space)] + list(waiting()):
                 add(name)
 
+        def reinterpreted(concerned: Concerned) -> None:
+            for work in self._works.list(self.space):
+                if any(concerned(each["apiVersion"], each["kind"]) for each in work.spec.workload.manifests):
+                    add(work.name)
+
+        self._member.supervisor.on_close(self._plane.interpreter_changes.subscribe(asked, reinterpreted))
         self._member.supervisor.on_close(self._works.on_change(work_changed))
         self._member.supervisor.on_close(self._clusters.on_change(cluster_changed))
 

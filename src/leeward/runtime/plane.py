@@ -22,6 +22,7 @@ from leeward.runtime.heartbeat import Looks
 from leeward.runtime.identity import reference_of
 from leeward.runtime.informers import Informers
 from leeward.runtime.interpreter import Interpreter, followed, followed_webhooks
+from leeward.runtime.interpreter_changes import InterpreterChanges
 from leeward.runtime.interpreter_webhooks import Call, HttpsCalls, InterpreterWebhooks
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.server_identity import ServerIdentity
@@ -69,12 +70,14 @@ class ControlPlane:
     jail: Jail = field(default_factory=LocalJail)
     call_webhook: Call = field(default_factory=HttpsCalls)
     interpreter: Interpreter = field(init=False)
+    interpreter_changes: InterpreterChanges = field(init=False)
 
     def __post_init__(self) -> None:
         informers = self.server.informers
         webhooks = InterpreterWebhooks(followed_webhooks(informers), self.call_webhook, self.clock)
         interpreter = Interpreter(followed(informers), self.jail, self.clock, webhooks)
         object.__setattr__(self, "interpreter", interpreter)
+        object.__setattr__(self, "interpreter_changes", InterpreterChanges(informers))
 
     @staticmethod
     def of(

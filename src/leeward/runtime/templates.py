@@ -61,9 +61,9 @@ class Templates:
         known = self._kinds.get((api_version, kind))
         return known[1] if known is not None else None
 
-    def all_keys(self) -> list[TemplateKey]:
-        """All templates of the kinds that are followed, as far as they are known."""
-        return [TemplateKey(*kind, key_of(template)) for kind, template in self._all()]
+    def all_keys(self, is_wanted: Callable[[str, str], bool] = lambda api_version, kind: True) -> list[TemplateKey]:
+        """All templates of the kinds that are followed and wanted, as far as they are known."""
+        return [TemplateKey(*kind, key_of(template)) for kind, template in self._all() if is_wanted(*kind)]
 
     def _all(self) -> Iterator[tuple[tuple[str, str], Manifest]]:
         for kind, (_, informer) in list(self._kinds.items()):

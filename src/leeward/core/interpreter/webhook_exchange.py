@@ -38,10 +38,11 @@ def hook_for(
     """The first that answers, by the name of its configuration."""
     by_name = sorted(configurations, key=lambda each: each.metadata.name.encode())
     hooks = (hook for configuration in by_name for hook in configuration.webhooks)
-    return next((h for h in hooks if any(_matches(rule, api_version, kind, operation) for rule in h.rules)), None)
+    return next((h for h in hooks if any(matches(rule, api_version, kind, operation) for rule in h.rules)), None)
 
 
-def _matches(rule: RuleWithOperations, api_version: str, kind: str, operation: Operation) -> bool:
+def matches(rule: RuleWithOperations, api_version: str, kind: str, operation: Operation) -> bool:
+    """Whether a rule names the operation and the kind."""
     group, _, version = api_version.rpartition("/")
     asked = (
         (rule.operations, operation.value),
