@@ -12,10 +12,8 @@ from kubeapi.untrusted import mapping_in
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import Client, NotFound
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
-from leeward.webhook.questions import Untold, ask
+from leeward.webhook.questions import Untold, ask, every
 from leeward.webhook.reviews import refusal
-
-PAGE_SIZE = 500
 
 
 async def judge_joining(request: Mapping[str, Any], client: Client) -> Manifest | None:
@@ -40,14 +38,8 @@ async def _problem(client: Client, name: str, cluster_id: str) -> str:
 
 async def _joined(client: Client) -> list[Joined]:
     """Raises: WorldError."""
-    found: list[Joined] = []
-    token = ""
-    while True:
-        page = await client.list(CLUSTERS, limit=PAGE_SIZE, continue_token=token)
-        found += (Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in page.items)
-        token = page.continue_token
-        if not token:
-            return found
+    clusters = await every(client, CLUSTERS)
+    return [Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters]
 
 
 async def _own_id(client: Client) -> str:

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from leeward.client import WorldError
+from kubeapi.resource import Resource
+from leeward.client import Client, WorldError
 
 SECONDS = 3.0
 """Less than the kube-apiserver waits for us."""
+PAGE_SIZE = 500
 T = TypeVar("T")
 
 
@@ -22,3 +24,15 @@ async def ask(answering: Awaitable[T]) -> T:
             return await answering
     except (WorldError, TimeoutError) as error:
         raise Untold(str(error) or f"no answer within {SECONDS:g} s") from error
+
+
+async def every(client: Client, resource: Resource[T]) -> list[T]:
+    """All objects of a kind. Raises: WorldError."""
+    found: list[T] = []
+    token = ""
+    while True:
+        page = await client.list(resource, limit=PAGE_SIZE, continue_token=token)
+        found += page.items
+        token = page.continue_token
+        if not token:
+            return found

@@ -26,6 +26,7 @@ from leeward.core.propagation.reach import Reach
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
 from leeward.webhook.configurations import Endpoint, configurations
 from leeward.webhook.credentials import judge_credentials
+from leeward.webhook.customizations import judge_customization
 from leeward.webhook.joining import judge_joining
 from leeward.webhook.namespace_bounds import judge_policy_count
 from leeward.webhook.reviews import judge, mutate
@@ -80,7 +81,7 @@ class Webhook:
         answer = judge(request, self._settings.reach, self._settings.addresses)
         if not answer["allowed"]:
             return answer
-        for question in (judge_credentials, judge_joining, judge_policy_count):
+        for question in (judge_credentials, judge_joining, judge_policy_count, judge_customization):
             if (refused := await question(request, self._client)) is not None:
                 return refused
         return answer

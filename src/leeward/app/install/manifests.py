@@ -121,6 +121,7 @@ _RULES: dict[str, list[dict[str, Any]]] = {
         _rule([""], ["secrets"], ["get", "patch", "update"], ["leeward-webhook-cert"]),
         _rule(["cluster.karmada.io"], ["clusters"], ["list"]),
         _rule(["policy.karmada.io"], ["propagationpolicies", "overridepolicies"], ["list"]),
+        _rule(["config.karmada.io"], ["resourceinterpretercustomizations"], ["list"]),
         _rule([""], ["namespaces"], ["get"], ["kube-system"]),
         _rule(["authorization.k8s.io"], ["subjectaccessreviews"], ["create"]),
         _rule(
