@@ -6,7 +6,7 @@ from kubeapi.meta import Manifest
 from leeward.api.resource import EVENTS, RESOURCE_BINDINGS, RESOURCE_INTERPRETER_CUSTOMIZATIONS, WORKS
 from leeward.client import Invalid
 from leeward.sim.world import World
-from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears
 
 CUSTOMIZATION: Manifest = {
@@ -117,6 +117,24 @@ def test_what_the_member_owns_is_kept_by_a_script() -> None:
         await world.sleep(10)
         spec = (await there.get(CRON_TABS, "nightly", "default"))["spec"]
         assert (spec["workers"], spec["node"]) == (6, "node-7")
+
+    play(story)
+
+
+def test_s7_with_directly_no_scripted_copy_grows_before_the_old_one_is_gone() -> None:
+    async def story(world: World) -> None:
+        await given_a_scripted_kind(world)
+        directly: Manifest = {"spec": {"failover": {"cluster": {"purgeMode": "Directly"}}}}
+        await world.client.patch(POLICIES, "nightly", directly, "default")
+        await appears(world, "member1", CRON_TABS, "nightly", "default")
+        there = world.member("member2").client
+        world.member("member1").pause()
+        await world.until(lambda: world.assigned("nightly-crontab") == {"member2": 6}, 1_000)
+        await world.sleep(1_500)
+        assert (await there.get(CRON_TABS, "nightly", "default"))["spec"]["workers"] == 2
+        world.member("member1").resume()
+        await world.sleep(120)
+        assert (await there.get(CRON_TABS, "nightly", "default"))["spec"]["workers"] == 6
 
     play(story)
 

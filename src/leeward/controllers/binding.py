@@ -31,7 +31,6 @@ from leeward.core.execution.works import (
     build_work,
     build_works,
     evicted_from,
-    grows,
     is_purging,
     manifests_by_cluster,
     replicas_by_cluster,
@@ -150,7 +149,7 @@ class BindingController:
             work = present.get(cluster)
             if work is None and (cluster in synced.taken or self._is_leaving(cluster)):
                 continue
-            if purging and (work is None or grows(work, manifest)):
+            if purging and (work is None or await self._plane.interpreter.grows(work, manifest)):
                 continue
             if work is None and await self._waits(binding, template, cluster, synced):
                 continue

@@ -111,6 +111,15 @@ class Interpreter:
             return webhook_exchange.components_in(response)
         return components_of(template)
 
+    async def grows(self, work: Work, manifest: ReadOnlyManifest) -> bool:
+        """Whether a Work would ask for more replicas by this manifest than it does; also where nobody can say."""
+        try:
+            before = [(await self.replicas(each)).replicas for each in work.spec.workload.manifests]
+            after = [(await self.replicas(each)).replicas for each in manifest["spec"]["workload"]["manifests"]]
+        except NotInterpreted:
+            return True
+        return sum(after) > sum(before)
+
     async def revise(self, template: ReadOnlyManifest, replicas: int) -> Manifest:
         """The template with another number of replicas."""
         with _told():

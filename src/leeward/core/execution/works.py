@@ -27,12 +27,12 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import state_to_inject
 from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.ownership import stamp
-from leeward.core.interpreter import prune, replicas_of, revise_replicas
+from leeward.core.interpreter import prune, revise_replicas
 from leeward.core.interpreter.fields import int_at, text_at, value_at
 from leeward.core.overrides.rendering import Overridden
 from leeward.core.scheduling.division import divide
@@ -236,13 +236,6 @@ def is_purging(spec: ResourceBindingSpec, clusters: Collection[str]) -> bool:
     """
     going = set(clusters) - needed_by_others(spec)
     return any(t.from_cluster in going and not rules_of_task(t).keeps_copy for t in spec.graceful_eviction_tasks)
-
-
-def grows(work: Work, manifest: ReadOnlyManifest) -> bool:
-    """Whether the Work would ask for more replicas than it does."""
-    before = [replicas_of(m)[0] for m in work.spec.workload.manifests]
-    after = [replicas_of(m)[0] for m in manifest["spec"]["workload"]["manifests"]]
-    return sum(after) > sum(before)
 
 
 def _revised(template: ReadOnlyManifest, count: int, by_count: Mapping[int, Manifest]) -> Manifest:
