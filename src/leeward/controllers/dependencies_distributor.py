@@ -77,32 +77,33 @@ class DependenciesDistributor:
         elif dependant.metadata.deletion_timestamp is not None:
             await self._finish(dependant)
         elif self._enabled and not binding_problems(dependant, self._reach):
-            await self._follow(dependant)
+            return await self._follow(dependant)
         return None
 
-    async def _follow(self, dependant: ResourceBinding) -> None:
-        """Finds out what a dependant needs, and has it looked at."""
+    async def _follow(self, dependant: ResourceBinding) -> datetime | None:
+        """Finds out what a dependant needs, and has it looked at; when to ask again, where nobody could say."""
         key = key_of(dependant)
         template = await self._template(dependant) if follows(dependant) else None
         if follows(dependant) and template is None:
-            return
+            return None
         if template is None or not await self._plane.interpreter.has_dependencies(template):
             self._let_go(key)
             self._index.put(key, ())
             await self._patch(dependant, {} if self._attached.listing(key) else release_patch(dependant))
-            return
+            return None
         try:
             dependencies = await self._plane.interpreter.dependencies(template)
         except NotInterpreted as error:
             about = template_of(dependant)
             self._recorder.note(about, WARNING, "GetDependenciesFailed", f"Get dependencies failed: {error}")
-            return
+            return self._plane.clock.now() + error.again if error.again is not None else None
         wanted = [each for each in dependencies if self._may_follow(dependant, each)]
         await self._mark(dependant, dependencies)
         failures = await self._look_up(key, wanted)
         if failures:
             self._tell(dependant, "; ".join(dict.fromkeys(map(str, failures))))
             raise failures[0]
+        return None
 
     async def _look_up(self, key: Key, wanted: Iterable[DependentObjectReference]) -> list[WorldError]:
         """Takes down which objects a dependant needs. Of a kind that cannot be read they are those that were known."""

@@ -40,6 +40,7 @@ from leeward.runtime.interpreter_changes import Concerned
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey, Templates
+from leeward.runtime.webhook_queue import NotAnsweredYet
 
 SKIPPED_TOLD = 4_096
 """So many skipped templates are remembered, so that each is told of once."""
@@ -148,7 +149,7 @@ class Detector:
         try:
             await self._carry_out(policy, resource, templates, template)
             failed = False
-        except Conflict:
+        except (Conflict, NotAnsweredYet):
             raise
         except WorldError as error:
             if policy is not None:

@@ -101,6 +101,8 @@ class WorkStatusController:
         except NotInterpreted as error:
             message = f"{observed['kind']} {key_of(observed)}: {error}"
             self._recorder.warning(WORKS, work, f"{question}Failed", message)
+            if error.again is not None:
+                self._controller.queue.add_at(work.name, self._plane.clock.now() + error.again)
             return otherwise
 
     async def _resource(self, manifest: Manifest) -> Resource[Manifest] | None:

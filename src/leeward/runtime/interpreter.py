@@ -9,6 +9,7 @@ Karmada: pkg/resourceinterpreter; same order.
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, Protocol
 
 from kubeapi.codec import DecodeError, to_wire
@@ -49,10 +50,21 @@ from leeward.lua.answers import RememberedAnswers
 from leeward.lua.jail import Jail
 from leeward.runtime.informers import Informers
 from leeward.runtime.interpreter_webhooks import Configurations, InterpreterWebhooks
+from leeward.runtime.webhook_queue import NotAnsweredYet, WebhookFailed
+
+WEBHOOK_AGAIN = timedelta(seconds=60)
+"""After which a webhook that has failed is asked about an object again: of its recovery nobody tells."""
 
 
 class NotInterpreted(WorldError):
-    """Says why an interpreter that is to answer does not: a script failed, or made no sense."""
+    """Says why an interpreter that is to answer does not: a script or webhook failed, or made no sense.
+
+    `again` is after what time it may be another matter; None where only another script or object makes it one.
+    """
+
+    def __init__(self, message: str, again: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.again = again
 
 
 class Customizations(Protocol):
@@ -84,7 +96,8 @@ def followed_webhooks(informers: Informers) -> Configurations:
 
 
 class Interpreter:
-    """Each question raises NotInterpreted, or Unreachable while customizations are not known."""
+    """Each question raises NotInterpreted, or NotAnsweredYet while a webhook is still asked, or Unreachable while
+    customizations are not known."""
 
     def __init__(self, customizations: Customizations, jail: Jail, clock: Clock, webhooks: InterpreterWebhooks) -> None:
         self._customizations = customizations
@@ -131,8 +144,16 @@ class Interpreter:
             return revise_replicas(template, replicas)
 
     async def revise_each(self, template: ReadOnlyManifest, counts: Iterable[int]) -> dict[int, Manifest]:
-        """By each of these numbers of replicas."""
-        return {count: await self.revise(template, count) for count in sorted(set(counts))}
+        """By each of these numbers of replicas. Raises: NotAnsweredYet when all of them have been asked for."""
+        revised, unanswered = dict[int, Manifest](), list[NotAnsweredYet]()
+        for count in sorted(set(counts)):
+            try:
+                revised[count] = await self.revise(template, count)
+            except NotAnsweredYet as error:
+                unanswered.append(error)
+        if unanswered:
+            raise unanswered[0]
+        return revised
 
     async def retain(self, desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
         """`desired` with what of `observed` belongs to the member."""
@@ -189,7 +210,7 @@ class Interpreter:
         manifests = work.spec.workload.manifests if work is not None else ()
         try:
             return [each for manifest in manifests for each in await self.dependencies(manifest)]
-        except NotInterpreted:
+        except (NotInterpreted, NotAnsweredYet):
             return None
 
     async def has_dependencies(self, template: ReadOnlyManifest) -> bool:
@@ -224,7 +245,8 @@ def _told() -> Generator[None]:
     try:
         yield
     except (ValueError, DecodeError) as error:
-        raise NotInterpreted(str(error)) from error
+        again = WEBHOOK_AGAIN if isinstance(error, WebhookFailed) else None
+        raise NotInterpreted(str(error), again) from error
 
 
 def _health(is_healthy: bool) -> ResourceHealth:

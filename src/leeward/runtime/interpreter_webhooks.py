@@ -1,31 +1,26 @@
-"""Interpreter webhooks are asked over HTTPS. One that does not answer is left alone for a while, so that it takes no
-controller's time from other kinds. Holds: L4.
+"""Interpreter webhooks: which one is asked, and how it is reached. How long for, and what is remembered, is said in
+`webhook_queue`.
 """
 
-import itertools
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import datetime, timedelta
 from typing import Any
 
-from kubeapi.errors import WorldError
 from kubeapi.loop.clock import Clock
+from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.transport import Request, Response, Transport
 from leeward.api.interpreter_config import ResourceInterpreterWebhook, ResourceInterpreterWebhookConfiguration
 from leeward.client.bounds import MAX_OBJECT_BYTES, Bounds
 from leeward.client.connection import Connection, transport_of
 from leeward.core.interpreter import webhook_exchange
-from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.scripts import Operation
+from leeward.runtime.webhook_queue import Call, WebhookFailed, WebhookQueue
 
-LEFT_ALONE = timedelta(seconds=10)
 _BOUNDS = Bounds(body=MAX_OBJECT_BYTES, line=MAX_OBJECT_BYTES, is_plain=True)
 _MOST_SERVERS = 32
 
 Configurations = Callable[[], Awaitable[Iterable[ResourceInterpreterWebhookConfiguration]]]
 """Those that there are now. Raises: Unreachable while that is not known."""
-Call = Callable[[ResourceInterpreterWebhook, bytes], Awaitable[Response]]
-"""Brings a question to a webhook. Raises: WorldError, ValueError for an address or certificate that makes no sense."""
 
 
 class HttpsCalls:
@@ -57,43 +52,50 @@ class HttpsCalls:
 
 
 class InterpreterWebhooks:
-    def __init__(self, configurations: Configurations, call: Call, clock: Clock) -> None:
+    """Questions are carried by tasks of the supervisor."""
+
+    def __init__(self, configurations: Configurations, call: Call, clock: Clock, supervisor: Supervisor) -> None:
         self._configurations = configurations
         self._call = call
         self._clock = clock
-        self._numbers = itertools.count(1)
-        self._left_alone: dict[str, datetime] = {}
-        """By webhook: until when, because it did not answer."""
+        self._supervisor = supervisor
+        self._queues: dict[ResourceInterpreterWebhook, WebhookQueue] = {}
 
     async def answers(self, manifest: ReadOnlyManifest, operation: Operation) -> bool:
         """Whether a webhook is there for this question."""
-        return await self._hook(manifest, operation) is not None
+        return self._hook(await self._configurations(), manifest, operation) is not None
 
     async def ask(self, manifest: ReadOnlyManifest, operation: Operation, **more: Any) -> Manifest | None:
-        """What a webhook responds; None when none is there for this question. Raises: InterpretationError."""
-        hook = await self._hook(manifest, operation)
+        """What a webhook responds; None when none is there for this question.
+
+        Raises: WebhookFailed, NotAnsweredYet; Unreachable while the configurations are not known.
+        """
+        known = list(await self._configurations())
+        hook = self._hook(known, manifest, operation)
         if hook is None:
             return None
-        uid = str(next(self._numbers))
-        body = webhook_exchange.question(uid, operation, manifest, **more)
         try:
-            response = await self._answer(hook, body)
-            return webhook_exchange.answer_in(response.code, response.body, uid)
-        except (InterpretationError, ValueError, WorldError) as error:
-            raise InterpretationError(f"webhook {hook.name}: {error}") from error
+            return await self._queue(hook, known).ask(
+                lambda uid: webhook_exchange.question(uid, operation, manifest, **more)
+            )
+        except WebhookFailed as error:
+            raise WebhookFailed(f"webhook {hook.name}: {error}") from error
 
-    async def _hook(self, manifest: ReadOnlyManifest, operation: Operation) -> ResourceInterpreterWebhook | None:
-        known = await self._configurations()
+    def _hook(
+        self,
+        known: Iterable[ResourceInterpreterWebhookConfiguration],
+        manifest: ReadOnlyManifest,
+        operation: Operation,
+    ) -> ResourceInterpreterWebhook | None:
         return webhook_exchange.hook_for(known, manifest.get("apiVersion", ""), manifest.get("kind", ""), operation)
 
-    async def _answer(self, hook: ResourceInterpreterWebhook, body: bytes) -> Response:
-        now = self._clock.now()
-        if now < self._left_alone.get(hook.name, now):
-            raise InterpretationError("it did not answer, and is asked again soon")
-        try:
-            response = await self._call(hook, body)
-        except WorldError:
-            self._left_alone[hook.name] = self._clock.now() + LEFT_ALONE
-            raise
-        self._left_alone.pop(hook.name, None)
-        return response
+    def _queue(
+        self, hook: ResourceInterpreterWebhook, known: Iterable[ResourceInterpreterWebhookConfiguration]
+    ) -> WebhookQueue:
+        """The queue of a webhook; those of webhooks that are configured no more end."""
+        found = self._queues.get(hook)
+        if found is None:
+            configured = {each for configuration in known for each in configuration.webhooks}
+            self._queues = {each: queue for each, queue in self._queues.items() if each in configured}
+            found = self._queues[hook] = WebhookQueue(hook, self._call, self._clock, self._supervisor)
+        return found

@@ -23,10 +23,11 @@ from leeward.runtime.identity import reference_of
 from leeward.runtime.informers import Informers
 from leeward.runtime.interpreter import Interpreter, followed, followed_webhooks
 from leeward.runtime.interpreter_changes import InterpreterChanges
-from leeward.runtime.interpreter_webhooks import Call, HttpsCalls, InterpreterWebhooks
+from leeward.runtime.interpreter_webhooks import HttpsCalls, InterpreterWebhooks
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.server_identity import ServerIdentity
 from leeward.runtime.statuses import StatusWriters
+from leeward.runtime.webhook_queue import Call
 
 K = TypeVar("K", bound=Hashable)
 
@@ -55,7 +56,8 @@ class Server:
 class ControlPlane:
     """The control plane's API server, and what all controllers of a process share.
 
-    `jail` runs the scripts of interpreters: in this process unless another one is given.
+    `jail` runs the scripts of interpreters: in this process unless another one is given. `call_webhook` brings
+    questions to interpreter webhooks: over HTTPS unless there is another way.
     """
 
     server: Server
@@ -74,7 +76,7 @@ class ControlPlane:
 
     def __post_init__(self) -> None:
         informers = self.server.informers
-        webhooks = InterpreterWebhooks(followed_webhooks(informers), self.call_webhook, self.clock)
+        webhooks = InterpreterWebhooks(followed_webhooks(informers), self.call_webhook, self.clock, self.supervisor)
         interpreter = Interpreter(followed(informers), self.jail, self.clock, webhooks)
         object.__setattr__(self, "interpreter", interpreter)
         object.__setattr__(self, "interpreter_changes", InterpreterChanges(informers))
@@ -87,11 +89,20 @@ class ControlPlane:
         metrics: Metrics,
         supervisor: Supervisor,
         jail: Jail | None = None,
+        call_webhook: Call | None = None,
     ) -> "ControlPlane":
         """What the controllers of a process share that reaches its control plane over `client`."""
         events, server = EventRecorder(client, clock, randomness), Server.of(client, randomness, supervisor)
-        jail = jail or LocalJail()
-        return ControlPlane(server, clock, randomness, metrics, events, supervisor, jail=jail)
+        return ControlPlane(
+            server,
+            clock,
+            randomness,
+            metrics,
+            events,
+            supervisor,
+            jail=jail or LocalJail(),
+            call_webhook=call_webhook or HttpsCalls(),
+        )
 
     @property
     def client(self) -> Client:

@@ -16,6 +16,7 @@ from leeward.client import Client
 from leeward.manager.timing import Timing
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane
+from leeward.sim.interpreter_hosts import InterpreterHosts
 from leeward.sim.journal import Journal
 from leeward.sim.network import Link, Place
 
@@ -34,6 +35,7 @@ class Ground:
         self.journal = Journal(self.clock.monotonic)
         self.place = Place()
         self.metrics = Metrics()
+        self.interpreter_hosts = InterpreterHosts()
         self._links: dict[tuple[str, str], Link] = {}
         self._lives: list[Life] = []
 
@@ -74,7 +76,14 @@ class Ground:
             task.result()
 
     def plane(self, client: Client, supervisor: Supervisor, clock: Clock | None = None) -> ControlPlane:
-        return ControlPlane.of(client, clock or self.clock, self.randomness, self.metrics, supervisor)
+        return ControlPlane.of(
+            client,
+            clock or self.clock,
+            self.randomness,
+            self.metrics,
+            supervisor,
+            call_webhook=self.interpreter_hosts,
+        )
 
     async def bury_the_dead(self) -> None:
         """For the end of a world: what lies still since its life ended, ends as cancelled tasks do."""

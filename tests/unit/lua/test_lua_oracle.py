@@ -9,6 +9,7 @@ import pytest
 
 from kubeapi.codec import from_wire, to_wire
 from kubeapi.loop.clock import Clock
+from kubeapi.loop.supervisor import Supervisor
 from leeward.api.interpreter_config import ResourceInterpreterCustomization, ResourceInterpreterWebhookConfiguration
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.scripts import FUNCTIONS
@@ -47,7 +48,7 @@ def interpreter(case: Case) -> Interpreter:
     async def known() -> list[ResourceInterpreterCustomization]:
         return customizations
 
-    return Interpreter(known, JAIL, Noon(), InterpreterWebhooks(no_webhooks, HttpsCalls(), Noon()))
+    return Interpreter(known, JAIL, Noon(), InterpreterWebhooks(no_webhooks, HttpsCalls(), Noon(), Supervisor("none")))
 
 
 def by_amount(value: Any) -> Any:

@@ -10,21 +10,19 @@ from typing import Any
 import pytest
 
 from kubeapi.codec import from_wire
-from kubeapi.errors import Unreachable
 from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
-from kubeapi.transport import Response
 from leeward.api.interpreter_config import (
     DependentObjectReference,
     ResourceInterpreterCustomization,
-    ResourceInterpreterWebhook,
     ResourceInterpreterWebhookConfiguration,
 )
 from leeward.core.interpreter.resource_health import ResourceHealth
-from leeward.core.interpreter.webhook_exchange import address_of
 from leeward.lua.jail import LocalJail
 from leeward.runtime.interpreter import Interpreter, NotInterpreted
 from leeward.runtime.interpreter_webhooks import HttpsCalls, InterpreterWebhooks
+from leeward.runtime.webhook_queue import NotAnsweredYet
 from tests.certificates import Authority
 from tests.https_server import Asked, https_server
 
@@ -79,14 +77,24 @@ def interpreted(
         async def customizations() -> list[ResourceInterpreterCustomization]:
             return [customization]
 
-        webhooks = InterpreterWebhooks(configurations, calls, SystemClock())
-        try:
-            return await ask(Interpreter(customizations, LocalJail(), SystemClock(), webhooks))
-        finally:
-            await calls.close()
+        async with Supervisor("webhooks") as supervisor:
+            webhooks = InterpreterWebhooks(configurations, calls, SystemClock(), supervisor)
+            try:
+                return await answered(Interpreter(customizations, LocalJail(), SystemClock(), webhooks), ask)
+            finally:
+                await calls.close()
 
     with https_server(answer, authority.server_context(directory)) as port:
         return asyncio.run(main(port)), requests
+
+
+async def answered(interpreter: Interpreter, ask: Callable[[Interpreter], Awaitable[Any]]) -> Any:
+    """On a busy machine a webhook may be slow: then it is asked again, as controllers do."""
+    while True:
+        try:
+            return await ask(interpreter)
+        except NotAnsweredYet:
+            await asyncio.sleep(0.05)
 
 
 def patch(*operations: dict[str, Any]) -> dict[str, Any]:
@@ -176,40 +184,3 @@ def test_a_patch_reaches_no_other_object(tmp_path: Path, said: dict[str, Any], p
     """Holds: S6."""
     with pytest.raises(NotInterpreted, match=problem):
         interpreted(tmp_path, lambda _: said, lambda interpreter: interpreter.revise(OBJECT, 2))
-
-
-def test_a_webhook_that_does_not_answer_is_left_alone_for_a_while() -> None:
-    """Holds: L4."""
-    calls: list[str] = []
-
-    async def main() -> list[str]:
-        rule = {"operations": ["InterpretHealth"], "apiGroups": ["*"], "apiVersions": ["*"], "kinds": ["*"]}
-        client = {"service": {"name": "farms", "namespace": "default", "path": "/a"}}
-        hook = {"name": "farms", "clientConfig": client, "rules": [rule], "interpreterContextVersions": ["v1alpha1"]}
-        wire = {"metadata": {"name": "farms"}, "webhooks": [hook]}
-        configuration = from_wire(wire, ResourceInterpreterWebhookConfiguration)
-
-        async def configurations() -> list[ResourceInterpreterWebhookConfiguration]:
-            return [configuration]
-
-        async def customizations() -> list[ResourceInterpreterCustomization]:
-            return []
-
-        async def call(hook: ResourceInterpreterWebhook, body: bytes) -> Response:
-            calls.append(address_of(hook)[0])
-            raise Unreachable("it hangs")
-
-        interpreter = Interpreter(
-            customizations, LocalJail(), SystemClock(), InterpreterWebhooks(configurations, call, SystemClock())
-        )
-        told: list[str] = []
-        for _ in range(2):
-            try:
-                await interpreter.health(OBJECT)
-            except NotInterpreted as error:
-                told.append(str(error))
-        return told
-
-    told = asyncio.run(main())
-    assert calls == ["https://farms.default.svc:443"]
-    assert [each.partition(": ")[2] for each in told] == ["it hangs", "it did not answer, and is asked again soon"]

@@ -1,0 +1,212 @@
+"""A kind that only a webhook understands, in a world: it is divided and judged; a webhook that hangs costs its own kind
+only.
+"""
+
+import asyncio
+import base64
+from collections import Counter
+from typing import Any
+
+from kubeapi.codec import encode
+from kubeapi.meta import Manifest
+from leeward.api.names import work_name
+from leeward.api.resource import (
+    EVENTS,
+    RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
+)
+from leeward.client import Unreachable
+from leeward.sim.world import World
+from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears
+from tests.world.test_scripted_kinds import CRON_TAB, health, report
+
+HOST = "https://crontabs.example.com"
+RULE: Manifest = {
+    "operations": ["*"],
+    "apiGroups": ["stable.example.com"],
+    "apiVersions": ["*"],
+    "kinds": ["CronTab"],
+}
+CONFIGURATION: Manifest = {
+    "metadata": {"name": "cron-tabs"},
+    "webhooks": [
+        {
+            "name": "crontabs.example.com",
+            "clientConfig": {"url": f"{HOST}/interpret"},
+            "rules": [RULE],
+            "interpreterContextVersions": ["v1alpha1"],
+        }
+    ],
+}
+BOTH = {"member1": 2, "member2": 1}
+LATE = work_name("Deployment", "late", "default")
+FAILOVER_SECONDS = 30 + 300 + 300 + 30
+"""Until a failure counts, until it taints, the toleration, and what is left for us."""
+
+
+class CronTabWebhook:
+    """Understands CronTabs by their `workers` and what is `done`; hangs, or is away, when told so."""
+
+    def __init__(self) -> None:
+        self.asked = Counter[str]()
+        self.least_done = 4
+        self.hangs = self.is_away = False
+        self.waiting = self.most_waiting = 0
+
+    async def __call__(self, request: Manifest) -> Manifest:
+        self.asked[f"{request['operation']} {request['name']}"] += 1
+        if self.is_away:
+            raise Unreachable("connection refused")
+        if self.hangs:
+            self.waiting += 1
+            self.most_waiting = max(self.most_waiting, self.waiting)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.waiting -= 1
+        return self._answer(request)
+
+    def _answer(self, request: Manifest) -> Manifest:
+        spec = request["object"]["spec"]
+        status: Manifest = request["object"].get("status") or {}
+        match request["operation"]:
+            case "InterpretReplica":
+                return {"replicas": spec["workers"]}
+            case "ReviseReplica":
+                return _patch({"op": "replace", "path": "/spec/workers", "value": request["replicas"]})
+            case "InterpretStatus":
+                return {"rawStatus": status}
+            case "InterpretHealth":
+                return {"healthy": status.get("done", 0) >= self.least_done}
+            case "AggregateStatus":
+                items: list[Manifest] = request["aggregatedStatus"]
+                done = sum(item["status"].get("done", 0) for item in items if item.get("status"))
+                return _patch({"op": "add", "path": "/status", "value": {"done": done}})
+            case "InterpretDependency":
+                return {"dependencies": []}
+            case _:
+                return {}
+
+
+def _patch(*operations: Manifest) -> Manifest:
+    return {"patch": base64.b64encode(encode(list(operations))).decode(), "patchType": "JSONPatch"}
+
+
+async def given_a_webhook(world: World) -> CronTabWebhook:
+    webhook = CronTabWebhook()
+    world.interpreter_hosts.put(HOST, webhook)
+    for name in BOTH:
+        await world.member(name).client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+    version: Manifest = {**CRON_TAB_DEFINITION["spec"]["versions"][0], "subresources": {"status": {}}}
+    definition: Manifest = {**CRON_TAB_DEFINITION, "spec": {**CRON_TAB_DEFINITION["spec"], "versions": [version]}}
+    await world.client.create(DEFINITIONS, definition)
+    await world.client.create(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, CONFIGURATION)
+    await world.sleep(30)
+    return webhook
+
+
+async def given_cron_tabs(world: World, *names: str) -> None:
+    for name in names:
+        await world.client.create(CRON_TABS, {**CRON_TAB, "metadata": {"name": name}}, "default")
+        await world.client.create(
+            POLICIES, policy(name, by_weight(BOTH), "CronTab", "stable.example.com/v1"), "default"
+        )
+
+
+async def there(world: World, member: str, name: str) -> Manifest:
+    """What a CronTab asks for in a member."""
+    return (await world.member(member).client.get(CRON_TABS, name, "default"))["spec"]
+
+
+async def warnings(world: World, name: str) -> set[str]:
+    found: Any = (await world.client.list(EVENTS)).items
+    return {event.reason for event in found if event.type == "Warning" and event.involved_object.name.startswith(name)}
+
+
+def test_a_kind_is_divided_judged_and_added_up_by_a_webhook() -> None:
+    async def story(world: World) -> None:
+        webhook = await given_a_webhook(world)
+        await given_cron_tabs(world, "nightly")
+        first = await appears(world, "member1", CRON_TABS, "nightly", "default")
+        second = await appears(world, "member2", CRON_TABS, "nightly", "default")
+        assert [first["spec"]["workers"], second["spec"]["workers"]] == [4, 2]
+        await report(world, "member1", 4)
+        await report(world, "member2", 1)
+        await world.sleep(10)
+        assert [await health(world, "member1"), await health(world, "member2")] == [["Healthy"], ["Unhealthy"]]
+        assert (await world.client.get(CRON_TABS, "nightly", "default"))["status"] == {"done": 5}
+        asked = webhook.asked.copy()
+        await world.sleep(600)
+        assert webhook.asked == asked, "L5: in a quiet world nobody is asked"
+
+    play(story)
+
+
+def test_a_webhook_that_hangs_holds_up_no_other_kind_nor_a_failover_l4() -> None:
+    async def story(world: World) -> None:
+        webhook = await given_a_webhook(world)
+        tabs = [f"tab-{number:02}" for number in range(20)]
+        await given_cron_tabs(world, *tabs)
+        await apply(world.client, deployment("web", 3), policy("web", by_weight(BOTH)))
+        await appears(world, "member2", CRON_TABS, tabs[-1], "default")
+        await world.sleep(60)
+
+        webhook.hangs = True
+        for name in tabs:
+            await world.client.patch(CRON_TABS, name, {"spec": {"workers": 9}}, "default")
+        await world.sleep(1)
+        await apply(world.client, deployment("late", 3), policy("late", by_weight(BOTH)))
+        assert await world.until(lambda: world.work("member1", LATE) is not None, 10) < 1
+        await world.sleep(9)
+        assert [await ready_replicas(world, name, "late") for name in BOTH] == [2, 1]
+
+        world.member("member1").pause()
+        seconds = await world.until(lambda: world.assigned("web-deployment") == {"member2": 3}, FAILOVER_SECONDS)
+        await world.sleep(30)
+        assert [await ready_replicas(world, "member2", name) for name in ("web", "late")] == [3, 3], seconds
+        assert webhook.most_waiting <= 4 * 3, "four at once, for each process: the control plane and two agents"
+        assert {(await there(world, "member2", name))["workers"] for name in tabs} == {2}
+
+        webhook.hangs = False
+        await world.sleep(120)
+        assert {(await there(world, "member2", name))["workers"] for name in tabs} == {9}
+
+    play(story)
+
+
+def test_a_webhook_that_was_away_is_asked_again_by_itself() -> None:
+    async def story(world: World) -> None:
+        webhook = await given_a_webhook(world)
+        await given_cron_tabs(world, "nightly")
+        await appears(world, "member1", CRON_TABS, "nightly", "default")
+        webhook.is_away = True
+        await report(world, "member1", 4)
+        await world.sleep(10)
+        assert await health(world, "member1") == ["Unknown"]
+        assert "InterpretHealthFailed" in await warnings(world, "nightly")
+        webhook.is_away = False
+        await world.sleep(120)
+        assert await health(world, "member1") == ["Healthy"]
+
+    play(story)
+
+
+def test_another_configuration_has_its_kinds_asked_anew() -> None:
+    async def story(world: World) -> None:
+        webhook = await given_a_webhook(world)
+        await given_cron_tabs(world, "nightly")
+        await apply(world.client, deployment("web", 3), policy("web", by_weight(BOTH)))
+        await appears(world, "member1", CRON_TABS, "nightly", "default")
+        await report(world, "member1", 3)
+        await world.sleep(10)
+        assert await health(world, "member1") == ["Unhealthy"]
+        webhook.least_done = 3
+        await world.sleep(60)
+        assert await health(world, "member1") == ["Unhealthy"], "nobody has told that it answers otherwise"
+        hooks: list[Manifest] = [{**CONFIGURATION["webhooks"][0], "timeoutSeconds": 5}]
+        patch: Manifest = {"webhooks": hooks}
+        await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", patch)
+        await world.sleep(10)
+        assert await health(world, "member1") == ["Healthy"]
+
+    play(story)
