@@ -120,7 +120,7 @@ def _build_nothing_for_newcomers() -> Any:
 
 
 @contextmanager
-def _both(*patches: Any) -> Generator[None]:
+def both(*patches: Any) -> Generator[None]:
     with ExitStack() as stack:
         for patch in patches:
             stack.enter_context(patch)
@@ -129,7 +129,7 @@ def _both(*patches: Any) -> Generator[None]:
 
 def _evict_for_nothing() -> Any:
     """What gets no new place is evicted, too, and nobody checks that."""
-    return _both(
+    return both(
         mock.patch.object(actions, "_without_gain", return_value=()),
         mock.patch.object(deciding, "check", nothing_wrong),
     )
@@ -272,7 +272,7 @@ def _carry_out_old_removals() -> Any:
 
 def _remove_what_is_forgotten() -> Any:
     """Works whose binding a restored control plane has forgotten are removed like all others without one."""
-    return _both(_hear_late_of_bindings(), mock.patch.object(RemovalHolds, "is_doubtful", return_value=False))
+    return both(_hear_late_of_bindings(), mock.patch.object(RemovalHolds, "is_doubtful", return_value=False))
 
 
 def _hear_late_of_bindings() -> Any:
@@ -299,7 +299,7 @@ def _as_without_a_brake(*arguments: Any, brake: bool) -> bool:
 def _list_no_works() -> Any:
     """`leeward orphans` knows of objects alone."""
     nothing = mock.patch.object(orphans, "find_orphan_works", mock.AsyncMock(return_value=()))
-    return _both(_hear_late_of_bindings(), nothing)
+    return both(_hear_late_of_bindings(), nothing)
 
 
 def _do_not_wait_for_the_controllers() -> Any:
@@ -325,7 +325,7 @@ def _remove_what_is_unknown() -> Any:
 
 def _return_at_the_old_size() -> Any:
     """What comes back is small, and takes the place of what a user has scaled up meanwhile."""
-    return _both(
+    return both(
         mock.patch.object(withdrawal, "_serves_no_less", return_value=True),
         mock.patch.object(deciding, "check", nothing_wrong),
     )

@@ -19,6 +19,7 @@ from leeward.sim.histories.model import (
 from leeward.sim.histories.playing import play
 from tests.sim.planted import planted
 from tests.sim.planted_harm import HARM
+from tests.sim.planted_propagation import PROPAGATION
 from tests.sim.planted_server import SERVER_BUGS
 from tests.sim.scenarios import FLEET, STATIC
 
@@ -83,9 +84,12 @@ def test_l2_an_eviction_that_is_forgotten_is_found() -> None:
         assert {violation.invariant for violation in play(history).violations} == {"L2"}
 
 
-@pytest.mark.parametrize("bug", HARM)
+ALL_HARM = {**HARM, **PROPAGATION}
+
+
+@pytest.mark.parametrize("bug", ALL_HARM)
 def test_a_planted_bug_that_does_harm_is_found_by_the_checker_that_is_there_for_it(bug: str) -> None:
-    harm = HARM[bug]
+    harm = ALL_HARM[bug]
     assert play(harm.history).violations == []
     with harm.plant():
         run = play(harm.history)

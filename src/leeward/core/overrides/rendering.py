@@ -74,7 +74,7 @@ class Known:
 def override(before: Overridden, rules: Sequence[OverrideRule]) -> Steps[Overridden | OverrideFailure]:
     """The manifest after these rules, which are those that select it and mean the cluster. Pauses between them.
 
-    Holds: S6.
+    Holds: S6, S14.
     """
     document = Document(before.manifest)
     for rule in rules:

@@ -17,6 +17,7 @@ from leeward.api.names import (
 from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, replicas_of, tasks_of
+from leeward.sim.histories.overriding import inner_marks_of, marks_of, overridden, unmarked
 from leeward.sim.histories.truth import KINDS, WORKS, Change, Truth, is_execution_space, owner_of
 
 POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/")
@@ -146,8 +147,11 @@ def _copy(
     if copy is None:
         yield f"there is no copy in {name}"
         return
+    wanted = overridden(truth, binding.spec.resource.kind, binding.spec.resource.name, name)
+    if (marks_of(copy), inner_marks_of(copy)) != (wanted, wanted):
+        yield f"the copy in {name} is overridden as {dict(marks_of(copy))} instead of {dict(wanted)}"
     if binding.spec.resource.kind == "ConfigMap":
-        if copy.get("data") != template.get("data"):
+        if unmarked(copy.get("data") or {}) != template.get("data"):
             yield f"the copy in {name} has other contents"
         return
     if binding.spec.resource.kind != "Deployment":

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from leeward.sim.histories.companions import with_companions
 from leeward.sim.histories.dramas import Dramas, moments
 from leeward.sim.histories.model import (
     AgentIsKilled,
@@ -77,7 +78,7 @@ LARGE_REPLICAS_OF_A_MEMBER = 2
 def draw_history(seed: int) -> History:
     """The history of a seed."""
     drawing = Drawing(seed)
-    return bearable(steer(seed, drawing.disturb) or with_restore(drawing.history()))
+    return bearable(steer(seed, drawing.disturb) or with_restore(with_companions(drawing.history())))
 
 
 class Drawing:

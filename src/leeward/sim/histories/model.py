@@ -34,9 +34,10 @@ from leeward.sim.histories.fault_steps import (
     Storm,
     TwoLeaders,
 )
+from leeward.sim.histories.propagation_steps import AnyPropagationStep, BreakOverride, Override, Unoverride
 from leeward.sim.histories.step import Fault, Step, UserStep
 from leeward.sim.histories.user_steps import (
-    AnyUserStep,
+    AnyApplicationStep,
     Deploy,
     Division,
     Drain,
@@ -68,6 +69,7 @@ __all__ = [
     "AnyStep",
     "AnyUserStep",
     "ApiServerIsKilled",
+    "BreakOverride",
     "ClockIsWrong",
     "ControllersAreKilled",
     "CutOff",
@@ -94,6 +96,7 @@ __all__ = [
     "MemberStops",
     "Mode",
     "NodesAreCordoned",
+    "Override",
     "Own",
     "Pace",
     "Partition",
@@ -115,6 +118,7 @@ __all__ = [
     "Suspend",
     "TaintOnOutage",
     "TwoLeaders",
+    "Unoverride",
     "Unshare",
     "UserStep",
     "Withdraw",
@@ -124,6 +128,7 @@ __all__ = [
 
 Mode = Literal["Push", "Pull"]
 Pace = Literal["brisk", "karmada"]
+AnyUserStep = AnyApplicationStep | AnyPropagationStep
 AnyStep = AnyUserStep | AnyFault
 
 

@@ -36,6 +36,7 @@ from leeward.sim.histories.handling import unhandled
 from leeward.sim.histories.hearing import hearing
 from leeward.sim.histories.judging import Judging
 from leeward.sim.histories.model import (
+    BreakOverride,
     Drain,
     Fault,
     History,
@@ -191,7 +192,7 @@ class Player:
                 continue
             await self._until(step.at)
             self._rare.step(step)
-            if isinstance(step, Maintain | Drain | Suspend | Rejoin):
+            if isinstance(step, Maintain | Drain | Suspend | Rejoin | BreakOverride):
                 patient.append(supervisor.start(users.do(step), f"{step}"))
             else:
                 await users.do(step)

@@ -18,7 +18,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.identity import Key
-from leeward.sim.histories import rare_moves, rare_restores
+from leeward.sim.histories import rare_moves, rare_propagation, rare_restores
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
 from leeward.sim.histories.model import (
     ApiServerIsKilled,
@@ -94,6 +94,7 @@ RARE = (
     "weather: repeat",
     "weather: break",
     *rare_moves.MOVES,
+    *rare_propagation.PROPAGATION,
     *rare_restores.RESTORES,
 )
 FLOOR_HISTORIES = 150
@@ -138,11 +139,13 @@ class RareSituations:
 
     def step(self, step: Step) -> None:
         """As it begins."""
-        for name in (*self._of_step(step), *rare_moves.of_step(self._truth, step), *rare_restores.of_step(step)):
+        found = (*rare_moves.of_step(self._truth, step), *rare_propagation.of_step(self._truth, step))
+        for name in (*self._of_step(step), *found, *rare_restores.of_step(step)):
             self._reached[name] += 1
 
     def look(self, change: Change) -> None:
-        for name in (*self._of_change(change), *rare_moves.of_change(self._truth, change)):
+        found = (*rare_moves.of_change(self._truth, change), *rare_propagation.of_change(self._truth, change))
+        for name in (*self._of_change(change), *found):
             self._reached[name] += 1
 
     def _of_step(self, step: Step) -> Iterator[str]:

@@ -4,6 +4,7 @@ from leeward.sim.histories.model import (
     AgentIsKilled,
     AnyStep,
     ApiServerIsKilled,
+    BreakOverride,
     ClockIsWrong,
     ControllersAreKilled,
     CutOff,
@@ -27,6 +28,7 @@ from leeward.sim.histories.model import (
     MemberShrinks,
     MemberStops,
     NodesAreCordoned,
+    Override,
     Own,
     Partition,
     Plan,
@@ -45,6 +47,7 @@ from leeward.sim.histories.model import (
     Suspend,
     TaintOnOutage,
     TwoLeaders,
+    Unoverride,
     Unshare,
     Withdraw,
 )
@@ -137,7 +140,24 @@ def _meddling(step: AnyStep) -> str:
         case Squat():
             return f"makes an object named {step.app} in {step.cluster} by hand"
         case _:
+            return _maintenance(step)
+
+
+def _maintenance(step: AnyStep) -> str:
+    match step:
+        case Override():
+            where = ", ".join(step.clusters)
+            return f"has {_policy(step.name, step.wide)} make version {step.version} of {step.app} in {where}"
+        case BreakOverride():
+            return f"breaks {_policy(step.name, step.wide)} for {step.lasts:g} s"
+        case Unoverride():
+            return f"deletes {_policy(step.name, step.wide)}"
+        case _:
             raise AssertionError(f"there are no words for {step}")
+
+
+def _policy(name: str, wide: bool) -> str:
+    return f"the {'ClusterOverridePolicy' if wide else 'OverridePolicy'} {name}"
 
 
 def _plan(plan: Plan) -> str:

@@ -48,8 +48,15 @@ KINDS: Mapping[str, str] = {
 """What is propagated, and how its keys begin."""
 CUSTOM = ".example.com/widgets/"
 """How the kind of a custom resource ends."""
+OVERRIDES = ("/policy.karmada.io/clusteroverridepolicies/", "/policy.karmada.io/overridepolicies/")
+"""In the order in which they are carried out."""
 OTHERS = frozenset(
-    {"/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/", *KINDS.values()}
+    {
+        "/policy.karmada.io/propagationpolicies/",
+        "/policy.karmada.io/clusterpropagationpolicies/",
+        *OVERRIDES,
+        *KINDS.values(),
+    }
 )
 PODS = "//pods/"
 REMEMBERED_SECONDS = 1_200.0

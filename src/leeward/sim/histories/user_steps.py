@@ -180,7 +180,7 @@ class Own(UserStep, frozen=True, kw_only=True):
     cluster: str
 
 
-AnyUserStep = (
+AnyApplicationStep = (
     Deploy
     | Scale
     | Release

@@ -10,6 +10,7 @@ from kubeapi.resource import Resource
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.sim.histories import manifests
 from leeward.sim.histories.administrators import Administrators
+from leeward.sim.histories.maintainers import Maintainers
 from leeward.sim.histories.manifests import NAMESPACE, POLICIES, REBALANCERS, binding_of, kind_of
 from leeward.sim.histories.model import (
     AnyUserStep,
@@ -46,12 +47,20 @@ class Users(Wishing):
         self._plans: dict[str, Manifest] = {}
         self._serial = 0
         self._administrators = Administrators(world)
+        self._maintainers = Maintainers(world, self._configs)
         self._neighbours = Neighbours(world, self._configs, self._shared)
         self.touched = self._neighbours.touched
 
     async def do(self, step: AnyUserStep) -> None:
         """Returns when it is done, or was in vain."""
-        for doing in (self._deploy, self._change, self._replace, self._share, self._administrators.do):
+        for doing in (
+            self._deploy,
+            self._change,
+            self._replace,
+            self._share,
+            self._maintainers.do,
+            self._administrators.do,
+        ):
             if await doing(step):
                 return
         assert await self._neighbours.do(step), f"no user knows how to do {step}"
@@ -139,6 +148,7 @@ class Users(Wishing):
     async def let_all_go(self) -> None:
         """What was suspended, drained or tainted when a backup was taken is so again, and nobody wants it any more."""
         await self._administrators.let_all_go()
+        await self._maintainers.let_all_go()
         for app in self._plans:
             await self.patch(POLICIES, app, {"spec": {"suspension": {"dispatching": None}}})
             name = binding_of(app, app in self._configs)

@@ -5,6 +5,7 @@ the decisions that they judge.
     evictions   S4, S11  what starts to leave
     placements  S2, S3   where a binding is put
     works       S5, L1   which Works there are
+    renderings  S14      what Works and copies are in each cluster
     belongings  S12      what stays as it is
     watched     S13      what nobody has seen
     authority   S9       who must not place
@@ -45,6 +46,7 @@ from leeward.sim.histories.checkers.placements import PlacementsChecker
 from leeward.sim.histories.checkers.rates import RatesChecker
 from leeward.sim.histories.checkers.readiness import ReadinessChecker
 from leeward.sim.histories.checkers.removals import RemovalsChecker
+from leeward.sim.histories.checkers.renderings import RenderingsChecker
 from leeward.sim.histories.checkers.replacements import ReplacementsChecker
 from leeward.sim.histories.checkers.requests import RequestsChecker
 from leeward.sim.histories.checkers.restores import RestoresChecker
@@ -73,6 +75,7 @@ TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker)
 CHECKERS = (
     EvictionsChecker,
     PlacementsChecker,
+    RenderingsChecker,
     BelongingsChecker,
     WatchedChecker,
     AuthorityChecker,

@@ -48,6 +48,7 @@ from leeward.sim.histories.steered.people import (
     suspended,
     taken_up_again,
 )
+from leeward.sim.histories.steered.propagation import overridden
 from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle, overtaken
 
 __all__ = ["EVERY", "STEERED", "steer"]
@@ -88,6 +89,7 @@ STEERED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     in_the_middle,
     overtaken,
     taken_up_again,
+    overridden,
 )
 
 

@@ -1,0 +1,139 @@
+"""S14: what a Work asks for in a cluster is what override policies make of it there, all of it, or what it asked for
+before; and what its member holds is what a Work asks for.
+
+Policies of histories leave marks (`histories/overriding.py`), so that this is judged without rendering anything.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from kubeapi.meta import Manifest, annotations_of
+from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION, cluster_of_execution_space
+from leeward.api.work import Work
+from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.lateness import CONTROLLERS
+from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of
+from leeward.sim.histories.overriding import MARK, Marks, effect, inner_marks_of, marks_of
+from leeward.sim.histories.truth import HOME, OVERRIDES, TEMPLATES, WORKS, Change, is_ours
+
+REMEMBERED = 50
+"""States of a policy, or of a Work."""
+YOUNG_SECONDS = 2.0
+"""Objects tell to the second when they were made; what is older when it appears comes back from another time."""
+
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _States(Generic[T]):
+    """What something was, and since when: the last ones."""
+
+    states: list[tuple[float, T]] = field(default_factory=list[tuple[float, Any]])
+
+    def note(self, seconds: float, state: T) -> None:
+        if not self.states or self.states[-1][1] != state:
+            self.states = [*self.states[-REMEMBERED:], (seconds, state)]
+
+    def since(self, seconds: float) -> list[T]:
+        """All that it was at any time since then."""
+        before = [state for at, state in self.states if at <= seconds]
+        return [*before[-1:], *(state for at, state in self.states if at > seconds)]
+
+
+class RenderingsChecker:
+    """`_policies`: what each has been, by kind and name; None for its absence. `_marks`: those of each Work."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._policies: dict[tuple[str, Key], _States[Manifest | None]] = {}
+        self._marks: dict[Key, _States[list[Marks]]] = {}
+
+    def look(self, change: Change) -> Iterator[Violation]:
+        if change.kind in OVERRIDES:
+            self._note(change)
+        elif change.kind == WORKS and change.new is not None:
+            yield from self._rendered(change, change.old, change.new)
+        elif change.place != HOME and change.kind in TEMPLATES and change.new is not None:
+            for message in self._carried_out(change):
+                yield Violation("S14", change.seconds, f"{change.key} in {change.place} {message}")
+
+    def _note(self, change: Change) -> None:
+        known = self._policies.setdefault((change.kind, change.key), _States[Manifest | None]([(float("-inf"), None)]))
+        spec = None if change.new is None else {"spec": change.new["spec"]}
+        if change.restored:
+            known.states = [(float("-inf"), spec)]
+        known.note(change.seconds, spec)
+
+    def _rendered(self, change: Change, old: Work | None, new: Work) -> Iterator[Violation]:
+        manifests: tuple[Manifest, ...] = new.spec.workload.manifests
+        marks = [marks_of(manifest) for manifest in manifests]
+        known = self._marks.setdefault(change.key, _States[list[Marks]]())
+        known.note(float("-inf") if change.restored else change.seconds, marks)
+        is_same = old is not None and old.spec.workload == new.spec.workload
+        if is_same or new.metadata.deletion_timestamp is not None or self._knows_more():
+            return
+        cluster = cluster_of_execution_space(change.key.namespace)
+        for manifest in manifests:
+            for message in self._problems(manifest, cluster):
+                yield Violation("S14", change.seconds, f"the Work {change.key} {message}")
+
+    def _problems(self, manifest: Manifest, cluster: str) -> Iterator[str]:
+        marks, inner = marks_of(manifest), inner_marks_of(manifest)
+        if marks != inner:
+            yield f"is overridden by half: {dict(marks)}, and inside {dict(inner)}"
+        oldest = self._scene.lateness.oldest(self._scene.truth.now(), CONTROLLERS)
+        allowed: dict[str, set[str | None]] = {}
+        for kind in OVERRIDES:
+            for (_, key), states in sorted(each for each in self._policies.items() if each[0][0] == kind):
+                found = [_effect(state, manifest, cluster) for state in states.since(oldest)]
+                if all(each is None for each in found):
+                    yield f"was written though {key.name} cannot be carried out in {cluster}"
+                mark = MARK + key.name
+                values = {each.get(mark) for each in found if each is not None}
+                before = allowed.get(mark, {None}) if None in values else set[str | None]()
+                allowed[mark] = (values - {None}) | before
+        for mark in sorted({*marks, *allowed}):
+            if marks.get(mark) not in allowed.get(mark, {None}):
+                told = sorted(str(value) for value in allowed.get(mark, {None}))
+                yield f"has {mark}={marks.get(mark)}, where {' or '.join(told)} is right"
+
+    def _carried_out(self, change: Change) -> Iterator[str]:
+        """Where the marks of an object change, they become those of its Work."""
+        manifest: Manifest = change.new
+        marks = marks_of(manifest)
+        if (
+            change.old is not None
+            and marks_of(change.old) == marks
+            and inner_marks_of(change.old) == inner_marks_of(manifest)
+        ):
+            return
+        if not is_ours(manifest) or self._is_strange(change) or self._knows_more():
+            return
+        if marks != inner_marks_of(manifest):
+            yield f"is overridden by half: {dict(marks)}, and inside {dict(inner_marks_of(manifest))}"
+        annotations = annotations_of(manifest)
+        work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations[WORK_NAME_ANNOTATION])
+        parties = (change.place,) if change.place in self._scene.pulling else (CONTROLLERS, change.place)
+        oldest = self._scene.lateness.oldest(self._scene.truth.now(), *parties)
+        asked = self._marks[work].since(oldest) if work in self._marks else []
+        if asked and [marks] not in asked:
+            yield f"has {dict(marks)}, where its Work asks for {asked[-1]}"
+
+    def _is_strange(self, change: Change) -> bool:
+        """Whether people have had their hands in it, or it comes back from another time."""
+        plural = "deployments" if change.kind == TEMPLATES[0] else "configmaps"
+        made = seconds_of(datetime.fromisoformat(change.new["metadata"]["creationTimestamp"]))
+        is_old = change.old is None and made < change.seconds - YOUNG_SECONDS
+        return is_old or (change.place, plural, change.key.name) in self._scene.touched
+
+    def _knows_more(self) -> bool:
+        """Whether somebody may know more than the control plane does, which was restored."""
+        return self._scene.is_restored and not self._scene.must_know(self._scene.followed_at)
+
+
+def _effect(state: Manifest | None, manifest: Manifest, cluster: str) -> Marks | None:
+    """Of a policy in this state; none of one that is not there."""
+    return effect(state, manifest["kind"], manifest["metadata"]["name"], cluster) if state is not None else {}

@@ -1,0 +1,36 @@
+"""What users do about that which goes along with applications: override policies."""
+
+from leeward.sim.histories.step import UserStep
+
+
+class Override(UserStep, frozen=True, kw_only=True):
+    """An override policy is made, or changed: what `app` is in each of these clusters. `wide`: a
+    ClusterOverridePolicy."""
+
+    app: str
+    name: str
+    version: int
+    clusters: tuple[str, ...]
+    wide: bool = False
+
+
+class BreakOverride(UserStep, frozen=True, kw_only=True):
+    """The policy is changed into one that cannot be carried out, and mended `lasts` seconds later."""
+
+    name: str
+    lasts: float
+    wide: bool = False
+
+    @property
+    def ends_at(self) -> float:
+        return self.at + self.lasts
+
+
+class Unoverride(UserStep, frozen=True, kw_only=True):
+    """The policy is deleted."""
+
+    name: str
+    wide: bool = False
+
+
+AnyPropagationStep = Override | BreakOverride | Unoverride

@@ -1,0 +1,12 @@
+"""What goes along with applications, and what clusters get in their own way, in histories that are led there."""
+
+from leeward.sim.histories.playing import play
+from leeward.sim.histories.rare_propagation import OVERRIDES_REACHED
+from leeward.sim.histories.steered.propagation import overridden
+from tests.sim.planted_harm import steered
+
+
+def test_s14_each_cluster_gets_its_own_while_policies_break_and_the_hub_restarts() -> None:
+    run = play(steered(overridden, 1))
+    assert run.violations == []
+    assert set(OVERRIDES_REACHED) <= set(run.reached)
