@@ -4,14 +4,13 @@ The histories are steered ones (`sim/histories/steered`), so that each bug meets
 """
 
 import asyncio
+import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from unittest import mock
-
-import msgspec
 
 from kubeapi.loop.lag import EventLoopLag
 from kubeapi.meta import Manifest
@@ -230,8 +229,10 @@ _FORGOTTEN = History(
 """The controllers go on, and know more than the control plane that they work for."""
 
 
-_LATE_CONTROLLERS = msgspec.structs.replace(
-    steered(overtaken, 2), members=(("m1", "Pull"), ("m2", "Push"), ("m3", "Push"))
+_LATE_CONTROLLERS = History(
+    seed=195,
+    members=(("m1", "Pull"), ("m2", "Push"), ("m3", "Push")),
+    steps=tuple(sorted(overtaken(Casting(random.Random("steered 195"), 2)), key=lambda step: step.at)),
 )
 """An agent finds what was to be removed when the backup was taken, some time before the controllers begin."""
 

@@ -1,19 +1,26 @@
 """Planted bugs of what goes along with applications, and of what clusters get in their own way."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
+from msgspec import structs
+
 from kubeapi.json_document import Document
 from leeward.api.cluster import Cluster
-from leeward.controllers import override_rendering
+from leeward.api.work import ResourceBinding, TargetCluster
+from leeward.controllers import attached_bindings, override_rendering
+from leeward.controllers.attached_bindings import AttachedBindings
+from leeward.controllers.dependency_order import DependencyOrder
+from leeward.core.dependencies.attached import Dependant
 from leeward.core.overrides import rendering
 from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.override_rule import OverrideRule, Rules
 from leeward.runtime.informer import Informer
 from leeward.runtime.override_matching import OverrideMatching
-from leeward.sim.histories.steered.propagation import overridden
+from leeward.sim.histories.steered.propagation import dependent, overridden
 from tests.sim.planted_harm import Harm, both, steered
 
 LATE_SECONDS = 3.0
@@ -58,7 +65,36 @@ def _render_before_policies_are_known() -> Any:
     )
 
 
+def _write_copies_at_once() -> Any:
+    """Nobody waits until what a copy needs is there."""
+    return mock.patch.object(DependencyOrder, "wait", mock.AsyncMock(return_value=None))
+
+
+def _take_from_under_copies() -> Any:
+    """What a copy needs is where the targets are, whatever still runs elsewhere."""
+
+    def targets(binding: ResourceBinding, _: Collection[str]) -> tuple[TargetCluster, ...]:
+        return binding.spec.clusters
+
+    return mock.patch.object(attached_bindings, "required_clusters", targets)
+
+
+def _forget_who_shares() -> Any:
+    """An object goes where the first of those goes that need it."""
+    found = AttachedBindings._dependants  # pyright: ignore[reportPrivateUsage]
+
+    async def first(self: AttachedBindings, *arguments: Any) -> AsyncIterator[Dependant]:
+        others = [each async for each in found(self, *arguments)]
+        for number, each in enumerate(sorted(others, key=lambda each: each.place)):
+            yield each if number == 0 else replace(each, snapshot=structs.replace(each.snapshot, clusters=()))
+
+    return mock.patch.object(AttachedBindings, "_dependants", first)
+
+
 PROPAGATION: Mapping[str, Harm] = {
+    "write copies at once": Harm(_write_copies_at_once, "S15", steered(dependent)),
+    "take from under copies": Harm(_take_from_under_copies, "S15", steered(dependent)),
+    "forget who shares": Harm(_forget_who_shares, "S15", steered(dependent)),
     "override as elsewhere": Harm(_override_as_elsewhere, "S14", steered(overridden)),
     "override by half": Harm(_override_by_half, "S14", steered(overridden)),
     "render before policies are known": Harm(_render_before_policies_are_known, "S14", steered(overridden)),

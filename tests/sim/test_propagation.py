@@ -1,8 +1,8 @@
 """What goes along with applications, and what clusters get in their own way, in histories that are led there."""
 
 from leeward.sim.histories.playing import play
-from leeward.sim.histories.rare_propagation import OVERRIDES_REACHED
-from leeward.sim.histories.steered.propagation import overridden
+from leeward.sim.histories.rare_propagation import DEPENDENCIES_REACHED, OVERRIDES_REACHED
+from leeward.sim.histories.steered.propagation import dependent, overridden
 from tests.sim.planted_harm import steered
 
 
@@ -10,3 +10,9 @@ def test_s14_each_cluster_gets_its_own_while_policies_break_and_the_hub_restarts
     run = play(steered(overridden, 1))
     assert run.violations == []
     assert set(OVERRIDES_REACHED) <= set(run.reached)
+
+
+def test_s15_what_a_copy_needs_comes_before_it_and_leaves_after_it() -> None:
+    run = play(steered(dependent, 1))
+    assert run.violations == []
+    assert set(DEPENDENCIES_REACHED) <= set(run.reached)

@@ -18,7 +18,7 @@ def is_in_place(attached: ResourceBinding | None, work: Work | None, cluster: st
 
     `attached` is the object's binding, `work` its Work in the cluster, `needed` where the binding says that the
     dependant needs it. A refusal is an answer, too; and an object that
-    is suspended, or being deleted, is not waited for.
+    is suspended, or being deleted, is not waited for. Holds: S15.
     """
     if attached is None:
         return False

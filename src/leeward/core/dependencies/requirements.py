@@ -53,7 +53,7 @@ def required_clusters(binding: ResourceBinding, holding: Collection[str]) -> tup
 
     They are the targets; the clusters that are being left with a copy that is kept; and those that are still `holding`
     a Work of the binding, be it one that is being deleted: what a copy needs leaves after it. Replicas are those of
-    the targets. Holds: S1.
+    the targets. Holds: S1, S15.
 
     Karmada: differs, it names the targets only, so that what a copy needs is gone before the copy is.
     """

@@ -1,10 +1,10 @@
-"""Companions of applications: override policies, drawn into a history by themselves.
+"""Companions of applications: override policies, and what templates name, drawn into a history by themselves.
 
 What is drawn here is no part of the other draws, so that the rest of a history stays as it is.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -16,10 +16,20 @@ from leeward.sim.histories.model import (
     Fault,
     History,
     Override,
+    Provide,
+    Provided,
+    Read,
+    Replan,
     Unoverride,
 )
 
-OVERRIDES_SHARE = 0.2
+OVERRIDES_SHARE, DEPENDENCIES_SHARE = 0.2, 0.2
+OBJECTS: tuple[tuple[str, Provided], ...] = (
+    ("settings", "ConfigMap"),
+    ("password", "Secret"),
+    ("data", "PersistentVolumeClaim"),
+)
+EVERYTHING_RUNS = 76.0
 BEHIND = (-5.0, 90.0)
 """Around a fault, in seconds: until what it has moved has come to rest."""
 
@@ -31,9 +41,47 @@ def with_companions(history: History) -> History:
     moments = [step.at for step in history.steps if isinstance(step, Fault)]
     if not apps or not moments:
         return history
-    more = _overrides(draw, history, apps, moments) if draw.random() < OVERRIDES_SHARE else []
-    steps: list[AnyStep] = sorted((*history.steps, *more), key=lambda step: step.at)
-    return msgspec.structs.replace(history, steps=tuple(steps))
+    steps: list[AnyStep] = [*history.steps]
+    if draw.random() < OVERRIDES_SHARE:
+        steps += _overrides(draw, history, apps, moments)
+    if draw.random() < DEPENDENCIES_SHARE:
+        steps = _followed(draw, history, [app for app in apps if not app.config], moments, steps)
+    return msgspec.structs.replace(history, steps=tuple(sorted(steps, key=lambda step: step.at)))
+
+
+def _followed(
+    draw: random.Random, history: History, apps: Sequence[Deploy], moments: Sequence[float], steps: list[AnyStep]
+) -> list[AnyStep]:
+    """One or two applications name one to three objects; they come to name others, and the objects change."""
+    readers = {app.app for app in draw.sample(apps, min(len(apps), draw.choice((1, 2))))}
+    objects = OBJECTS[: draw.choice((1, 2, 3))]
+    names = [name for name, _ in objects]
+
+    def some() -> tuple[str, ...]:
+        return tuple(draw.sample(names, draw.randint(1, len(names))))
+
+    def at() -> float:
+        return round(max(EVERYTHING_RUNS, draw.choice(moments) + draw.uniform(*BEHIND)), 3)
+
+    made = [Provide(at=38.0 + number, name=name, what=what) for number, (name, what) in enumerate(objects)]
+    if draw.random() < 0.3:
+        beside = tuple(sorted(draw.sample([name for name, _ in history.members], 1)))
+        made[0] = msgspec.structs.replace(made[0], clusters=beside)
+    more: list[AnyStep] = [Provide(at=at(), name=names[0], what=objects[0][1], version=2)]
+    more += [Read(at=at(), app=app, reads=some()) for app in sorted(readers)]
+    later = draw.sample(more, min(len(more), draw.choice((0, 1, 2))))
+    return [*made, *(_following(step, readers, some) for step in steps), *later]
+
+
+def _following(step: AnyStep, readers: set[str], some: Callable[[], tuple[str, ...]]) -> AnyStep:
+    """The same step, where what the readers name is to follow them."""
+    match step:
+        case Deploy() if step.app in readers:
+            return msgspec.structs.replace(step, plan=msgspec.structs.replace(step.plan, follows=True), reads=some())
+        case Replan() if step.app in readers:
+            return msgspec.structs.replace(step, plan=msgspec.structs.replace(step.plan, follows=True))
+        case _:
+            return step
 
 
 def _overrides(

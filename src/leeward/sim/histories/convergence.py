@@ -14,11 +14,12 @@ from leeward.api.names import (
     WORK_NAMESPACE_ANNOTATION,
     cluster_of_execution_space,
 )
-from leeward.api.work import Binding, Work
+from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, replicas_of, tasks_of
+from leeward.sim.histories.named_objects import Named, follows, named_in, needed_in, there
 from leeward.sim.histories.overriding import inner_marks_of, marks_of, overridden, unmarked
-from leeward.sim.histories.truth import KINDS, WORKS, Change, Truth, is_execution_space, owner_of
+from leeward.sim.histories.truth import HOME, KINDS, WORKS, Change, Truth, is_execution_space, owner_of
 
 POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/")
 
@@ -29,6 +30,8 @@ def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str
     problems = [*_clusters(truth, members), *_bindings(truth), *_works(scene)]
     for key, binding in _all(truth):
         problems += [f"{key}: {problem}" for problem in _binding(truth, key, binding)]
+    for key, binding in truth.bindings.items():
+        problems += [f"{key}: {problem}" for problem in _dependencies(truth, key, binding)]
     for name in members:
         if name not in forsaken:
             problems += _left_over(scene, name)
@@ -91,6 +94,7 @@ def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
         return
     spec, targets = binding.spec, replicas_of(binding)
     held = set(tasks_of(binding)) if _is_held_for_room(binding) else set[str]()
+    required = {target.name for snapshot in spec.required_by for target in snapshot.clusters}
     if spec.graceful_eviction_tasks and not held:
         yield f"it is still being evicted from {', '.join(t.from_cluster for t in spec.graceful_eviction_tasks)}"
     if spec.replicas != template.get("spec", {}).get("replicas", 0):
@@ -101,13 +105,13 @@ def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
         yield f"{targets} is not {spec.replicas}, and it does not say that it is unschedulable (S3)"
     if is_placed and not targets and spec.replicas:
         yield "it is placed nowhere, and does not say so"
-    if not is_placed and scheduled is None:
+    if not is_placed and scheduled is None and spec.placement is not None:
         yield "it has not been scheduled"
     works = truth.works_of(key)
     kept = {name for name, work in works.items() if _is_kept(truth, key, binding, work)}
-    for name in sorted((set(works) ^ (set(targets) | held)) - kept):
+    for name in sorted((set(works) ^ {*targets, *held, *required}) - kept):
         yield f"its Work in {name} is {'left over' if name in works else 'missing'}"
-    for name, replicas in targets.items():
+    for name, replicas in {**dict.fromkeys(required, 0), **targets}.items():
         yield from _copy(truth, binding, template, name, replicas, works.get(name))
 
 
@@ -150,7 +154,7 @@ def _copy(
     wanted = overridden(truth, binding.spec.resource.kind, binding.spec.resource.name, name)
     if (marks_of(copy), inner_marks_of(copy)) != (wanted, wanted):
         yield f"the copy in {name} is overridden as {dict(marks_of(copy))} instead of {dict(wanted)}"
-    if binding.spec.resource.kind == "ConfigMap":
+    if binding.spec.resource.kind in ("ConfigMap", "Secret"):
         if unmarked(copy.get("data") or {}) != template.get("data"):
             yield f"the copy in {name} has other contents"
         return
@@ -162,6 +166,21 @@ def _copy(
         yield f"of {replicas} replicas in {name} {copy.get('status', {}).get('readyReplicas', 0)} are ready"
     if _image(copy) != _image(template):
         yield f"the copy in {name} runs {_image(copy)} instead of {_image(template)}"
+
+
+def _dependencies(truth: Truth, key: Key, binding: ResourceBinding) -> Iterator[str]:
+    """What its template names is where it is; and nothing that no policy has placed is where nobody needs it."""
+    template, resource = truth.template_of(binding), binding.spec.resource
+    named = named_in(template) if template is not None and follows(binding) else frozenset[Named]()
+    for needed in sorted(named):
+        if there(truth, needed, key.namespace, HOME) is not None:
+            for cluster in replicas_of(binding):
+                if there(truth, needed, key.namespace, cluster) is None:
+                    yield f"it names the {needed[0]} {needed[1]}, which is not in {cluster}"
+    if binding.spec.placement is None and resource.kind != "PersistentVolumeClaim":
+        needed_by = needed_in(truth, (resource.kind, resource.name), key.namespace)
+        for cluster in sorted(set(truth.works_of(key)) - needed_by):
+            yield f"it is in {cluster}, where nobody needs it"
 
 
 def _image(manifest: Manifest) -> str:

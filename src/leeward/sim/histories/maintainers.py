@@ -1,21 +1,35 @@
-"""Maintainers: users who say how applications differ from one cluster to the other."""
+"""Maintainers: users who say how applications differ from one cluster to the other, and what they name."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from leeward.sim.histories.manifests import NAMESPACE
-from leeward.sim.histories.model import AnyUserStep, BreakOverride, Override, Unoverride
+from leeward.sim.histories.manifests import DEPLOYMENTS, NAMESPACE
+from leeward.sim.histories.model import (
+    AnyUserStep,
+    BreakOverride,
+    Override,
+    Provide,
+    Provided,
+    Read,
+    Unoverride,
+)
+from leeward.sim.histories.named_objects import PROVIDED, contents, provided, provided_policy, volumes
 from leeward.sim.histories.overriding import override_spec, overrides_of
 from leeward.sim.histories.wishing import Wishing
 from leeward.sim.world import World
 
 
 class Maintainers(Wishing):
-    """They go by what they have asked for. `configs` are the applications that are ConfigMaps."""
+    """They go by what they have asked for. `configs` are the applications that are ConfigMaps, `known` is what
+    can be named."""
 
-    def __init__(self, world: World, configs: Collection[str]) -> None:
+    def __init__(self, world: World, configs: Collection[str], known: Mapping[str, Provided]) -> None:
         super().__init__(world)
         self._configs = configs
+        self._known = known
+        self._made: set[str] = set()
+        self._reads: dict[str, tuple[str, ...]] = {}
         self._overrides: dict[tuple[bool, str], Override] = {}
 
     async def do(self, step: AnyUserStep) -> bool:
@@ -31,14 +45,37 @@ class Maintainers(Wishing):
             case Unoverride(wide=wide, name=name):
                 if self._overrides.pop((wide, name), None) is not None:
                     await self.delete(overrides_of(wide), name, "" if wide else NAMESPACE)
+            case Provide():
+                await self._provide(step)
+            case Read(app=app):
+                self.names(app, step.reads)
+                template = {"spec": {"volumes": self.volumes(app) or None}}
+                await self.patch(DEPLOYMENTS, app, {"spec": {"template": template}})
             case _:
                 return False
         return True
+
+    def names(self, app: str, reads: tuple[str, ...]) -> None:
+        """What the template names is this."""
+        self._reads[app] = tuple(name for name in reads if name in self._known)
+
+    def volumes(self, app: str) -> list[dict[str, Any]]:
+        return volumes(self._reads.get(app, ()), self._known)
 
     async def let_all_go(self) -> None:
         """What was broken when a backup was taken is so again; it is mended once more."""
         for wide, name in self._overrides:
             await self._rewrite(wide, name)
+
+    async def _provide(self, step: Provide) -> None:
+        kind = PROVIDED[step.what]
+        if step.name in self._made:
+            await self.patch(kind, step.name, contents(step.what, step.version))
+            return
+        self._made.add(step.name)
+        await self.create(kind, provided(step.name, step.what, step.version))
+        if step.clusters:
+            await self.create(*provided_policy(step.name, step.what, step.clusters))
 
     async def _override(self, step: Override) -> None:
         known = (step.wide, step.name) in self._overrides

@@ -1,5 +1,6 @@
 """What users write: templates and policies, from the few words of a history."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -62,6 +63,15 @@ def template(app: str, config: bool, replicas: int, version: int = 1, cpu: int =
     return config_map(app, version) if config else deployment(app, replicas, version, cpu)
 
 
+def with_volumes(manifest: Manifest, volumes: Sequence[Manifest]) -> Manifest:
+    """A Deployment whose pods have these."""
+    if not volumes:
+        return manifest
+    template = manifest["spec"]["template"]
+    pod = {**template["spec"], "volumes": list(volumes)}
+    return {**manifest, "spec": {**manifest["spec"], "template": {**template, "spec": pod}}}
+
+
 def new_version(app: str, config: bool, version: int) -> Manifest:
     """The patch that releases it."""
     if config:
@@ -80,6 +90,7 @@ def policy(app: str, config: bool, plan: Plan) -> Manifest:
         failover["cluster"] = {"purgeMode": "Directly"}
     if plan.application_seconds:
         failover["application"] = {"decisionConditions": {"tolerationSeconds": plan.application_seconds}}
+    if plan.follows or plan.application_seconds:
         spec["propagateDeps"] = True
     if failover:
         spec["failover"] = failover

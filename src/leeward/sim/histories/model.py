@@ -34,7 +34,15 @@ from leeward.sim.histories.fault_steps import (
     Storm,
     TwoLeaders,
 )
-from leeward.sim.histories.propagation_steps import AnyPropagationStep, BreakOverride, Override, Unoverride
+from leeward.sim.histories.propagation_steps import (
+    AnyPropagationStep,
+    BreakOverride,
+    Override,
+    Provide,
+    Provided,
+    Read,
+    Unoverride,
+)
 from leeward.sim.histories.step import Fault, Step, UserStep
 from leeward.sim.histories.user_steps import (
     AnyApplicationStep,
@@ -101,6 +109,9 @@ __all__ = [
     "Pace",
     "Partition",
     "Plan",
+    "Provide",
+    "Provided",
+    "Read",
     "Rebalance",
     "Recreate",
     "RecreatePolicy",

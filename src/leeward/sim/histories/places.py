@@ -40,9 +40,10 @@ def places(truth: Truth) -> dict[str, Place]:
     where room is short: who has it is up to who came first."""
     if any(taint.key == FLAPPING_TAINT for cluster in truth.clusters.values() for taint in cluster.spec.taints):
         return {}
-    if any(_is_short(binding.spec) for binding in truth.bindings.values()):
+    placed = {key: binding for key, binding in truth.bindings.items() if binding.spec.placement is not None}
+    if any(_is_short(binding.spec) for binding in placed.values()):
         return {}
-    return {str(key): _place(binding) for key, binding in truth.bindings.items()}
+    return {str(key): _place(binding) for key, binding in placed.items()}
 
 
 def _place(binding: ResourceBinding) -> Place:

@@ -1,6 +1,10 @@
-"""What users do about that which goes along with applications: override policies."""
+"""What users do about that which goes along with applications: override policies, and what templates name."""
+
+from typing import Literal
 
 from leeward.sim.histories.step import UserStep
+
+Provided = Literal["ConfigMap", "Secret", "PersistentVolumeClaim"]
 
 
 class Override(UserStep, frozen=True, kw_only=True):
@@ -33,4 +37,21 @@ class Unoverride(UserStep, frozen=True, kw_only=True):
     wide: bool = False
 
 
-AnyPropagationStep = Override | BreakOverride | Unoverride
+class Provide(UserStep, frozen=True, kw_only=True):
+    """An object is made that templates can name, or gets other contents; with a policy of its own where it has
+    `clusters`."""
+
+    name: str
+    what: Provided
+    version: int = 1
+    clusters: tuple[str, ...] = ()
+
+
+class Read(UserStep, frozen=True, kw_only=True):
+    """The template names these objects from now on, and no others."""
+
+    app: str
+    reads: tuple[str, ...]
+
+
+AnyPropagationStep = Override | BreakOverride | Unoverride | Provide | Read

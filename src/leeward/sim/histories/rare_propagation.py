@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from leeward.api.meta import find_condition
-from leeward.api.names import OVERRIDE_FAILED_CONDITION
+from leeward.api.names import OVERRIDE_FAILED_CONDITION, cluster_of_execution_space
 from leeward.api.work import ResourceBinding, Work
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
-from leeward.sim.histories.model import BreakOverride, Override, Step, Unoverride
+from leeward.sim.histories.model import BreakOverride, Override, Read, Step, Unoverride
+from leeward.sim.histories.named_objects import named_by, there
 from leeward.sim.histories.overriding import MARK, marks_of
 from leeward.sim.histories.truth import OVERRIDES, Change, Truth, owner_of
 
@@ -16,7 +17,14 @@ OVERRIDES_REACHED = (
     "an override cannot be carried out where a copy moves to",
     "a namespaced override policy covers one of all namespaces",
 )
-PROPAGATION = (*OVERRIDES_REACHED,)
+DEPENDENCIES_REACHED = (
+    "what a copy needs is in its new cluster before it",
+    "what a copy needed leaves a cluster behind it",
+    "two applications need one object",
+    "an object has a policy of its own, and is needed elsewhere",
+    "a template comes to name something else in the middle of an eviction",
+)
+PROPAGATION = (*OVERRIDES_REACHED, *DEPENDENCIES_REACHED)
 
 
 def of_step(truth: Truth, step: Step) -> Iterator[str]:
@@ -24,12 +32,16 @@ def of_step(truth: Truth, step: Step) -> Iterator[str]:
     evicting = any(tasks_of(binding) for binding in truth.bindings.values())
     if evicting and isinstance(step, Override | BreakOverride | Unoverride):
         yield "an override policy is changed in the middle of an eviction"
+    if evicting and isinstance(step, Read):
+        yield "a template comes to name something else in the middle of an eviction"
 
 
 def of_change(truth: Truth, change: Change) -> Iterator[str]:
     match change.new:
         case Work():
-            yield from _of_work(truth, change.old, change.new)
+            yield from _of_work(truth, change, change.new)
+        case ResourceBinding() if change.new.spec.required_by:
+            yield from _of_shared(change.new)
         case ResourceBinding() if tasks_of(change.new) and change.old is not None:
             failed = find_condition(change.new.status.conditions, OVERRIDE_FAILED_CONDITION)
             known = truth.works_of(change.key)
@@ -39,12 +51,31 @@ def of_change(truth: Truth, change: Change) -> Iterator[str]:
             pass
 
 
-def _of_work(truth: Truth, old: Work | None, new: Work) -> Iterator[str]:
+def _of_shared(binding: ResourceBinding) -> Iterator[str]:
+    if len(binding.spec.required_by) > 1:
+        yield "two applications need one object"
+    targets = set(replicas_of(binding))
+    if targets and any(target.name not in targets for each in binding.spec.required_by for target in each.clusters):
+        yield "an object has a policy of its own, and is needed elsewhere"
+
+
+def _of_work(truth: Truth, change: Change, new: Work) -> Iterator[str]:
+    old: Work | None = change.old
     manifests = new.spec.workload.manifests
     marks = [(name.removeprefix(MARK), value) for each in manifests for name, value in marks_of(each).items()]
-    binding = truth.any_binding(owner) if (owner := owner_of(new)) is not None else None
+    owner = owner_of(new)
+    binding = truth.any_binding(owner) if owner is not None else None
     if old is None and marks and binding is not None and tasks_of(binding):
         yield "a copy that moves is overridden in its new cluster"
     names = {key.name for key in truth.of(OVERRIDES[0])}
     if old is None and any(value.startswith("n") and name in names for name, value in marks):
         yield "a namespaced override policy covers one of all namespaces"
+    cluster = cluster_of_execution_space(change.key.namespace)
+    if owner is None or not isinstance(binding, ResourceBinding):
+        return
+    named = named_by(new)
+    if old is None and named and tasks_of(binding) and all(there(truth, n, owner.namespace, cluster) for n in named):
+        yield "what a copy needs is in its new cluster before it"
+    goes = old is not None and old.metadata.deletion_timestamp is None and new.metadata.deletion_timestamp is not None
+    if goes and binding.spec.placement is None and truth.template_of(binding) is not None:
+        yield "what a copy needed leaves a cluster behind it"

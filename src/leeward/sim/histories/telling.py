@@ -32,6 +32,8 @@ from leeward.sim.histories.model import (
     Own,
     Partition,
     Plan,
+    Provide,
+    Read,
     Rebalance,
     Recreate,
     RecreatePolicy,
@@ -86,7 +88,8 @@ def _wish(step: AnyStep) -> str:
         case Deploy():
             what = "the ConfigMap" if step.config else f"{step.replicas} replicas of"
             size = f", {step.cpu} CPUs each" if step.cpu > 1 else ""
-            return f"deploys {what} {step.app}{size}, {_plan(step.plan)}"
+            reads = f", naming {', '.join(step.reads)}" if step.reads else ""
+            return f"deploys {what} {step.app}{size}{reads}, {_plan(step.plan)}"
         case Scale():
             return f"scales {step.app} to {step.replicas}"
         case Release():
@@ -150,6 +153,11 @@ def _maintenance(step: AnyStep) -> str:
             return f"has {_policy(step.name, step.wide)} make version {step.version} of {step.app} in {where}"
         case BreakOverride():
             return f"breaks {_policy(step.name, step.wide)} for {step.lasts:g} s"
+        case Provide():
+            beside = f", with a policy for {', '.join(step.clusters)}" if step.clusters else ""
+            return f"makes version {step.version} of the {step.what} {step.name}{beside}"
+        case Read():
+            return f"has {step.app} name {', '.join(step.reads) or 'nothing'}"
         case Unoverride():
             return f"deletes {_policy(step.name, step.wide)}"
         case _:
@@ -169,7 +177,8 @@ def _plan(plan: Plan) -> str:
     terms = f", as {plan.terms} {'overlapping ' * plan.overlap}affinity terms" if plan.terms > 1 else ""
     back = ", with failback" if plan.failback else ""
     failing = f", leaving where it fails for {plan.application_seconds} s" if plan.application_seconds else ""
-    return f"{plan.division} over {where}{groups}{directly}{patience}{terms}{back}{failing}"
+    deps = ", with what it names" if plan.follows else ""
+    return f"{plan.division} over {where}{groups}{directly}{patience}{terms}{back}{failing}{deps}"
 
 
 def _fault(step: AnyStep) -> str:

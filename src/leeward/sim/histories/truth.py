@@ -44,6 +44,7 @@ KINDS: Mapping[str, str] = {
     "CustomResourceDefinition": "/apiextensions.k8s.io/customresourcedefinitions/",
     "Service": "//services/",
     "PersistentVolumeClaim": "//persistentvolumeclaims/",
+    "Secret": "//secrets/",
 }
 """What is propagated, and how its keys begin."""
 CUSTOM = ".example.com/widgets/"
@@ -182,6 +183,10 @@ class Truth:
         """By cluster."""
         works = self.works
         return {cluster: works[key] for cluster, key in self._works_of.get(binding, {}).items()}
+
+    def key_of_work(self, binding: Key, cluster: str) -> Key | None:
+        """None where it has none."""
+        return self._works_of.get(binding, {}).get(cluster)
 
     @property
     def brake(self) -> Manifest | None:

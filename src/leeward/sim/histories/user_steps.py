@@ -17,6 +17,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     the defaults of admission. With `terms` above 1 the clusters, in their order, are that many affinity terms, tried
     one after the other; with `overlap` each has the first cluster of the one before, too. `failback`: what an outage
     has moved returns. `application_seconds`: a copy that is unhealthy for so long leaves its cluster, 0 for never.
+    `follows`: what the template names goes where it goes.
     """
 
     division: Division
@@ -29,16 +30,19 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     overlap: bool = False
     failback: bool = False
     application_seconds: int = 0
+    follows: bool = False
 
 
 class Deploy(UserStep, frozen=True, kw_only=True):
-    """A template and its policy. `config` makes it a ConfigMap, which has no replicas; `cpu` is what a replica asks."""
+    """A template and its policy. `config` makes it a ConfigMap, which has no replicas; `cpu` is what a replica asks,
+    and `reads` what it names: objects that are provided."""
 
     app: str
     plan: Plan
     replicas: int = 1
     cpu: int = 1
     config: bool = False
+    reads: tuple[str, ...] = ()
 
 
 class Scale(UserStep, frozen=True, kw_only=True):

@@ -15,6 +15,8 @@ from leeward.sim.histories.manifests import NAMESPACE, POLICIES, REBALANCERS, bi
 from leeward.sim.histories.model import (
     AnyUserStep,
     Deploy,
+    Provide,
+    Provided,
     Rebalance,
     Recreate,
     RecreatePolicy,
@@ -47,7 +49,8 @@ class Users(Wishing):
         self._plans: dict[str, Manifest] = {}
         self._serial = 0
         self._administrators = Administrators(world)
-        self._maintainers = Maintainers(world, self._configs)
+        known: dict[str, Provided] = {step.name: step.what for step in steps if isinstance(step, Provide)}
+        self._maintainers = Maintainers(world, self._configs, known)
         self._neighbours = Neighbours(world, self._configs, self._shared)
         self.touched = self._neighbours.touched
 
@@ -68,7 +71,9 @@ class Users(Wishing):
     async def _deploy(self, step: AnyUserStep) -> bool:
         match step:
             case Deploy(app=app):
-                wanted = manifests.template(app, step.config, step.replicas, cpu=step.cpu)
+                self._maintainers.names(app, step.reads)
+                made = manifests.template(app, step.config, step.replicas, cpu=step.cpu)
+                wanted = manifests.with_volumes(made, self._maintainers.volumes(app))
                 await self.create(kind_of(step.config), wanted)
                 await self._create_policy(app, manifests.policy(app, step.config, step.plan))
             case Replan(app=app):
@@ -105,7 +110,8 @@ class Users(Wishing):
                 await self.delete(self._kind(app), app)
             case Recreate(app=app):
                 if await self.delete(self._kind(app), app):
-                    await self.create(self._kind(app), manifests.template(app, app in self._configs, step.replicas))
+                    made = manifests.template(app, app in self._configs, step.replicas)
+                    await self.create(self._kind(app), manifests.with_volumes(made, self._maintainers.volumes(app)))
             case RecreatePolicy(app=app):
                 if app in self._plans and await self.delete(POLICIES, app):
                     await self._create_policy(app, self._plans[app])

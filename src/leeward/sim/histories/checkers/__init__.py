@@ -6,6 +6,7 @@ the decisions that they judge.
     placements  S2, S3   where a binding is put
     works       S5, L1   which Works there are
     renderings  S14      what Works and copies are in each cluster
+    dependencies S15     what is there before a copy, and leaves after it
     belongings  S12      what stays as it is
     watched     S13      what nobody has seen
     authority   S9       who must not place
@@ -36,6 +37,7 @@ from leeward.sim.histories.checkers.belongings import BelongingsChecker
 from leeward.sim.histories.checkers.calm import CalmChecker
 from leeward.sim.histories.checkers.compaction import CompactionChecker
 from leeward.sim.histories.checkers.copies import CopiesChecker
+from leeward.sim.histories.checkers.dependencies import DependenciesChecker
 from leeward.sim.histories.checkers.evictions import EvictionsChecker
 from leeward.sim.histories.checkers.failovers import FailoversChecker
 from leeward.sim.histories.checkers.leaders import LeadersChecker
@@ -76,6 +78,7 @@ CHECKERS = (
     EvictionsChecker,
     PlacementsChecker,
     RenderingsChecker,
+    DependenciesChecker,
     BelongingsChecker,
     WatchedChecker,
     AuthorityChecker,

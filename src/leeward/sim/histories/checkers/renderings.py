@@ -5,9 +5,7 @@ Policies of histories leave marks (`histories/overriding.py`), so that this is j
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar
 
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION, cluster_of_execution_space
@@ -15,32 +13,12 @@ from leeward.api.work import Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of
+from leeward.sim.histories.checkers.states import States
 from leeward.sim.histories.overriding import MARK, Marks, effect, inner_marks_of, marks_of
 from leeward.sim.histories.truth import HOME, OVERRIDES, TEMPLATES, WORKS, Change, is_ours
 
-REMEMBERED = 50
-"""States of a policy, or of a Work."""
 YOUNG_SECONDS = 2.0
 """Objects tell to the second when they were made; what is older when it appears comes back from another time."""
-
-
-T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class _States(Generic[T]):
-    """What something was, and since when: the last ones."""
-
-    states: list[tuple[float, T]] = field(default_factory=list[tuple[float, Any]])
-
-    def note(self, seconds: float, state: T) -> None:
-        if not self.states or self.states[-1][1] != state:
-            self.states = [*self.states[-REMEMBERED:], (seconds, state)]
-
-    def since(self, seconds: float) -> list[T]:
-        """All that it was at any time since then."""
-        before = [state for at, state in self.states if at <= seconds]
-        return [*before[-1:], *(state for at, state in self.states if at > seconds)]
 
 
 class RenderingsChecker:
@@ -48,8 +26,8 @@ class RenderingsChecker:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._policies: dict[tuple[str, Key], _States[Manifest | None]] = {}
-        self._marks: dict[Key, _States[list[Marks]]] = {}
+        self._policies: dict[tuple[str, Key], States[Manifest | None]] = {}
+        self._marks: dict[Key, States[list[Marks]]] = {}
 
     def look(self, change: Change) -> Iterator[Violation]:
         if change.kind in OVERRIDES:
@@ -61,7 +39,7 @@ class RenderingsChecker:
                 yield Violation("S14", change.seconds, f"{change.key} in {change.place} {message}")
 
     def _note(self, change: Change) -> None:
-        known = self._policies.setdefault((change.kind, change.key), _States[Manifest | None]([(float("-inf"), None)]))
+        known = self._policies.setdefault((change.kind, change.key), States[Manifest | None]([(float("-inf"), None)]))
         spec = None if change.new is None else {"spec": change.new["spec"]}
         if change.restored:
             known.states = [(float("-inf"), spec)]
@@ -70,10 +48,10 @@ class RenderingsChecker:
     def _rendered(self, change: Change, old: Work | None, new: Work) -> Iterator[Violation]:
         manifests: tuple[Manifest, ...] = new.spec.workload.manifests
         marks = [marks_of(manifest) for manifest in manifests]
-        known = self._marks.setdefault(change.key, _States[list[Marks]]())
+        known = self._marks.setdefault(change.key, States[list[Marks]]())
         known.note(float("-inf") if change.restored else change.seconds, marks)
         is_same = old is not None and old.spec.workload == new.spec.workload
-        if is_same or new.metadata.deletion_timestamp is not None or self._knows_more():
+        if is_same or new.metadata.deletion_timestamp is not None or self._scene.knows_more:
             return
         cluster = cluster_of_execution_space(change.key.namespace)
         for manifest in manifests:
@@ -110,7 +88,7 @@ class RenderingsChecker:
             and inner_marks_of(change.old) == inner_marks_of(manifest)
         ):
             return
-        if not is_ours(manifest) or self._is_strange(change) or self._knows_more():
+        if not is_ours(manifest) or self._is_strange(change) or self._scene.knows_more:
             return
         if marks != inner_marks_of(manifest):
             yield f"is overridden by half: {dict(marks)}, and inside {dict(inner_marks_of(manifest))}"
@@ -128,10 +106,6 @@ class RenderingsChecker:
         made = seconds_of(datetime.fromisoformat(change.new["metadata"]["creationTimestamp"]))
         is_old = change.old is None and made < change.seconds - YOUNG_SECONDS
         return is_old or (change.place, plural, change.key.name) in self._scene.touched
-
-    def _knows_more(self) -> bool:
-        """Whether somebody may know more than the control plane does, which was restored."""
-        return self._scene.is_restored and not self._scene.must_know(self._scene.followed_at)
 
 
 def _effect(state: Manifest | None, manifest: Manifest, cluster: str) -> Marks | None:

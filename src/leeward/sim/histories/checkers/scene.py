@@ -101,6 +101,11 @@ class Scene:
         return self.restored_at > float("-inf") and not self.is_cleared
 
     @property
+    def knows_more(self) -> bool:
+        """Whether somebody may still know more than the control plane does, which was restored."""
+        return self.is_restored and not self.must_know(self.followed_at)
+
+    @property
     def followed_at(self) -> float:
         """When there were controllers again that follow the control plane which was restored last."""
         return self.restored_at + (self.restore.controllers_after if self.restore is not None else 0.0)

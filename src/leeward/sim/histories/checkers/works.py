@@ -10,6 +10,7 @@ from kubeapi.meta import Manifest
 from leeward.api.names import cluster_of_execution_space, execution_space
 from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.dependencies import LONGEST_WAIT_SECONDS
 from leeward.sim.histories.checkers.lateness import CONTROLLERS, ENDLESS
 from leeward.sim.histories.checkers.needs import Needs, needed_by
 from leeward.sim.histories.checkers.scene import Scene, Violation, tasks_of
@@ -90,7 +91,7 @@ class WorksChecker:
             elif self._is_excused(binding, key, cluster):
                 self._wrong[key, cluster] = (now, needed)
                 self._look_at = min(self._look_at, now + SYNC_SECONDS)
-            elif now > (due := self._due(since)):
+            elif now > (due := self._due(since) + _wait_seconds(binding)):
                 del self._wrong[key, cluster]
                 there = self._scene.truth.works_of(key).get(cluster)
                 found = "has none" if there is None else f"has one for {_replicas(there)}"
@@ -118,6 +119,11 @@ class WorksChecker:
         is_old = template is None or template["metadata"]["uid"] != binding.spec.resource.uid
         refused = None in effects(truth, binding.spec.resource.kind, binding.spec.resource.name, cluster)
         return purging or is_old or refused or space not in truth.of("//namespaces/")
+
+
+def _wait_seconds(binding: Binding) -> float:
+    """A copy may wait for what its template names (S15)."""
+    return LONGEST_WAIT_SECONDS if binding.spec.propagate_deps else 0.0
 
 
 def _replicas(work: Work) -> int:

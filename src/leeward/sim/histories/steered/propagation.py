@@ -2,16 +2,42 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from leeward.sim.histories.model import (
     AnyStep,
     ApiServerIsKilled,
     BreakOverride,
     ControllersAreKilled,
+    Deploy,
     Override,
+    Provide,
+    Read,
     Release,
     Unoverride,
 )
 from leeward.sim.histories.steered.casting import THREE, Casting, evenly, in_turn, web
+
+
+def dependent(cast: Casting) -> Sequence[AnyStep]:
+    """What two applications share moves with them, while one of them comes to name something else."""
+    at = cast.begins()
+    middle = round(at + cast.evicted, 3)
+    killed = (ControllersAreKilled, ApiServerIsKilled)[cast.turn % 2]
+    moving = msgspec.structs.replace(in_turn(*THREE), follows=True)
+    staying = msgspec.structs.replace(evenly("m1", "m2"), follows=True)
+    return (
+        Provide(at=41, name="settings", what="ConfigMap", clusters=("m3",) if cast.turn % 2 else ()),
+        Provide(at=42, name="password", what="Secret"),
+        Provide(at=43, name="data", what="PersistentVolumeClaim"),
+        Deploy(at=45, app="web", plan=moving, replicas=2, reads=("settings", "password", "data")),
+        Deploy(at=46, app="shop", plan=staying, replicas=4, reads=("settings",)),
+        cast.death(at, cast.evicted + 40),
+        Provide(at=round(middle - 3, 3), name="settings", what="ConfigMap", version=2),
+        killed(at=round(middle + 1, 3), lasts=3, steps=cast.draw.randrange(60)),
+        Read(at=round(middle + 9, 3), app="web", reads=("password", "data")),
+        Read(at=round(middle + 35, 3), app="shop", reads=("settings", "password")),
+    )
 
 
 def overridden(cast: Casting) -> Sequence[AnyStep]:
