@@ -1,7 +1,7 @@
 """The cluster controller: execution spaces, agents that fall silent, taints, and unjoining.
 
     controller      what is looked at, and in which order; execution spaces
-    signs_of_life   when each agent was heard of last
+    lease_tracker   when each agent was heard of last
     confirming      whether an outage was seen since this process watches
     taints          the taints that the condition calls for, and the hold-down of what flaps
     unjoin          a Cluster that is being deleted gives back what is its

@@ -18,7 +18,7 @@ from leeward.api.names import CLUSTER_CONTROLLER_FINALIZER, EXECUTION_SPACE_PREF
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import AlreadyExists
 from leeward.controllers.cluster.confirming import OutageConfirmation, is_marked
-from leeward.controllers.cluster.signs_of_life import SignsOfLife
+from leeward.controllers.cluster.lease_tracker import LeaseTracker
 from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
 from leeward.controllers.cluster.unjoin import give_back, why_it_stays
 from leeward.controllers.cluster.warnings import StandingWarnings
@@ -51,7 +51,7 @@ class ClusterController:
         self._confirmation = OutageConfirmation(plane, heartbeat, settings.patience, probes=settings.probes)
         self._recorder = plane.recorder("cluster-controller")
         self._clusters = plane.informers.of(CLUSTERS)
-        self._signs = SignsOfLife(plane, settings.patience)
+        self._lease_tracker = LeaseTracker(plane, settings.patience)
         self._listening_since = float("-inf")
         self._warnings = StandingWarnings(self._recorder)
         self._taints = ClusterTaints(
@@ -60,7 +60,7 @@ class ClusterController:
         self._controller = plane.controller("cluster-controller", self.reconcile)
 
     def start(self) -> None:
-        self._signs.start(self._heard)
+        self._lease_tracker.start(self._heard)
         self._clusters.on_change(self._cluster_changed)
         self._brake.on_change(self._add_all)
         self._heartbeat.on_change(self._heartbeat_changed)
@@ -74,7 +74,7 @@ class ClusterController:
         await self._brake.wait_synced()
         await self._heartbeat.wait_synced()
         await self._taints.wait_synced()
-        await self._signs.recall()
+        await self._lease_tracker.recall()
         cluster = self._clusters.get(name)
         if cluster is None:
             return None
@@ -84,7 +84,7 @@ class ClusterController:
             cluster = await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=True)}})
         await self._ensure_execution_space(cluster)
         attention = self._heartbeat.attention()
-        last_seen, wake_for_silence = self._signs.last_seen(name), None
+        last_seen, wake_for_silence = self._lease_tracker.last_seen(name), None
         if attention.is_now:
             cluster, wake_for_silence = await self._judge_silence(cluster, last_seen)
         wake_for_taints = await self._taints.keep(cluster, last_seen, attention)
@@ -126,7 +126,7 @@ class ClusterController:
         """Another one has begun, or somebody watches again."""
         if self._heartbeat.began > self._listening_since:
             self._listening_since = self._heartbeat.began
-            self._signs.listens_anew()
+            self._lease_tracker.listens_anew()
         self._add_all()
 
     def _found_failing(self, name: str) -> None:
@@ -137,7 +137,7 @@ class ClusterController:
 
     async def _judge_silence(self, cluster: Cluster, last_seen: datetime) -> tuple[Cluster, datetime | None]:
         now = self._plane.clock.now()
-        silence = decide_silence(cluster, last_seen, self._signs.started, now, self._settings.patience)
+        silence = decide_silence(cluster, last_seen, self._lease_tracker.started, now, self._settings.patience)
         if silence.conditions == cluster.status.conditions:
             return cluster, silence.wake_at
         status = msgspec.structs.replace(cluster.status, conditions=silence.conditions)

@@ -87,7 +87,7 @@ def _overdue_at(last_seen: datetime, started: datetime, patience: MonitorGracePe
     return max(last_seen + timedelta(seconds=seconds * OVERDUE_SHARE), heard)
 
 
-def is_sign_of_life(before: ClusterStatus, after: ClusterStatus) -> bool:
+def is_agent_report(before: ClusterStatus, after: ClusterStatus) -> bool:
     """Whether a change of the status comes from the agent: silence is written here."""
     ready = find_condition(after.conditions, READY)
     return _without_doubt(before) != _without_doubt(after) and ready is not None and ready.status != "Unknown"

@@ -12,7 +12,7 @@ from leeward.core.cluster_health.monitor_grace_period import (
     Silence,
     decide_liveness,
     decide_silence,
-    is_sign_of_life,
+    is_agent_report,
     last_seen_before,
 )
 from tests.builders import at, cluster
@@ -122,7 +122,7 @@ def test_who_has_just_started_listens_first() -> None:
 def test_a_sign_of_life_is_a_change_that_is_not_made_of_silence(
     before: Cluster, after: Cluster, *, is_life: bool
 ) -> None:
-    assert is_sign_of_life(before.status, after.status) is is_life
+    assert is_agent_report(before.status, after.status) is is_life
 
 
 @pytest.mark.parametrize(("received", "expected"), [(0, 80), (79, 80), (90, 90)])

@@ -6,7 +6,7 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import FAILING_CONDITION
-from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_silence, is_sign_of_life
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_silence, is_agent_report
 from leeward.core.cluster_health.pending_condition import (
     doubt_of,
     is_failing,
@@ -99,7 +99,7 @@ def test_a_sign_of_life_ends_the_doubt_and_the_doubt_is_no_sign_of_life() -> Non
     there = doubted(mode="Pull")
     overdue = doubted(doubt=overdue_doubt(at(25)), mode="Pull")
     assert is_overdue(overdue)
-    assert not is_sign_of_life(there.status, overdue.status)
+    assert not is_agent_report(there.status, overdue.status)
     assert decide_silence(overdue, at(27), LONG_AGO, at(28), PATIENCE).conditions == there.status.conditions
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from leeward.controllers.cluster.signs_of_life import received_at
+from leeward.controllers.cluster.lease_tracker import received_at
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -15,14 +15,14 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
-from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, is_sign_of_life, last_seen_before
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, is_agent_report, last_seen_before
 from leeward.runtime.plane import ControlPlane
 
 LEASE_MANIFESTS = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)
 """With all that the API server notes of them."""
 
 
-class SignsOfLife:
+class LeaseTracker:
     """Instants are kept as seconds of the monotonic clock, and told by the wall clock as it goes now."""
 
     def __init__(self, plane: ControlPlane, patience: MonitorGracePeriods) -> None:
@@ -86,7 +86,7 @@ class SignsOfLife:
         if old is not None and new is None:
             self._last_seen.pop(old.name, None)
             (self._received or {}).pop(old.name, None)
-        if old is not None and new is not None and is_sign_of_life(old.status, new.status):
+        if old is not None and new is not None and is_agent_report(old.status, new.status):
             self._last_seen[new.name] = self._plane.clock.monotonic()
 
 
