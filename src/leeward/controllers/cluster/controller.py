@@ -22,7 +22,7 @@ from leeward.controllers.cluster.lease_tracker import LeaseTracker
 from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
 from leeward.controllers.cluster.unjoin import give_back, why_it_stays
 from leeward.controllers.cluster.warnings import StandingWarnings
-from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_silence
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_observed_conditions
 from leeward.core.cluster_health.pending_condition import is_overdue
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
@@ -84,11 +84,11 @@ class ClusterController:
             cluster = await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=True)}})
         await self._ensure_execution_space(cluster)
         attention = self._heartbeat.attention()
-        last_seen, wake_for_silence = self._lease_tracker.last_seen(name), None
+        last_seen, wake_for_monitoring = self._lease_tracker.last_seen(name), None
         if attention.is_now:
-            cluster, wake_for_silence = await self._judge_silence(cluster, last_seen)
+            cluster, wake_for_monitoring = await self._monitor(cluster, last_seen)
         wake_for_taints = await self._taints.keep(cluster, last_seen, attention)
-        instants = (wake_for_silence, wake_for_taints, self._confirmation.look_at(cluster))
+        instants = (wake_for_monitoring, wake_for_taints, self._confirmation.look_at(cluster))
         return min((instant for instant in instants if instant is not None), default=None)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
@@ -135,15 +135,17 @@ class ClusterController:
         if cluster is not None and not cluster.is_ready and not is_marked(cluster, self._heartbeat.attention()):
             self._controller.queue.add(name)
 
-    async def _judge_silence(self, cluster: Cluster, last_seen: datetime) -> tuple[Cluster, datetime | None]:
+    async def _monitor(self, cluster: Cluster, last_seen: datetime) -> tuple[Cluster, datetime | None]:
         now = self._plane.clock.now()
-        silence = decide_silence(cluster, last_seen, self._lease_tracker.started, now, self._settings.patience)
-        if silence.conditions == cluster.status.conditions:
-            return cluster, silence.wake_at
-        status = msgspec.structs.replace(cluster.status, conditions=silence.conditions)
+        observed = decide_observed_conditions(
+            cluster, last_seen, self._lease_tracker.started, now, self._settings.patience
+        )
+        if observed.conditions == cluster.status.conditions:
+            return cluster, observed.wake_at
+        status = msgspec.structs.replace(cluster.status, conditions=observed.conditions)
         updated = await self._patch(cluster, status_patch(cluster.status, status), subresource="status")
         self._plane.metrics.cluster_ready.labels(cluster.name).set(updated.is_ready)
-        return updated, silence.wake_at
+        return updated, observed.wake_at
 
     async def _ensure_execution_space(self, cluster: Cluster) -> None:
         name = execution_space(cluster.name)

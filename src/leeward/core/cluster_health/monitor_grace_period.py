@@ -31,7 +31,7 @@ class MonitorGracePeriods:
 
 
 @dataclass(frozen=True, slots=True)
-class Liveness:
+class ObservedReady:
     """`condition` is to be written (None: leave it); look again at `wake_at`."""
 
     condition: Condition | None
@@ -39,45 +39,47 @@ class Liveness:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class ObservedConditions:
     """What the Cluster's conditions are to be; look again at `wake_at`."""
 
     conditions: tuple[Condition, ...]
     wake_at: datetime | None
 
 
-def decide_liveness(cluster: Cluster, last_seen: datetime, now: datetime, patience: MonitorGracePeriods) -> Liveness:
+def decide_observed_ready(
+    cluster: Cluster, last_seen: datetime, now: datetime, patience: MonitorGracePeriods
+) -> ObservedReady:
     """Push clusters are probed and therefore never judged here."""
     if cluster.spec.sync_mode != "Pull":
-        return Liveness(None, None)
+        return ObservedReady(None, None)
     ready = cluster.ready
     seconds = patience.grace_seconds if ready is not None else patience.startup_seconds
     silent_from = last_seen + timedelta(seconds=seconds)
     if now <= silent_from:
-        return Liveness(None, silent_from + timedelta(microseconds=1))
+        return ObservedReady(None, silent_from + timedelta(microseconds=1))
     if ready is not None and ready.status == "Unknown":
-        return Liveness(None, None)
+        return ObservedReady(None, None)
     if ready is None:
-        return Liveness(_unknown("ClusterStatusNeverUpdated", "never posted"), None)
-    return Liveness(_unknown("ClusterStatusUnknown", "stopped posting"), None)
+        return ObservedReady(_unknown("ClusterStatusNeverUpdated", "never posted"), None)
+    return ObservedReady(_unknown("ClusterStatusUnknown", "stopped posting"), None)
 
 
-def decide_silence(
+def decide_observed_conditions(
     cluster: Cluster, last_seen: datetime, started: datetime, now: datetime, patience: MonitorGracePeriods
-) -> Silence:
+) -> ObservedConditions:
     """What silence makes of a cluster's conditions, for a control plane that listens since `started`."""
     conditions = cluster.status.conditions
-    liveness = decide_liveness(cluster, last_seen, now, patience)
-    if liveness.condition is not None:
+    observed = decide_observed_ready(cluster, last_seen, now, patience)
+    if observed.condition is not None:
         settled = with_doubt(conditions, None, now)
-        return Silence(set_condition(settled, liveness.condition, now), None)
+        return ObservedConditions(set_condition(settled, observed.condition, now), None)
     without = with_doubt(conditions, None, now) if is_overdue(cluster) else conditions
-    if liveness.wake_at is None or not cluster.is_ready or find_condition(without, FAILING_CONDITION) is not None:
-        return Silence(without, liveness.wake_at)
+    if observed.wake_at is None or not cluster.is_ready or find_condition(without, FAILING_CONDITION) is not None:
+        return ObservedConditions(without, observed.wake_at)
     overdue_at = _overdue_at(last_seen, started, patience)
     if now > overdue_at:
-        return Silence(with_doubt(conditions, overdue_doubt(overdue_at), now), liveness.wake_at)
-    return Silence(without, min(liveness.wake_at, overdue_at + timedelta(microseconds=1)))
+        return ObservedConditions(with_doubt(conditions, overdue_doubt(overdue_at), now), observed.wake_at)
+    return ObservedConditions(without, min(observed.wake_at, overdue_at + timedelta(microseconds=1)))
 
 
 def _overdue_at(last_seen: datetime, started: datetime, patience: MonitorGracePeriods) -> datetime:

@@ -10,7 +10,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, set_condition
 from leeward.api.policy import FailoverBehavior, Placement
 from leeward.core.cluster_health.condition_taints import decide_taints
-from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_liveness
+from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_observed_ready
 from leeward.core.cluster_health.ready_condition import HealthMemory, Thresholds, decide_ready
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.purge_modes import PurgeMode, purge_mode_of
@@ -123,7 +123,7 @@ def _listen(case: oracle.Case) -> list[Any]:
         if last_seen is None or heard != cluster or step.get("renewLease"):
             last_seen = now
         cluster = heard
-        cluster = _with_condition(cluster, decide_liveness(cluster, last_seen, now, patience).condition, now)
+        cluster = _with_condition(cluster, decide_observed_ready(cluster, last_seen, now, patience).condition, now)
         told.append(oracle.told([to_wire(each) for each in cluster.status.conditions]))
     return told
 

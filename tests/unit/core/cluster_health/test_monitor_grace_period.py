@@ -7,11 +7,11 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION
 from leeward.core.cluster_health.monitor_grace_period import (
-    Liveness,
     MonitorGracePeriods,
-    Silence,
-    decide_liveness,
-    decide_silence,
+    ObservedConditions,
+    ObservedReady,
+    decide_observed_conditions,
+    decide_observed_ready,
     is_agent_report,
     last_seen_before,
 )
@@ -38,24 +38,24 @@ NEVER = Condition(
 @pytest.mark.parametrize(
     ("there", "seconds", "expected"),
     [
-        (pull(), 0, Liveness(None, at(40 + JUST))),
-        (pull(), 40, Liveness(None, at(40 + JUST))),
-        (pull(), 40 + JUST, Liveness(STOPPED, None)),
-        (pull("False"), 41, Liveness(STOPPED, None)),
-        (pull("Unknown"), 39, Liveness(None, at(40 + JUST))),
-        (pull("Unknown"), 41, Liveness(None, None)),
-        (pull(None), 60, Liveness(None, at(60 + JUST))),
-        (pull(None), 60 + JUST, Liveness(NEVER, None)),
-        (pull(mode="Push"), 10_000, Liveness(None, None)),
-        (pull(mode="Push"), 0, Liveness(None, None)),
+        (pull(), 0, ObservedReady(None, at(40 + JUST))),
+        (pull(), 40, ObservedReady(None, at(40 + JUST))),
+        (pull(), 40 + JUST, ObservedReady(STOPPED, None)),
+        (pull("False"), 41, ObservedReady(STOPPED, None)),
+        (pull("Unknown"), 39, ObservedReady(None, at(40 + JUST))),
+        (pull("Unknown"), 41, ObservedReady(None, None)),
+        (pull(None), 60, ObservedReady(None, at(60 + JUST))),
+        (pull(None), 60 + JUST, ObservedReady(NEVER, None)),
+        (pull(mode="Push"), 10_000, ObservedReady(None, None)),
+        (pull(mode="Push"), 0, ObservedReady(None, None)),
     ],
 )
-def test_after_its_grace_period_silence_is_unknown(there: Cluster, seconds: float, expected: Liveness) -> None:
-    assert decide_liveness(there, at(0), at(seconds), PATIENCE) == expected
+def test_after_its_grace_period_silence_is_unknown(there: Cluster, seconds: float, expected: ObservedReady) -> None:
+    assert decide_observed_ready(there, at(0), at(seconds), PATIENCE) == expected
 
 
-def silence(there: Cluster, seconds: float, last_seen: float = 0, started: float = -10_000) -> Silence:
-    return decide_silence(there, at(last_seen), at(started), at(seconds), PATIENCE)
+def observed(there: Cluster, seconds: float, last_seen: float = 0, started: float = -10_000) -> ObservedConditions:
+    return decide_observed_conditions(there, at(last_seen), at(started), at(seconds), PATIENCE)
 
 
 READY = pull().status.conditions[0]
@@ -87,23 +87,23 @@ NOT_READY = pull("False").status.conditions[0]
 def test_an_agent_that_is_late_is_overdue_before_it_is_lost(
     there: Cluster, seconds: float, conditions: tuple[Condition, ...], wake_at: float | None
 ) -> None:
-    expected = Silence(conditions, None if wake_at is None else at(wake_at))
-    assert silence(there, seconds) == expected
+    expected = ObservedConditions(conditions, None if wake_at is None else at(wake_at))
+    assert observed(there, seconds) == expected
 
 
 @pytest.mark.parametrize("doubt", [(), (OVERDUE,), (DOUBT,)])
 def test_what_is_unknown_is_in_no_doubt(doubt: tuple[Condition, ...]) -> None:
     unknown = msgspec.structs.replace(STOPPED, last_transition_time=at(41))
-    assert silence(pull("True", *doubt), 41) == Silence((unknown,), None)
+    assert observed(pull("True", *doubt), 41) == ObservedConditions((unknown,), None)
 
 
 def test_who_is_heard_again_is_overdue_no_more() -> None:
-    assert silence(pull("True", OVERDUE), 30, last_seen=28) == Silence((READY,), at(53 + JUST))
+    assert observed(pull("True", OVERDUE), 30, last_seen=28) == ObservedConditions((READY,), at(53 + JUST))
 
 
 def test_who_has_just_started_listens_first() -> None:
-    assert silence(pull(), 14, last_seen=-20, started=0) == Silence((READY,), at(15 + JUST))
-    late = silence(pull(), 16, last_seen=-20, started=0)
+    assert observed(pull(), 14, last_seen=-20, started=0) == ObservedConditions((READY,), at(15 + JUST))
+    late = observed(pull(), 16, last_seen=-20, started=0)
     assert late.conditions[1].last_transition_time == at(15)
 
 

@@ -6,7 +6,11 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import FAILING_CONDITION
-from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_silence, is_agent_report
+from leeward.core.cluster_health.monitor_grace_period import (
+    MonitorGracePeriods,
+    decide_observed_conditions,
+    is_agent_report,
+)
 from leeward.core.cluster_health.pending_condition import (
     doubt_of,
     is_failing,
@@ -84,15 +88,17 @@ def test_a_probe_that_fails_begins_a_doubt_of_its_own_though_the_agent_was_overd
 )
 def test_an_agent_is_overdue_before_its_cluster_is_unknown(silent_seconds: float, ready: str, doubt: str) -> None:
     there = doubted(mode="Pull")
-    silence = decide_silence(there, at(0), LONG_AGO, at(silent_seconds), PATIENCE)
-    by_type = {condition.type: condition.status for condition in silence.conditions}
+    observed = decide_observed_conditions(there, at(0), LONG_AGO, at(silent_seconds), PATIENCE)
+    by_type = {condition.type: condition.status for condition in observed.conditions}
     assert (by_type["Ready"], by_type.get(FAILING_CONDITION, "")) == (ready, doubt)
 
 
 def test_whoever_has_just_started_listens_before_it_doubts() -> None:
     there = doubted(mode="Pull")
-    assert decide_silence(there, at(-20), at(0), at(14), PATIENCE).conditions == there.status.conditions
-    assert find_condition(decide_silence(there, at(-20), at(0), at(16), PATIENCE).conditions, FAILING_CONDITION)
+    assert decide_observed_conditions(there, at(-20), at(0), at(14), PATIENCE).conditions == there.status.conditions
+    assert find_condition(
+        decide_observed_conditions(there, at(-20), at(0), at(16), PATIENCE).conditions, FAILING_CONDITION
+    )
 
 
 def test_a_sign_of_life_ends_the_doubt_and_the_doubt_is_no_sign_of_life() -> None:
@@ -100,12 +106,12 @@ def test_a_sign_of_life_ends_the_doubt_and_the_doubt_is_no_sign_of_life() -> Non
     overdue = doubted(doubt=overdue_doubt(at(25)), mode="Pull")
     assert is_overdue(overdue)
     assert not is_agent_report(there.status, overdue.status)
-    assert decide_silence(overdue, at(27), LONG_AGO, at(28), PATIENCE).conditions == there.status.conditions
+    assert decide_observed_conditions(overdue, at(27), LONG_AGO, at(28), PATIENCE).conditions == there.status.conditions
 
 
 def test_what_the_agent_itself_doubts_is_left_to_it() -> None:
     there = doubted(doubt=failing(20), mode="Pull")
-    assert decide_silence(there, at(0), LONG_AGO, at(30), PATIENCE).conditions == there.status.conditions
+    assert decide_observed_conditions(there, at(0), LONG_AGO, at(30), PATIENCE).conditions == there.status.conditions
 
 
 def test_a_doubt_says_what_is_seen_and_what_becomes_of_it() -> None:
