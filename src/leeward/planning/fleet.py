@@ -134,9 +134,9 @@ class Fleet(ClusterArrays):
         return np.array(found, dtype=np.int64)
 
     def answer(
-        self, key: Hashable, depends_on_room: bool, find: Callable[[], Placed | Unplaceable]
+        self, key: Hashable, depends_on_capacity: bool, find: Callable[[], Placed | Unplaceable]
     ) -> Placed | Unplaceable:
-        revision = (self.facts_revision, self.capacity_revision if depends_on_room else -1)
+        revision = (self.facts_revision, self.capacity_revision if depends_on_capacity else -1)
         known = self._answers.get(key)
         if known is not None and known[0] == revision:
             return known[1]

@@ -69,7 +69,7 @@ class ClusterArrays(Mapping[str, Cluster], ABC):
 
     @abstractmethod
     def answer(
-        self, key: Hashable, depends_on_room: bool, find: Callable[[], Placed | Unplaceable]
+        self, key: Hashable, depends_on_capacity: bool, find: Callable[[], Placed | Unplaceable]
     ) -> Placed | Unplaceable:
         """What was found for the same question on the same clusters, or what is found now."""
 
