@@ -81,6 +81,8 @@ DRAIN_BUDGET_ANNOTATION = "leeward.dev/drain-budget"
 """On a Cluster that is drained: how many bindings may be on their way out of it at the same time (ours)."""
 WORK_GENERATION_ANNOTATION = "leeward.dev/work-generation"
 """On a member's object: the generation of the Work whose manifest was applied last (ours)."""
+RENDERED_ANNOTATION = "leeward.dev/rendered"
+"""On a Work: `true` where its contents were written by us, and not by the Karmada that had it before (ours)."""
 HUB_ANNOTATION = "leeward.dev/hub"
 """On a member's object: the identity of the control plane that it belongs to. On the Namespace `kube-system` of a
 control plane: the identity that it takes instead of that Namespace's uid (ours)."""

@@ -19,7 +19,7 @@ from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.core.cluster_health.outage import marked, marks_in
 from leeward.core.eviction.evidence import trusted
-from leeward.core.execution.aggregate import aggregate, rendered_generation
+from leeward.core.execution.aggregate import aggregate, rendered_generation, says_nothing_new
 from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
 from leeward.core.interpreter import aggregate_status
@@ -94,13 +94,17 @@ class BindingReports:
             status = with_override_failures(status, overrides_failed(failures), now)
             return with_refusal(with_blocked_removals(status, synced.blocked, now), synced.refusal, now)
 
+        def report_news(status: ResourceBindingStatus) -> ResourceBindingStatus:
+            said = report(status)
+            return status if not is_moving and says_nothing_new(status, said) else said
+
         is_moving = bool(binding.spec.graceful_eviction_tasks)
         within, template_within = BOOKKEEPING_SECONDS, BOOKKEEPING_SECONDS
         if all(health_rules_in(item).is_known or item.applied_message for item in items):
             within = PROGRESS_SECONDS if is_moving else NEWS_SECONDS
             template_within = BOOKKEEPING_SECONDS if is_moving else NEWS_SECONDS
         told = partial(self._events.aggregated, binding, failures)
-        self._post(self._kind.resource, binding, binding, report, within, told)
+        self._post(self._kind.resource, binding, binding, report_news, within, told)
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
         self._post(resource, template, binding, await self._template_change(binding, template, items), template_within)
 

@@ -268,7 +268,7 @@ class Detector:
         wire = to_wire(present)
         if present.metadata.deletion_timestamp is not None or not belongs_to(wire, template):
             return
-        if present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) == digest:
+        if present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) in (None, digest):
             desired["spec"]["resource"]["resourceVersion"] = present.spec.resource.resource_version
         patch = binding_patch(wire, desired)
         if patch:

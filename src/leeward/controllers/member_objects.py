@@ -17,7 +17,6 @@ from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.api.names import (
     HUB_ANNOTATION,
-    WORK_GENERATION_ANNOTATION,
     WORK_NAME_ANNOTATION,
 )
 from leeward.api.resource import WORKS
@@ -28,6 +27,7 @@ from leeward.core.execution.conflict_resolution import conflict_rules_of
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, note_write, pause_left
+from leeward.core.execution.work_generation import with_generation, without_due_generation
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.member_works import MemberWorks
@@ -79,12 +79,16 @@ class MemberObjects:
         """
         if why := beyond_its_binding(work, manifest):
             raise Foreign(why)
-        desired = with_hub(_stamped(work, manifest), self._works.hub)
+        desired = with_hub(with_generation(manifest, work), self._works.hub)
         resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         key = key_of(desired)
         informer = self.backlinks.follow(resource)
         known = informer.get(key.name, key.namespace)
-        if known is not None and self._works.owns(work, known) and await self._is_as_desired(resource, known, desired):
+        if (
+            known is not None
+            and self._works.owns(work, known)
+            and await self._is_as_desired(work, resource, known, desired)
+        ):
             return
         if known is not None:
             self._refuse_other_hubs(known)
@@ -98,7 +102,7 @@ class MemberObjects:
             await self._create(work, resource, desired)
             return
         self._refuse_foreign(work, observed)
-        if not await self._is_as_desired(resource, observed, desired):
+        if not await self._is_as_desired(work, resource, observed, desired):
             self._refuse_undone(work, resource, key, observed)
             merged = merge(desired, observed, await self._plane.interpreter.retain(desired, observed))
             with self._counted("update", desired):
@@ -131,9 +135,11 @@ class MemberObjects:
         finally:
             self._plane.metrics.propagation.wrote(write, manifest, self._member.name, failed=failed)
 
-    async def _is_as_desired(self, resource: Resource[Manifest], observed: Manifest, desired: Manifest) -> bool:
+    async def _is_as_desired(
+        self, work: Work, resource: Resource[Manifest], observed: Manifest, desired: Manifest
+    ) -> bool:
         """Whether the object has all that is desired, and nobody has changed it since it was written here."""
-        wanted = without_due_hub(desired, observed)
+        wanted = without_due_generation(without_due_hub(desired, observed), observed, work)
         retained = await self._plane.interpreter.retain(wanted, observed)
         written = self._written.get((resource.group_resource, key_of(observed)))
         return written in (None, _mark(observed)) and covers(observed, merge(wanted, observed, retained))
@@ -257,13 +263,6 @@ def _by(observed: Manifest) -> str:
     changes = [entry for entry in entries if not entry.get("subresource")]
     managers = [entry.get("manager", "") for entry in sorted(changes, key=lambda entry: entry.get("time", ""))]
     return f" by {managers[-1]}" if managers and managers[-1] else ""
-
-
-def _stamped(work: Work, manifest: Manifest) -> Manifest:
-    """The manifest with the generation of the Work that it belongs to."""
-    metadata = manifest["metadata"]
-    annotations = {**metadata.get("annotations", {}), WORK_GENERATION_ANNOTATION: str(work.metadata.generation)}
-    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _may_overwrite(work: Work, observed: Manifest) -> bool:

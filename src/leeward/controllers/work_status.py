@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kubeapi.meta import Manifest, annotations_of, labels_of
+from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
-from leeward.api.names import REFLECTED_CONDITION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
+from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.resource import WORKS
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
 from leeward.client import NotFound
 from leeward.core.eviction.evidence import served_counts
+from leeward.core.execution.work_generation import carries_generation, is_left, shows
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 from leeward.core.interpreter.scripts import Operation
@@ -65,7 +66,7 @@ class WorkStatusController:
             if resource is None or observed is None:
                 carried = False
                 continue
-            carried = carried and _carries(observed, work, manifest)
+            carried = carried and await self._carries(observed, work, manifest)
             status = await self._manifest_status(
                 work, ordinal, resource.plural, observed, MAX_STATUS_BYTES - kept_bytes
             )
@@ -81,6 +82,17 @@ class WorkStatusController:
         if carried or anew or not _speaks_of_another_generation(work):
             self._post(work, tuple(statuses), carried, anew)
         return None
+
+    async def _carries(self, observed: Manifest, work: Work, manifest: Manifest) -> bool:
+        """Whether the object is what this generation of the Work says."""
+        if carries_generation(observed, work, manifest):
+            return True
+        if not is_left(observed, work):
+            return False
+        try:
+            return shows(observed, manifest, await self._plane.interpreter.retain(manifest, observed))
+        except NotInterpreted:
+            return False
 
     async def _manifest_status(
         self, work: Work, ordinal: int, plural: str, observed: Manifest, left: int
@@ -155,13 +167,6 @@ class WorkStatusController:
         said = Said[Work](change, partial(self._controller.failed, work.name))
         within = NEWS_SECONDS if anew or _is_news(work, statuses) else PROGRESS_SECONDS
         self._works.post(work, self._controller.name, said, within=within)
-
-
-def _carries(observed: Manifest, work: Work, manifest: Manifest) -> bool:
-    """Whether the object was written for this generation of this very Work, not for one that had its name before."""
-    generation = annotations_of(observed).get(WORK_GENERATION_ANNOTATION)
-    work_id = labels_of(manifest).get(WORK_ID_LABEL)
-    return generation == str(work.metadata.generation) and work_id in (None, labels_of(observed).get(WORK_ID_LABEL))
 
 
 def _is_news(work: Work, statuses: tuple[ManifestStatus, ...]) -> bool:

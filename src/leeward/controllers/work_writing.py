@@ -10,17 +10,20 @@ from typing import Any
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
-from leeward.api.names import WORK_ID_LABEL
+from leeward.api.names import RENDERED_ANNOTATION, WORK_ID_LABEL
 from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import AlreadyExists, NotFound, NotServed
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
 from leeward.core.execution.works import WORK_MARKS
+from leeward.core.interpreter.fields import with_annotations
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.identity import key_of
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import keep_objects
+
+_RENDERED = {RENDERED_ANNOTATION: "true"}
 
 
 class TakenWork(Exception):
@@ -73,7 +76,7 @@ class WorkWriting:
         """A Work that is there, though it was not listed, keeps its permanent id: its objects carry it (S9, S12)."""
         key = key_of(manifest)
         try:
-            work = await self._plane.client.create(WORKS, manifest, key.namespace)
+            work = await self._plane.client.create(WORKS, with_annotations(manifest, _RENDERED), key.namespace)
         except AlreadyExists:
             work = await self._plane.client.get(WORKS, key.name, key.namespace)
             await self.refuse_taken(work, binding, manifest)
@@ -110,13 +113,14 @@ class WorkWriting:
 
 def _brought_to(present: Manifest, desired: Manifest) -> Manifest:
     """A Work with what is desired of it; labels and annotations of others stay, but for those that went stale."""
-    metadata, wanted = present["metadata"], desired["metadata"]
+    metadata, asked = present["metadata"], desired["metadata"]
     marks = {
-        field: {**_without_stale(metadata.get(field, {})), **wanted[field]}
+        field: {**_without_stale(metadata.get(field, {})), **asked[field]}
         for field in ("labels", "annotations")
-        if wanted.get(field)
+        if asked.get(field)
     }
-    return {**present, "metadata": {**metadata, **marks}, "spec": desired["spec"]}
+    wanted = {**present, "metadata": {**metadata, **marks}, "spec": desired["spec"]}
+    return wanted if wanted["spec"] == present["spec"] else with_annotations(wanted, _RENDERED)
 
 
 def _without_stale(marks: Mapping[str, Any]) -> Manifest:

@@ -14,6 +14,7 @@ from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
     CLUSTER_BINDING_NAME_ANNOTATION,
+    RENDERED_ANNOTATION,
     WORK_ID_LABEL,
     work_name,
 )
@@ -22,6 +23,7 @@ from leeward.api.work import Binding, ResourceBinding
 from leeward.client import NotServed, Request, Unreachable
 from leeward.controllers.work_writing import TakenWork, WorkWriting
 from leeward.core.execution.works import build_works
+from leeward.core.interpreter.fields import with_annotations
 from leeward.core.propagation.reach import Reach
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions
 
@@ -81,7 +83,7 @@ def test_a_work_that_was_not_there_is_made_as_it_is_to_be_and_read_at_once() -> 
         (sent,) = desk.wire.writes()
         assert (sent.method, sent.path) == ("POST", PATH)
         assert sent.body["spec"] == wanted(binding)["spec"]
-        assert sent.body["metadata"] == wanted(binding)["metadata"]
+        assert sent.body["metadata"] == with_annotations(wanted(binding), {RENDERED_ANNOTATION: "true"})["metadata"]
         assert made == desk.plane.informers.of(WORKS).get(NAME, SPACE) == await desk.seen(NAME)
 
     play(story)

@@ -17,6 +17,7 @@ from leeward.api.core import Namespace
 from leeward.api.names import CLUSTER_CONTROLLER_FINALIZER, EXECUTION_SPACE_PREFIX, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import AlreadyExists
+from leeward.controllers.cluster.agent_reports import AgentReports
 from leeward.controllers.cluster.confirming import OutageConfirmation, is_marked
 from leeward.controllers.cluster.lease_tracker import LeaseTracker
 from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
@@ -54,6 +55,7 @@ class ClusterController:
         self._lease_tracker = LeaseTracker(plane, settings.patience)
         self._listening_since = float("-inf")
         self._warnings = StandingWarnings(self._recorder)
+        self._agent_reports = AgentReports(plane, self._warnings)
         self._taints = ClusterTaints(
             plane, self._recorder, self._warnings, settings.taints, brake, self._confirmation, self._patch
         )
@@ -83,6 +85,7 @@ class ClusterController:
         if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers:
             cluster = await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=True)}})
         await self._ensure_execution_space(cluster)
+        self._agent_reports.look_at(cluster)
         attention = self._heartbeat.attention()
         last_seen, wake_for_monitoring = self._lease_tracker.last_seen(name), None
         if attention.is_now:

@@ -16,7 +16,7 @@ from leeward.client import WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.binding_status import status_after
 from leeward.core.placement import Decision
-from leeward.core.scheduling import Placed
+from leeward.core.scheduling import Placed, applied_placement, same_targets
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, Said
 
@@ -30,15 +30,15 @@ class Writing:
     async def write_placement(self, key: BindingKey, binding: Binding, decision: Decision) -> Binding:
         """The binding after it; the same object where there was nothing to write. Raises: WorldError."""
         patch: Manifest = {}
-        if decision.clusters != binding.spec.clusters:
+        if not same_targets(decision.clusters, binding.spec.clusters):
             patch["clusters"] = to_wire(decision.clusters)
         if decision.eviction_tasks != binding.spec.graceful_eviction_tasks:
             patch["gracefulEvictionTasks"] = to_wire(decision.eviction_tasks) or None
         body: Manifest = {"spec": patch} if patch else {}
         annotations = dict(decision.annotations)
-        applied = encode(binding.spec.placement or Placement()).decode()
-        if _is_settled(decision) and binding.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION) != applied:
-            annotations[APPLIED_PLACEMENT_ANNOTATION] = applied
+        placement = binding.spec.placement or Placement()
+        if _is_settled(decision) and applied_placement(binding) != placement:
+            annotations[APPLIED_PLACEMENT_ANNOTATION] = encode(placement).decode()
         if annotations:
             body["metadata"] = {"annotations": annotations}
         return await self._patch(key, binding, body) if body else binding

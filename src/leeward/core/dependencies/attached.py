@@ -147,9 +147,10 @@ def _patch(
     target: Manifest = {**spec, "requiredBy": to_wire(wanted)}
     if not _is_claimed(present):
         target |= _asked_for(agreement)
-        digest = template_digest(template)
-        if present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) != digest:
+        digest, noted = template_digest(template), present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION)
+        if noted != digest:
             patch.setdefault("metadata", {})["annotations"] = {TEMPLATE_DIGEST_ANNOTATION: digest}
+        if noted not in (None, digest):
             target["resource"] = to_wire(resource_of(template))
     if not wanted:
         target.pop("requiredBy")

@@ -13,6 +13,9 @@ on it. The chain of generations that ties these together is told in
 `docs/decisions/0003-health-is-tied-to-generations.md`, the second predicate in
 `docs/decisions/0019-two-predicates-for-health.md`.
 
+An agent of Karmada says of no report which generation it is about. It is believed as far as what it reports can be told
+to be about the Work's present contents (`is_told_by_karmada`, decision 90).
+
 Karmada asks only that the scheduler has observed the generation, so that a stale `Healthy` ends its tasks early
 (fault 11 of docs/karmada-behaviour.md); that is not copied.
 """
@@ -24,9 +27,10 @@ from typing import Any, cast
 
 import msgspec
 
+from kubeapi.meta import ReadOnlyManifest, annotations_of
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import REFLECTED_CONDITION
+from leeward.api.names import REFLECTED_CONDITION, TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import Binding, ManifestStatus, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.interpreter.plausible import plausible_count
@@ -124,7 +128,11 @@ def seen_ready(work: Work | None, cluster: Cluster | None) -> int:
 def is_fresh(work: Work, cluster: Cluster) -> bool:
     """Whether the statuses speak of the Work's present generation, and of a time since the cluster became Ready."""
     ready, reflected = cluster.ready, _reflected(work)
-    if ready is None or ready.status != "True" or reflected is None or not _is_applied(work):
+    if ready is None or ready.status != "True":
+        return False
+    if is_told_by_karmada(work):
+        return True
+    if reflected is None or not _is_applied(work):
         return False
     since, at = ready.last_transition_time, reflected.last_transition_time
     return since is None or (at is not None and at >= since)
@@ -133,6 +141,8 @@ def is_fresh(work: Work, cluster: Cluster) -> bool:
 def trusted(work: Work) -> Work:
     """`work` without what was reported of an earlier generation of it."""
     generation = work.metadata.generation
+    if is_told_by_karmada(work):
+        return work
     if work.applied is not None and work.applied.observed_generation != generation:
         return _with_status(work, conditions=tuple(c for c in work.status.conditions if c.type != "Applied"))
     if _reflected(work) is None:
@@ -145,6 +155,34 @@ def trusted(work: Work) -> Work:
 def _is_applied(work: Work) -> bool:
     applied = work.applied
     return applied is not None and applied.status == "True" and applied.observed_generation == work.metadata.generation
+
+
+def is_told_by_karmada(work: Work) -> bool:
+    """Whether a report without any generation is about the Work's present contents, as far as that can be told.
+
+    Applied, and of a manifest whose template has a generation that one is reported, with nothing that the member has
+    still to look at.
+    """
+    applied = work.applied
+    if applied is None or applied.status != "True" or applied.observed_generation:
+        return False
+    if find_condition(work.status.conditions, REFLECTED_CONDITION) is not None:
+        return False
+    told = {status.identifier.ordinal: status for status in work.status.manifest_statuses}
+    manifests = work.spec.workload.manifests
+    return all(_is_about(told.get(ordinal), manifest) for ordinal, manifest in enumerate(manifests))
+
+
+def _is_about(status: ManifestStatus | None, manifest: ReadOnlyManifest) -> bool:
+    """Whether a status speaks of this manifest, and not of one that was there before."""
+    if status is None:
+        return False
+    wanted = annotations_of(manifest).get(TEMPLATE_GENERATION_ANNOTATION)
+    fields = cast(Mapping[str, Any], status.status or {})
+    if "resourceTemplateGeneration" not in fields:
+        return True
+    is_seen = fields.get("observedGeneration") == fields.get("generation")
+    return is_seen and str(fields["resourceTemplateGeneration"]) == wanted
 
 
 def _reflected(work: Work) -> Condition | None:

@@ -6,8 +6,10 @@ not applied, where Karmada fails for the whole binding.
 
 from collections.abc import Collection, Mapping
 
+import msgspec
+
 from leeward.api.meta import Condition, find_condition
-from leeward.api.work import AggregatedStatusItem, Binding, BindingResource, ManifestStatus, Work
+from leeward.api.work import AggregatedStatusItem, Binding, BindingResource, ManifestStatus, ResourceBindingStatus, Work
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.interpreter.fields import text_at
 from leeward.core.interpreter.resource_health import ResourceHealth
@@ -50,6 +52,20 @@ def rendered_generation(binding: Binding, works: Mapping[str, Work], stale: Coll
         return binding.metadata.generation
     before = find_condition(binding.status.conditions, _APPLIED.type)
     return before.observed_generation if before is not None else 0
+
+
+def says_nothing_new(before: ResourceBindingStatus, after: ResourceBindingStatus) -> bool:
+    """Whether `after` says no more than which generation is rendered, of what Karmada has left as it is.
+
+    Karmada does not say that; nobody asks for it before the binding has been somewhere else (decision 90).
+    """
+    applied = find_condition(before.conditions, _APPLIED.type)
+    if applied is None or applied.observed_generation:
+        return False
+    conditions = tuple(
+        msgspec.structs.replace(c, observed_generation=0) if c.type == _APPLIED.type else c for c in after.conditions
+    )
+    return msgspec.structs.replace(after, conditions=conditions) == before
 
 
 def _item(cluster: str, work: Work, resource: BindingResource) -> AggregatedStatusItem:

@@ -22,7 +22,7 @@ from leeward.api.names import (
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,
 )
-from leeward.core.interpreter.fields import mapping_at, text_at
+from leeward.core.interpreter.fields import mapping_at, text_at, with_annotations
 
 
 def is_ours(observed: ReadOnlyManifest, work_namespace: str, work_name: str, work_id: str = "", hub: str = "") -> bool:
@@ -50,21 +50,14 @@ def other_hub(observed: ReadOnlyManifest, hub: str) -> str:
 
 def with_hub(manifest: ReadOnlyManifest, hub: str) -> Manifest:
     """The manifest as an object of this control plane."""
-    return _with_annotations(manifest, {HUB_ANNOTATION: hub}) if hub else dict(manifest)
+    return with_annotations(manifest, {HUB_ANNOTATION: hub}) if hub else dict(manifest)
 
 
 def without_due_hub(manifest: ReadOnlyManifest, observed: ReadOnlyManifest) -> ReadOnlyManifest:
     """`manifest`, without the hub where `observed` has none: that alone is no reason to write an object."""
     if text_at(observed, "metadata", "annotations", HUB_ANNOTATION):
         return manifest
-    return _with_annotations(manifest, {HUB_ANNOTATION: None})
-
-
-def _with_annotations(manifest: ReadOnlyManifest, changes: Mapping[str, str | None]) -> Manifest:
-    metadata = mapping_at(manifest, "metadata")
-    annotations = {**mapping_at(metadata, "annotations"), **changes}
-    kept = {key: value for key, value in annotations.items() if value is not None}
-    return {**manifest, "metadata": {**metadata, "annotations": kept}}
+    return with_annotations(manifest, {HUB_ANNOTATION: None})
 
 
 def identity(work_namespace: str, work_name: str) -> dict[str, str]:

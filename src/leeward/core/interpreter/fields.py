@@ -61,6 +61,14 @@ def drop(manifest: Manifest, *path: str) -> None:
         cast(Manifest, parent).pop(last, None)
 
 
+def with_annotations(manifest: ReadOnlyManifest, changes: Mapping[str, str | None]) -> Manifest:
+    """The manifest with these annotations, without those that are None."""
+    metadata = mapping_at(manifest, "metadata")
+    annotations = {**mapping_at(metadata, "annotations"), **changes}
+    kept = {key: value for key, value in annotations.items() if value is not None}
+    return {**manifest, "metadata": {**metadata, "annotations": kept}}
+
+
 def take(manifest: Manifest, observed: ReadOnlyManifest, *path: str) -> None:
     """Gives the key at the path the value that `observed` has there, if it says something."""
     value = value_at(observed, *path)

@@ -15,7 +15,7 @@ from leeward.core.scheduling.cluster_arrays import ClusterArrays
 from leeward.core.scheduling.conditions import failures_condition, scheduled_condition
 from leeward.core.scheduling.model import Placed, Profile, Unplaceable
 from leeward.core.scheduling.pipeline import schedule
-from leeward.core.scheduling.reschedule import needs_scheduling
+from leeward.core.scheduling.reschedule import applied_placement, needs_scheduling, same_targets
 from leeward.core.scheduling.trace import Trace
 
 __all__ = [
@@ -24,8 +24,10 @@ __all__ = [
     "Profile",
     "Trace",
     "Unplaceable",
+    "applied_placement",
     "failures_condition",
     "needs_scheduling",
+    "same_targets",
     "schedule",
     "scheduled_condition",
 ]

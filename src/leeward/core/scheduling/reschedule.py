@@ -4,7 +4,7 @@ Karmada: pkg/scheduler/{scheduler,helper}.go; same. A target cluster that is gon
 being deleted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -12,7 +12,7 @@ from kubeapi.codec import DecodeError, decode
 from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import Placement
-from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.model import is_reschedule_requested
 
 
@@ -32,15 +32,28 @@ def needs_scheduling(binding: Binding, clusters: Mapping[str, Cluster]) -> bool:
 def placement_changed(binding: Binding) -> bool:
     """Whether the placement differs, where it matters, from the one that the present result was made for."""
     placement = binding.spec.placement or Placement()
-    annotation = binding.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION, "")
-    if not annotation:
+    if not binding.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION):
         return True
-    applied = _parse_applied(annotation)
+    applied = applied_placement(binding)
     if applied is None or applied == placement:
         return False
     if _without_affinities(applied) != _without_affinities(placement):
         return True
     return _observed_term_changed(applied, placement, binding.status.scheduler_observing_affinity_name)
+
+
+def applied_placement(binding: Binding) -> Placement | None:
+    """The placement that the present result was made for; None where none is noted, or none that can be read."""
+    annotation = binding.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION, "")
+    try:
+        return decode(annotation.encode(), Placement)
+    except DecodeError:
+        return None
+
+
+def same_targets(one: Iterable[TargetCluster], other: Iterable[TargetCluster]) -> bool:
+    """Whether both name the same clusters with the same replicas, in whatever order."""
+    return sorted(one, key=_name) == sorted(other, key=_name)
 
 
 def replicas_changed(spec: ResourceBindingSpec) -> bool:
@@ -68,11 +81,8 @@ def _is_leaving(cluster: Cluster | None) -> bool:
     return cluster is None or cluster.is_being_deleted
 
 
-def _parse_applied(annotation: str) -> Placement | None:
-    try:
-        return decode(annotation.encode(), Placement)
-    except DecodeError:
-        return None
+def _name(target: TargetCluster) -> str:
+    return target.name
 
 
 def _without_affinities(placement: Placement) -> Placement:

@@ -4,7 +4,17 @@ import msgspec
 import pytest
 
 from leeward.api.cluster import Cluster
-from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
+from leeward.api.meta import Condition
+from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
+from leeward.api.work import (
+    GracefulEvictionTask,
+    ResourceBinding,
+    TargetCluster,
+    Work,
+    WorkloadTemplate,
+    WorkSpec,
+    WorkStatus,
+)
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.eviction.evidence import (
     Serving,
@@ -283,3 +293,50 @@ def test_the_grace_period_of_the_task_comes_before_the_default() -> None:
     copies = works({"member1": 1, "member2": 1})
     assert not assess(bound, copies, 60)
     assert assess(bound, copies, 61) == ("member1",)
+
+
+def told_by_karmada(ready: int, *, template_generation: str = "2", observed: int = 1, **status: object) -> Work:
+    """The Work of a copy in a member with Karmada's own agent, as that reports it."""
+    (report,) = OLD.status.manifest_statuses
+    fields = {"readyReplicas": ready, "resourceTemplateGeneration": 2, "generation": 1, "observedGeneration": observed}
+    said = msgspec.structs.replace(report, status={**fields, **status})
+    manifest = {"metadata": {"annotations": {TEMPLATE_GENERATION_ANNOTATION: template_generation}}}
+    applied = Condition("Applied", "True", "AppliedSuccessful")
+    return msgspec.structs.replace(
+        OLD,
+        spec=WorkSpec(workload=WorkloadTemplate(manifests=(manifest,))),
+        status=WorkStatus(conditions=(applied,), manifest_statuses=(said,)),
+    )
+
+
+def test_a_report_without_generations_is_believed_as_karmada_believes_it() -> None:
+    told = told_by_karmada(2)
+    assert is_seen_healthy(told, cluster("member1"), 2)
+    assert known_to_serve(told, cluster("member1")) is not None
+    assert trusted(told) is told
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        told_by_karmada(2, template_generation="3"),
+        told_by_karmada(2, observed=0),
+        msgspec.structs.replace(told_by_karmada(2), status=WorkStatus()),
+    ],
+    ids=["of another template", "of an object that was not looked at", "never applied"],
+)
+def test_a_report_that_is_about_something_else_is_not_believed_s1(told: Work) -> None:
+    assert not is_seen_healthy(told, cluster("member1"), 2)
+    assert known_to_serve(told, cluster("member1")) is None
+
+
+def test_a_report_without_counts_is_not_known_to_serve_nothing_s1() -> None:
+    told = told_by_karmada(0)
+    (said,) = told.status.manifest_statuses
+    silent = msgspec.structs.replace(said, status=None)
+    told = msgspec.structs.replace(told, status=msgspec.structs.replace(told.status, manifest_statuses=(silent,)))
+    assert known_to_serve(told, cluster("member1")) is None
+
+
+def test_fewer_ready_replicas_than_asked_for_are_not_healthy_whoever_reports_them_s1() -> None:
+    assert not is_seen_healthy(told_by_karmada(1), cluster("member1"), 2)

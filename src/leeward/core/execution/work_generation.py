@@ -1,0 +1,46 @@
+"""The generation of its Work that an object of a member carries: which contents of the Work it was brought to last.
+
+What is reported of an object counts for the generation that it carries. An object that carries none was made by
+Karmada, from a Work that nobody of ours has written: it is as its Work says where it has all that the Work asks for. It
+is no reason to write an object that it carries no generation, so that a control plane that takes over from Karmada
+writes none (decision 90). Holds: S1, S12.
+"""
+
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
+from leeward.api.names import RENDERED_ANNOTATION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
+from leeward.api.work import Work
+from leeward.core.execution.retain import covers, merge
+from leeward.core.interpreter.fields import with_annotations
+
+
+def with_generation(manifest: ReadOnlyManifest, work: Work) -> Manifest:
+    """The manifest as an object that carries the Work's present generation."""
+    return with_annotations(manifest, {WORK_GENERATION_ANNOTATION: str(work.metadata.generation)})
+
+
+def without_due_generation(manifest: ReadOnlyManifest, observed: ReadOnlyManifest, work: Work) -> ReadOnlyManifest:
+    """`manifest`, without the generation where `observed` is as Karmada has left it."""
+    return with_annotations(manifest, {WORK_GENERATION_ANNOTATION: None}) if is_left(observed, work) else manifest
+
+
+def carries_generation(observed: ReadOnlyManifest, work: Work, manifest: ReadOnlyManifest) -> bool:
+    """Whether the object was written for this generation of this very Work, not for one that had its name before."""
+    generation = annotations_of(observed).get(WORK_GENERATION_ANNOTATION)
+    return generation == str(work.metadata.generation) and _has_work_id(observed, manifest)
+
+
+def is_left(observed: ReadOnlyManifest, work: Work) -> bool:
+    """Whether both the object and the Work are as Karmada has left them: neither was ever written by us."""
+    return WORK_GENERATION_ANNOTATION not in annotations_of(observed) and (
+        RENDERED_ANNOTATION not in work.metadata.annotations
+    )
+
+
+def shows(observed: ReadOnlyManifest, manifest: ReadOnlyManifest, retained: ReadOnlyManifest) -> bool:
+    """Whether the object has all that a manifest of its Work asks for; `retained` as in `merge`."""
+    return _has_work_id(observed, manifest) and covers(observed, merge(manifest, observed, retained))
+
+
+def _has_work_id(observed: ReadOnlyManifest, manifest: ReadOnlyManifest) -> bool:
+    work_id = labels_of(manifest).get(WORK_ID_LABEL)
+    return work_id in (None, labels_of(observed).get(WORK_ID_LABEL))
