@@ -207,9 +207,10 @@ class Client:
         timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
         body: bytes = b"",
         accept: str = "application/json",
+        query: Mapping[str, str] | None = None,
     ) -> Response:
         """Any path; the answer as it is, whatever its code. Raises: Unreachable."""
-        request = Request(method, path, headers={**self._headers, "accept": accept}, body=body)
+        request = Request(method, path, query or {}, headers={**self._headers, "accept": accept}, body=body)
         return await self._transport.send(request, timeout_seconds=timeout_seconds)
 
     async def close(self) -> None:

@@ -83,11 +83,13 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
     listed = [verb.name for verb in VERBS if f"  {verb.name} " in out]
+    questions = ["snapshot"]
     administration = ["cordon", "uncordon", "taint", "drain", "brake", "orphans"]
     assert listed == [
         "up",
         "down",
         "status",
+        *questions,
         "logs",
         *administration,
         "member",

@@ -1,0 +1,161 @@
+"""FleetState: a frozen picture of a control plane, from which all answers follow; and its file.
+
+It holds what decisions are made on, and what they have led to: clusters, policies, bindings, Works with what members
+report, the brake, and who watches. Secrets, and what applications say of themselves, are left out (`redaction`).
+`decode_state(encode_state(state))` is `state`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from kubeapi.codec import decode, encode
+from kubeapi.meta import Object
+from leeward.answers.settings_in_force import SettingsInForce
+from leeward.api.cluster import Cluster
+from leeward.api.names import (
+    BINDING_NAME_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+    CLUSTER_BINDING_NAME_ANNOTATION,
+    EXECUTION_SPACE_PREFIX,
+    cluster_of_execution_space,
+)
+from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy
+from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
+from leeward.core.cluster_health.brake import Brake
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+
+API_VERSION, KIND = "leeward.dev/v1alpha1", "FleetState"
+
+
+class BindingName(NamedTuple):
+    """The namespace is empty for a ClusterResourceBinding."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, self))
+
+
+class TemplateMetadata(Object, frozen=True):
+    """What of a resource template policies look at."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+    labels: Mapping[str, str] = {}
+
+
+class RecordedFleet(Object, frozen=True):
+    """The file's layout. `unseen` says what could not be read, and why; an answer that needs it is not given.
+
+    `partial` names the one thing that was read for, where the rest of the fleet was not.
+    """
+
+    api_version: str
+    kind: str
+    control_plane: str
+    as_of: datetime
+    clusters: tuple[Cluster, ...] = ()
+    policies: tuple[PropagationPolicy, ...] = ()
+    cluster_policies: tuple[ClusterPropagationPolicy, ...] = ()
+    bindings: tuple[ResourceBinding, ...] = ()
+    cluster_bindings: tuple[ClusterResourceBinding, ...] = ()
+    works: tuple[Work, ...] = ()
+    templates: tuple[TemplateMetadata, ...] = ()
+    brake: Brake = Brake()
+    attention: Attention = UNKEPT
+    settings: SettingsInForce = SettingsInForce()
+    unseen: tuple[str, ...] = ()
+
+
+class FleetState:
+    """A picture at one instant, with ways to look things up in it. Never changes."""
+
+    def __init__(self, recorded: RecordedFleet) -> None:
+        self.recorded = recorded
+
+    @property
+    def control_plane(self) -> str:
+        return self.recorded.control_plane
+
+    @property
+    def as_of(self) -> datetime:
+        return self.recorded.as_of
+
+    @property
+    def settings(self) -> SettingsInForce:
+        return self.recorded.settings
+
+    @cached_property
+    def clusters(self) -> Mapping[str, Cluster]:
+        return {cluster.name: cluster for cluster in self.recorded.clusters}
+
+    @cached_property
+    def bindings(self) -> Mapping[BindingName, Binding]:
+        return {key_of_binding(binding): binding for binding in _all_bindings(self.recorded)}
+
+    @cached_property
+    def templates(self) -> Mapping[tuple[str, str, str, str], TemplateMetadata]:
+        """By apiVersion, kind, namespace and name."""
+        return {(t.api_version, t.kind, t.namespace, t.name): t for t in self.recorded.templates}
+
+    @cached_property
+    def _works(self) -> Mapping[BindingName, Mapping[str, Work]]:
+        works: dict[BindingName, dict[str, Work]] = defaultdict(dict)
+        for work in self.recorded.works:
+            key = binding_of_work(work)
+            if key is not None:
+                works[key][cluster_of_execution_space(work.namespace)] = work
+        return works
+
+    def works_of(self, key: BindingName) -> Mapping[str, Work]:
+        """The Works of a binding, by cluster."""
+        return self._works.get(key, {})
+
+    def template_of(self, binding: Binding) -> TemplateMetadata:
+        """Without labels where it could not be seen."""
+        found = binding.spec.resource
+        key = found.api_version, found.kind, found.namespace, found.name
+        return self.templates.get(key) or TemplateMetadata(
+            api_version=found.api_version, kind=found.kind, name=found.name, namespace=found.namespace
+        )
+
+
+def key_of_binding(binding: Binding) -> BindingName:
+    return BindingName(binding.namespace, binding.name)
+
+
+def binding_of_work(work: Work) -> BindingName | None:
+    """The binding that a Work belongs to; None for a Work of something else, or outside an execution space."""
+    annotations = work.metadata.annotations
+    if not work.namespace.startswith(EXECUTION_SPACE_PREFIX):
+        return None
+    if name := annotations.get(BINDING_NAME_ANNOTATION):
+        return BindingName(annotations.get(BINDING_NAMESPACE_ANNOTATION, ""), name)
+    name = annotations.get(CLUSTER_BINDING_NAME_ANNOTATION)
+    return BindingName("", name) if name else None
+
+
+def encode_state(state: FleetState) -> bytes:
+    """As JSON with an object on each line or so, that can be compared."""
+    return msgspec.json.format(encode(state.recorded), indent=1)
+
+
+def decode_state(data: bytes) -> FleetState:
+    """Raises: DecodeError where it is none; the message names the field."""
+    recorded = decode(data, RecordedFleet)
+    if (recorded.api_version, recorded.kind) != (API_VERSION, KIND):
+        raise msgspec.ValidationError(f"it is a {recorded.api_version} {recorded.kind}, not a {API_VERSION} {KIND}")
+    return FleetState(recorded)
+
+
+def _all_bindings(recorded: RecordedFleet) -> Iterator[Binding]:
+    yield from recorded.bindings
+    yield from recorded.cluster_bindings

@@ -1,0 +1,273 @@
+"""Takes a picture of a fleet from any control plane, with GETs only: lists in pages, each request with its deadline.
+
+    read_fleet      all of it, for a file and for questions about the whole fleet
+    read_for        what a question about one binding needs: a few requests, whatever the size of the fleet
+
+What cannot be read is named in `unseen`, and is never taken for absent.
+"""
+
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from kubeapi.codec import DecodeError, decode, from_wire
+from kubeapi.errors import error_of
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import Object, ObjectMeta
+from kubeapi.resource import Resource
+from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata
+from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding, redacted_work
+from leeward.answers.settings_in_force import SettingsInForce
+from leeward.api.core import Lease
+from leeward.api.names import (
+    BINDING_ID_LABEL,
+    CLUSTER_BINDING_ID_LABEL,
+    HEARTBEAT_NAME,
+    SYSTEM_NAMESPACE,
+    UNWATCHED_ANNOTATION,
+)
+from leeward.api.resource import (
+    CLUSTER_PROPAGATION_POLICIES,
+    CLUSTER_RESOURCE_BINDINGS,
+    CLUSTERS,
+    LEASES,
+    PROPAGATION_POLICIES,
+    RESOURCE_BINDINGS,
+    WORKS,
+)
+from leeward.api.work import Binding, BindingResource
+from leeward.client import Client, Expired, NotFound, Undecodable, Unreachable, WorldError
+from leeward.core.cluster_health.brake import Brake
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention, parse_gaps
+from leeward.operations.brake import read_brake
+from leeward.operations.taints import no_control_plane
+from leeward.runtime.discovery import Discovery
+from leeward.runtime.heartbeat import HeartbeatSettings
+
+T = TypeVar("T")
+PAGE = 500
+LIST_ATTEMPTS = 3
+"""How often a list is begun anew whose revision is gone before its last page."""
+METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+CLOCKS_APART = timedelta(seconds=2)
+"""A server whose clock is further from ours is asked for its own time."""
+
+
+class _PartialMeta(Object, frozen=True):
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _PartialObject(Object, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class _PartialList(Object, frozen=True):
+    metadata: _PartialMeta = _PartialMeta()
+    items: tuple[_PartialObject, ...] = ()
+
+
+class _Reader:
+    """One look. Who has not answered once is not asked again, so that it takes no longer than one deadline."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.unseen: list[str] = []
+
+    async def see(self, what: str, asking: Coroutine[Any, Any, T], otherwise: T) -> T:
+        """Raises: Unreachable where nobody answers."""
+        try:
+            return await asking
+        except Unreachable:
+            raise
+        except WorldError as error:
+            self.unseen.append(f"{what}: {error}")
+            return otherwise
+
+    async def all(
+        self, resource: Resource[T], keep: Callable[[T], T], namespace: str = "", label_selector: str = ""
+    ) -> tuple[T, ...]:
+        """All objects, as far as they are kept. One that cannot be read is named. Raises: WorldError."""
+        for attempt in range(LIST_ATTEMPTS):
+            try:
+                return await self._pages(resource, keep, namespace, label_selector)
+            except Expired:
+                if attempt == LIST_ATTEMPTS - 1:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _pages(
+        self, resource: Resource[T], keep: Callable[[T], T], namespace: str, label_selector: str
+    ) -> tuple[T, ...]:
+        found, token = list[T](), ""
+        while True:
+            listing = partial(
+                self.client.list, namespace=namespace, label_selector=label_selector, limit=PAGE, continue_token=token
+            )
+            try:
+                page = await listing(resource)
+                found += map(keep, page.items)
+                token = page.continue_token
+            except Undecodable:
+                kind = Resource.of_manifests(resource.api_version, resource.plural, resource.kind, resource.namespaced)
+                manifests = await listing(kind)
+                found += map(keep, self._readable(resource, manifests.items))
+                token = manifests.continue_token
+            if not token:
+                return tuple(found)
+
+    def _readable(self, resource: Resource[T], manifests: Iterable[dict[str, Any]]) -> list[T]:
+        readable: list[T] = []
+        for manifest in manifests:
+            try:
+                readable.append(from_wire(manifest, resource.object_type))
+            except DecodeError as error:
+                metadata = manifest.get("metadata", {})
+                name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
+                self.unseen.append(f"{resource.kind} {name} cannot be read: {error}")
+        return readable
+
+
+def _same(value: T) -> T:
+    return value
+
+
+async def read_fleet(client: Client, clock: Clock, name: str = "") -> FleetState:
+    """Raises: OperationFailed where there is no control plane of Leeward or Karmada, Unreachable where none answers."""
+    reader = _Reader(client)
+    common = await _common(reader, clock, name)
+    bindings = await reader.see("bindings", reader.all(RESOURCE_BINDINGS, redacted_binding), ())
+    wide = await reader.see("cluster bindings", reader.all(CLUSTER_RESOURCE_BINDINGS, redacted_cluster_binding), ())
+    works = await reader.see("Works", reader.all(WORKS, redacted_work), ())
+    templates = await _templates(reader, [binding.spec.resource for binding in (*bindings, *wide)])
+    recorded = msgspec.structs.replace(
+        common,
+        policies=await reader.see("policies", reader.all(PROPAGATION_POLICIES, _same), ()),
+        cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, _same), ()),
+        bindings=bindings,
+        cluster_bindings=wide,
+        works=works,
+        templates=templates,
+        unseen=tuple(reader.unseen),
+    )
+    return FleetState(recorded)
+
+
+async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "") -> FleetState:
+    """The clusters, one binding with its Works, and the policies that may claim its template.
+
+    Raises: NotFound where there is no such binding, OperationFailed, Unreachable.
+    """
+    reader = _Reader(client)
+    common = await _common(reader, clock, name)
+    binding: Binding
+    if key.namespace:
+        binding = redacted_binding(await client.get(RESOURCE_BINDINGS, key.name, key.namespace))
+        label = BINDING_ID_LABEL
+    else:
+        binding = redacted_cluster_binding(await client.get(CLUSTER_RESOURCE_BINDINGS, key.name))
+        label = CLUSTER_BINDING_ID_LABEL
+    identity = binding.metadata.labels.get(label, "")
+    selector = f"{label}={identity}"
+    works = await reader.see("Works", reader.all(WORKS, redacted_work, label_selector=selector), ()) if identity else ()
+    template = await _templates(reader, [binding.spec.resource])
+    local = reader.all(PROPAGATION_POLICIES, _same, key.namespace)
+    recorded = msgspec.structs.replace(
+        common,
+        policies=await reader.see("policies", local, ()),
+        cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, _same), ()),
+        works=works,
+        templates=template,
+    )
+    part = {"bindings": (binding,)} if key.namespace else {"cluster_bindings": (binding,)}
+    return FleetState(msgspec.structs.replace(recorded, **part, unseen=tuple(reader.unseen)))
+
+
+async def _common(reader: _Reader, clock: Clock, name: str) -> RecordedFleet:
+    """What every question needs: the clusters, the brake, and who watches."""
+    try:
+        clusters = await reader.all(CLUSTERS, redacted_cluster)
+    except NotFound:
+        raise no_control_plane() from None
+    now = await _now(reader.client, clock)
+    reading = await reader.see("the brake", read_brake(reader.client), None)
+    attention = await reader.see("the heartbeat", _attention(reader.client, now), UNKEPT)
+    return RecordedFleet(
+        api_version=API_VERSION,
+        kind=KIND,
+        control_plane=name,
+        as_of=now,
+        clusters=clusters,
+        brake=Brake() if reading is None else reading.brake,
+        attention=attention,
+        settings=SettingsInForce(),
+    )
+
+
+async def _now(client: Client, clock: Clock) -> datetime:
+    """By our clock, or by the server's where they are far apart. Raises: WorldError."""
+    response, ours = await client.raw("GET", "/version"), clock.now()
+    try:
+        theirs = parsedate_to_datetime(response.headers["date"]).astimezone(UTC)
+    except (KeyError, ValueError):
+        return ours
+    return ours if abs(theirs - ours) <= CLOCKS_APART else theirs
+
+
+async def _attention(client: Client, now: datetime) -> Attention:
+    """Who watches the clusters, as `runtime.heartbeat` sees it. Raises: WorldError."""
+    try:
+        lease = await client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+    except NotFound:
+        return UNKEPT
+    return attention_of(lease, now)
+
+
+def attention_of(lease: Lease, now: datetime) -> Attention:
+    """What may be believed of clusters at `now`, by the heartbeat; a released one is none."""
+    spec, longest = lease.spec, timedelta(seconds=lease.spec.lease_duration_seconds or 0)
+    if not spec.holder_identity:
+        return UNKEPT
+    time = parse_gaps(lease.metadata.annotations.get(UNWATCHED_ANNOTATION, "")).until(now)
+    is_now = spec.renew_time is not None and now - spec.renew_time <= longest
+    settled = timedelta(seconds=HeartbeatSettings().settle_seconds)
+    return Attention(time, spec.holder_identity, is_now, spec.acquire_time and spec.acquire_time + settled)
+
+
+async def _templates(reader: _Reader, resources: Sequence[BindingResource]) -> tuple[TemplateMetadata, ...]:
+    """The metadata of these templates; their contents are not asked for."""
+    wanted = {(r.api_version, r.kind, r.namespace, r.name) for r in resources}
+    discovery, found = Discovery(reader.client), list[TemplateMetadata]()
+    one = resources[0] if len(resources) == 1 else None
+    for api_version, kind in sorted({(resource.api_version, resource.kind) for resource in resources}):
+        seen = _of_kind(reader.client, discovery, api_version, kind, one)
+        found += await reader.see(f"templates of kind {kind}", seen, [])
+    return tuple(t for t in found if (t.api_version, t.kind, t.namespace, t.name) in wanted)
+
+
+async def _of_kind(
+    client: Client, discovery: Discovery, api_version: str, kind: str, one: BindingResource | None
+) -> list[TemplateMetadata]:
+    """All objects of the kind, or just `one`. Raises: WorldError."""
+    resource, found, token = await discovery.resource(api_version, kind), list[TemplateMetadata](), ""
+    path = resource.path(one.namespace if one is not None else "")
+    only = {"fieldSelector": f"metadata.name={one.name}"} if one is not None else {}
+    while True:
+        query = {**only, "limit": str(PAGE), **({"continue": token} if token else {})}
+        response = await client.raw("GET", path, accept=METADATA, query=query)
+        if response.code >= 400:
+            raise error_of(response.code, response.body)
+        page = decode(response.body, _PartialList)
+        for each in page.items:
+            at = each.metadata
+            found.append(
+                TemplateMetadata(
+                    api_version=api_version, kind=kind, name=at.name, namespace=at.namespace, labels=at.labels
+                )
+            )
+        token = page.metadata.continue_
+        if not token:
+            return found

@@ -1,0 +1,93 @@
+"""What of objects a picture of a fleet keeps: what decisions look at, and no more.
+
+Manifests inside of Works keep their names, statuses their figures; the contents of Secrets and ConfigMaps, environment
+variables, and what applications say of themselves are left out, and so are credentials of proxies.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+
+from kubeapi.meta import Manifest, ObjectMeta, ReadOnlyManifest
+from leeward.api.cluster import Cluster
+from leeward.api.work import AggregatedStatusItem, ClusterResourceBinding, ManifestStatus, ResourceBinding, Work
+from leeward.api.work import WorkloadTemplate as _WorkloadTemplate
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+KEPT_STATUS = ("loadBalancer",)
+"""Fields of a status that are no figures, and are kept: the addresses that an outage can lose."""
+
+
+def redacted_metadata(metadata: ObjectMeta) -> ObjectMeta:
+    if LAST_APPLIED not in metadata.annotations:
+        return metadata
+    kept = {name: value for name, value in metadata.annotations.items() if name != LAST_APPLIED}
+    return msgspec.structs.replace(metadata, annotations=kept)
+
+
+def redacted_cluster(cluster: Cluster) -> Cluster:
+    spec = msgspec.structs.replace(cluster.spec, proxy_header={}, proxy_url="")
+    return msgspec.structs.replace(cluster, metadata=redacted_metadata(cluster.metadata), spec=spec)
+
+
+def redacted_binding(binding: ResourceBinding) -> ResourceBinding:
+    return _redacted(binding)
+
+
+def redacted_cluster_binding(binding: ClusterResourceBinding) -> ClusterResourceBinding:
+    return _redacted(binding)
+
+
+def _redacted(binding: Any) -> Any:
+    items = tuple(_redacted_item(item) for item in binding.status.aggregated_status)
+    status = msgspec.structs.replace(binding.status, aggregated_status=items)
+    return msgspec.structs.replace(binding, metadata=redacted_metadata(binding.metadata), status=status)
+
+
+def redacted_work(work: Work) -> Work:
+    manifests = tuple(redacted_manifest(manifest) for manifest in work.spec.workload.manifests)
+    statuses = tuple(_redacted_status(status) for status in work.status.manifest_statuses)
+    return msgspec.structs.replace(
+        work,
+        metadata=redacted_metadata(work.metadata),
+        spec=msgspec.structs.replace(work.spec, workload=_WorkloadTemplate(manifests=manifests)),
+        status=msgspec.structs.replace(work.status, manifest_statuses=statuses),
+    )
+
+
+def redacted_manifest(manifest: ReadOnlyManifest) -> Manifest:
+    """Kind and names; of a Service its type, and of a StatefulSet the names of its claims."""
+    metadata = _mapping(manifest.get("metadata"))
+    spec = _mapping(manifest.get("spec"))
+    kept: Manifest = {
+        "apiVersion": manifest.get("apiVersion", ""),
+        "kind": manifest.get("kind", ""),
+        "metadata": {name: metadata[name] for name in ("name", "namespace", "labels") if name in metadata},
+    }
+    if manifest.get("kind") == "Service" and "type" in spec:
+        kept["spec"] = {"type": spec["type"]}
+    return kept
+
+
+def figures(status: object) -> Manifest | None:
+    """The numbers of a status, and its addresses."""
+    found = _mapping(status)
+    kept = {
+        name: value
+        for name, value in found.items()
+        if (isinstance(value, int | float) and not isinstance(value, bool)) or name in KEPT_STATUS
+    }
+    return kept or None
+
+
+def _redacted_item(item: AggregatedStatusItem) -> AggregatedStatusItem:
+    return msgspec.structs.replace(item, status=figures(item.status))
+
+
+def _redacted_status(status: ManifestStatus) -> ManifestStatus:
+    return msgspec.structs.replace(status, status=figures(status.status))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}

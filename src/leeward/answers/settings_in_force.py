@@ -1,0 +1,29 @@
+"""Settings of a control plane that its answers depend on: thresholds, time-outs and switches, as far as they are known.
+
+A control plane does not serve its flags. Where nobody tells them they are Leeward's defaults, which for thresholds and
+time-outs are Karmada's too; `told` then is False, and answers say that they assume them.
+"""
+
+from kubeapi.meta import Object
+from leeward.core.cluster_health.brake import BrakeSettings
+from leeward.core.placement import PlacementSettings
+
+
+class SettingsInForce(Object, frozen=True):
+    """Seconds, under the names of the flags. `told`: somebody has told them, and they are not just the defaults.
+
+    `evictions_per_second` is --resource-eviction-rate; None is without a limit.
+    """
+
+    told: bool = False
+    cluster_failure_threshold: float = 30
+    cluster_success_threshold: float = 30
+    cluster_monitor_grace_period: float = 40
+    failover_eviction_timeout: float = 300
+    no_execute: bool = True
+    could_not_look: bool = True
+    evictions_per_second: float | None = None
+    workload_affinity: bool = False
+    multiple_pod_templates: bool = False
+    placement: PlacementSettings = PlacementSettings()
+    brake: BrakeSettings = BrakeSettings()

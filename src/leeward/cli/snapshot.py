@@ -1,0 +1,40 @@
+"""`leeward snapshot`"""
+
+from pathlib import Path
+
+import click
+
+from leeward.cli.connections import operator_options
+from leeward.cli.output import complain, say
+from leeward.cli.questions import COULD_NOT_LOOK, WELL, AnswerCommand, whole_picture
+from leeward.cli.settings import Settings
+
+
+@click.command(cls=AnswerCommand)
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@operator_options
+@click.pass_obj
+def snapshot(settings: Settings, file: Path, kubeconfig: Path | None, context: str) -> int:
+    """Write a picture of the control plane into a file, for `--from`.
+
+    It holds clusters, policies, bindings, Works and their statuses. Secrets, the contents of manifests, and what
+    applications say of themselves are left out. Nothing is changed.
+
+    Exits 0 when all could be read, 2 when not.
+    """
+    from kubeapi.files import write_file
+    from leeward.answers.fleet_state import encode_state
+    from leeward.app.local.errors import FleetError
+    from leeward.operations.sentences import counted
+
+    state = whole_picture(settings, kubeconfig, context)
+    try:
+        write_file(file, encode_state(state))
+    except OSError as error:
+        raise FleetError(f"{file} cannot be written: {error.strerror}") from error
+    works = counted(len(state.recorded.works), "Work")
+    clusters, bindings = counted(len(state.clusters), "cluster"), counted(len(state.bindings), "binding")
+    say(f"{file}: {clusters}, {bindings}, {works}")
+    for unseen in state.recorded.unseen:
+        complain(f"could not be seen: {unseen}")
+    return COULD_NOT_LOOK if state.recorded.unseen else WELL

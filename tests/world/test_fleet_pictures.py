@@ -1,0 +1,86 @@
+"""A picture of a fleet says what the fleet is, without its secrets, and is taken without a write."""
+
+import pytest
+
+from kubeapi.resource import Resource
+from leeward.answers import reading
+from leeward.answers.fleet_state import BindingName, decode_state, encode_state
+from leeward.answers.reading import read_fleet, read_for
+from leeward.api.resource import SECRETS
+from leeward.client import Client
+from leeward.sim.network import LinkedTransport
+from leeward.sim.world import ADMIN, World
+from tests.world.pictures import Requests, picture
+from tests.world.stories import apply, by_weight, deployment, play, policy
+
+BOTH = by_weight({"member1": 1, "member2": 1})
+HIDDEN = "aGlkZGVu"
+"""What no picture may hold: a value of a Secret, and of an environment variable."""
+SECRET_POLICY = policy("token", {"clusterAffinity": {"clusterNames": ["member1"]}}, "Secret", "v1")
+SECRET_MANIFESTS = Resource.of_manifests("v1", "secrets", "Secret", True)
+
+
+async def place(world: World) -> None:
+    web = deployment("web", 3)
+    web["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "TOKEN", "value": HIDDEN}]
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}, "data": {"token": HIDDEN}}
+    await world.client.create(SECRET_MANIFESTS, secret, "default")
+    await apply(world.client, web, policy("web", BOTH), SECRET_POLICY)
+    await world.until(lambda: bool(world.assigned("web-deployment") and world.assigned("token-secret")), 60)
+    await world.sleep(60)
+
+
+def test_a_picture_holds_what_is_decided_on_and_no_secret_and_survives_its_file() -> None:
+    async def story(world: World) -> None:
+        await place(world)
+        assert (await world.client.get(SECRETS, "token", "default")).data
+        state = await read_fleet(world.client, world.clock, "world")
+        assert set(state.clusters) == {"member1", "member2", "member3"}
+        assert set(state.bindings) == {BindingName("default", "web-deployment"), BindingName("default", "token-secret")}
+        assert set(state.works_of(BindingName("default", "web-deployment"))) == {"member1", "member2"}
+        template = state.template_of(state.bindings[BindingName("default", "web-deployment")])
+        assert (template.kind, template.name, template.labels["app"]) == ("Deployment", "web", "web")
+        assert (state.recorded.unseen, state.as_of) == ((), world.clock.now())
+        assert state.recorded.attention.is_now
+        data = encode_state(state)
+        assert HIDDEN.encode() not in data
+        assert decode_state(data).recorded == state.recorded
+
+    play(story)
+
+
+def test_taking_a_picture_writes_nothing_and_takes_few_requests() -> None:
+    async def story(world: World) -> None:
+        await place(world)
+        client = Client(LinkedTransport(world.place, ADMIN), "leeward")
+        requests = Requests(world)
+        await read_fleet(client, world.clock)
+        whole = len(requests.methods)
+        await read_for(client, world.clock, BindingName("default", "web-deployment"))
+        assert set(requests.methods) == {"GET"}
+        assert (whole, len(requests.methods) - whole) == (13, 10)
+
+    play(story)
+
+
+def test_a_picture_taken_in_pages_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(world: World) -> None:
+        await place(world)
+        whole = await picture(world)
+        monkeypatch.setattr(reading, "PAGE", 1)
+        assert (await picture(world)).recorded == whole.recorded
+
+    play(story)
+
+
+def test_a_picture_for_one_binding_says_the_same_of_it_as_the_whole_one() -> None:
+    async def story(world: World) -> None:
+        await place(world)
+        key = BindingName("default", "web-deployment")
+        whole, part = await picture(world), await read_for(world.client, world.clock, key)
+        assert part.bindings == {key: whole.bindings[key]}
+        assert part.works_of(key) == whole.works_of(key)
+        assert part.template_of(part.bindings[key]) == whole.template_of(whole.bindings[key])
+        assert part.recorded.policies == whole.recorded.policies
+
+    play(story)
