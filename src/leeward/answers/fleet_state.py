@@ -51,6 +51,11 @@ class TemplateMetadata(Object, frozen=True):
     namespace: str = ""
     labels: Mapping[str, str] = {}
 
+    def as_manifest(self) -> dict[str, object]:
+        """The template as far as selectors see it."""
+        metadata = {"name": self.name, "namespace": self.namespace, "labels": dict(self.labels)}
+        return {"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}
+
 
 class RecordedFleet(Object, frozen=True):
     """The file's layout. `unseen` says what could not be read, and why; an answer that needs it is not given.

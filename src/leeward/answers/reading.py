@@ -135,13 +135,16 @@ def _same(value: T) -> T:
     return value
 
 
-async def read_fleet(client: Client, clock: Clock, name: str = "") -> FleetState:
-    """Raises: OperationFailed where there is no control plane of Leeward or Karmada, Unreachable where none answers."""
+async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: bool = True) -> FleetState:
+    """With its Works, unless nobody asks about copies.
+
+    Raises: OperationFailed where there is no control plane of Leeward or Karmada, Unreachable where none answers.
+    """
     reader = _Reader(client)
     common = await _common(reader, clock, name)
     bindings = await reader.see("bindings", reader.all(RESOURCE_BINDINGS, redacted_binding), ())
     wide = await reader.see("cluster bindings", reader.all(CLUSTER_RESOURCE_BINDINGS, redacted_cluster_binding), ())
-    works = await reader.see("Works", reader.all(WORKS, redacted_work), ())
+    found = await reader.see("Works", reader.all(WORKS, redacted_work), ()) if works else ()
     templates = await _templates(reader, [binding.spec.resource for binding in (*bindings, *wide)])
     recorded = msgspec.structs.replace(
         common,
@@ -149,7 +152,7 @@ async def read_fleet(client: Client, clock: Clock, name: str = "") -> FleetState
         cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, _same), ()),
         bindings=bindings,
         cluster_bindings=wide,
-        works=works,
+        works=found,
         templates=templates,
         unseen=tuple(reader.unseen),
     )

@@ -6,6 +6,7 @@ time-outs are Karmada's too; `told` then is False, and answers say that they ass
 
 from kubeapi.meta import Object
 from leeward.core.cluster_health.brake import BrakeSettings
+from leeward.core.outlook import TaintExpectation
 from leeward.core.placement import PlacementSettings
 
 
@@ -27,3 +28,8 @@ class SettingsInForce(Object, frozen=True):
     multiple_pod_templates: bool = False
     placement: PlacementSettings = PlacementSettings()
     brake: BrakeSettings = BrakeSettings()
+
+    @property
+    def expectation(self) -> TaintExpectation:
+        """What leads from an outage to NoExecute."""
+        return TaintExpectation(self.failover_eviction_timeout, self.no_execute, self.could_not_look)

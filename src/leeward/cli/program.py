@@ -16,6 +16,7 @@ VERBS = (
     LazyVerb("up", "Start a control plane and member clusters."),
     LazyVerb("down", "Stop everything that runs."),
     LazyVerb("status", "Show what is wrong first, then clusters and components."),
+    LazyVerb("explain", "Say why an application is where it is, what holds it, and what happens next."),
     LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`."),
     LazyVerb("logs", "Print what a component logged."),
     LazyVerb("cordon", "Place nothing new in a cluster."),

@@ -4,13 +4,16 @@
 finding. Nothing that they do changes a control plane.
 """
 
+import json
+import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.connections import Target, ask, target_of
+from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.output import complain
 from leeward.cli.settings import Settings
 
@@ -18,8 +21,11 @@ if TYPE_CHECKING:
     from leeward.answers.fleet_state import FleetState
     from leeward.client import Client
 
-WELL, COULD_NOT_LOOK = 0, 2
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+WELL, FINDINGS, COULD_NOT_LOOK = 0, 1, 2
 """How such a verb exits."""
+MAX_PICTURE_BYTES = 2 * 1024**3
 
 
 class AnswerCommand(click.Command):
@@ -43,10 +49,50 @@ class AnswerCommand(click.Command):
             raise click.exceptions.Exit(COULD_NOT_LOOK) from None
 
 
-def whole_picture(settings: Settings, kubeconfig: Path | None, context: str) -> "FleetState":
-    """All of a control plane. Raises: FleetError."""
+def picture_options(command: F) -> F:
+    """Adds `--from`, `--kubeconfig`, `--context` and `-o`."""
+    command = click.option(
+        "-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", help="The form."
+    )(command)
+    command = click.option(
+        "--from",
+        "file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Ask a file of `leeward snapshot` instead of a control plane.",
+    )(command)
+    return operator_options(command)
+
+
+def whole_picture(settings: Settings, kubeconfig: Path | None, context: str, file: Path | None) -> "FleetState":
+    """From a file, or all of a control plane. Raises: FleetError."""
+    if file is not None:
+        return picture_in(file, kubeconfig, context)
     target = target_of(settings, kubeconfig, context)
     return ask(target, lambda client: _read(client, target))
+
+
+def picture_in(file: Path, kubeconfig: Path | None = None, context: str = "") -> "FleetState":
+    """Raises: FleetError that names the file and the field."""
+    from kubeapi.codec import DecodeError
+    from leeward.answers.fleet_state import decode_state
+
+    if kubeconfig is not None or context:
+        raise FleetError("--from asks a file: leave out --kubeconfig and --context")
+    return decode_file(file, decode_state, DecodeError, "make one with `leeward snapshot FILE`")
+
+
+def decode_file(
+    file: Path, decode: Callable[[bytes], T], failure: type[Exception], way_out: str, limit: int = MAX_PICTURE_BYTES
+) -> T:
+    """Raises: FleetError."""
+    try:
+        if file.stat().st_size > limit:
+            raise FleetError(f"{file} is larger than {limit} bytes")
+        return decode(file.read_bytes())
+    except OSError as error:
+        raise FleetError(f"{file} cannot be read: {error.strerror}") from error
+    except failure as error:
+        raise FleetError(f"{file} cannot be read: {error}; {way_out}") from error
 
 
 async def _read(client: "Client", target: Target) -> "FleetState":
@@ -54,3 +100,18 @@ async def _read(client: "Client", target: Target) -> "FleetState":
     from leeward.answers.reading import read_fleet
 
     return await read_fleet(client, SystemClock(), target.name)
+
+
+def rendered(answer: object, output: str) -> str:
+    """As JSON or YAML, for programs."""
+    import msgspec
+
+    from kubeapi.codec import render_yaml
+
+    plain: Any = msgspec.to_builtins(answer)
+    return json.dumps(plain, indent=2) if output == "json" else render_yaml(plain).rstrip("\n")
+
+
+def colours() -> bool | None:
+    """None: on a terminal only."""
+    return False if os.environ.get("NO_COLOR") else None

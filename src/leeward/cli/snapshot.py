@@ -27,7 +27,7 @@ def snapshot(settings: Settings, file: Path, kubeconfig: Path | None, context: s
     from leeward.app.local.errors import FleetError
     from leeward.operations.sentences import counted
 
-    state = whole_picture(settings, kubeconfig, context)
+    state = whole_picture(settings, kubeconfig, context, None)
     try:
         write_file(file, encode_state(state))
     except OSError as error:

@@ -1,0 +1,112 @@
+"""Explanation of one cluster: how it is and since when, what follows at which instant, and what holds that back."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import msgspec
+
+from leeward.answers.decisions import expected_of, is_braked
+from leeward.answers.fleet_state import FleetState
+from leeward.answers.next_steps import NextStep, threshold_steps
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.condition_taints import NO_EXECUTE
+from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
+from leeward.core.eviction.due_evictions import decide_stay
+from leeward.operations.clusters import ClusterRow, ClusterState, cluster_row, is_application
+from leeward.operations.findings import Hold, hold_of
+from leeward.operations.sentences import counted, since
+
+
+class ClusterExplanation(msgspec.Struct, frozen=True, rename="camel"):
+    control_plane: str
+    as_of: datetime
+    cluster: str
+    headline: str
+    row: ClusterRow
+    why: list[str]
+    next: list[NextStep]
+    settings_told: bool
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def needs_somebody(self) -> bool:
+        return self.row.state not in (ClusterState.READY, ClusterState.CORDONED, ClusterState.DRAINED)
+
+
+def explain_cluster(state: FleetState, name: str) -> ClusterExplanation:
+    """Raises: KeyError where the picture has no such cluster."""
+    cluster, bindings = state.clusters[name], tuple(state.bindings.values())
+    row = cluster_row(cluster, bindings)
+    note = f": {row.note}" if row.note else ""
+    return ClusterExplanation(
+        control_plane=state.control_plane,
+        as_of=state.as_of,
+        cluster=name,
+        headline=f"{name}: {row.state.value}{since(row.since, state.as_of)}{note}",
+        row=row,
+        why=list(_why(state, cluster)),
+        next=sorted(
+            _next(state, cluster, bindings), key=lambda step: step.at or datetime.max.replace(tzinfo=state.as_of.tzinfo)
+        ),
+        settings_told=state.settings.told,
+        unseen=state.recorded.unseen,
+    )
+
+
+def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
+    ready = cluster.ready
+    if ready is None:
+        yield "It has joined, and has never reported."
+    else:
+        yield f"Ready={ready.status} ({ready.reason}): {ready.message}"
+    for taint in cluster.spec.taints:
+        yield f"It has the taint {taint}{since(taint.time_added, state.as_of)}."
+    dead = sum(map(looks_dead, state.clusters.values()))
+    failing = sum(map(is_failing, state.clusters.values()))
+    brake = state.settings.brake
+    more = f", {failing} more begin to fail" if failing else ""
+    holding = "it holds evictions" if is_braked(state, state.clusters.values()) else "it is idle"
+    needed = max(brake.minimum, int(brake.threshold * len(state.clusters)) + 1)
+    number = counted(len(state.clusters), "cluster")
+    yield f"The brake: {dead} of {number} look dead{more}; {holding} (from {needed} on)."
+
+
+def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:
+    yield from threshold_steps(state, cluster)
+    expected = expected_of(state)[cluster.name]
+    if expected is not cluster and not cluster.has_no_execute:
+        for taint in expected.spec.taints:
+            if taint.effect == NO_EXECUTE:
+                yield NextStep(taint.time_added, f"{cluster.name} gets the taint {taint}, unless it is back by then")
+    if looks_dead(cluster) and is_braked(state, state.clusters.values()):
+        yield NextStep(None, f"nothing leaves it: {MOST_LOOKS_DEAD}")
+    yield from _departures(state, expected, bindings)
+    if looks_dead(cluster):
+        ready_after = timedelta(seconds=state.settings.cluster_success_threshold)
+        yield NextStep(None, f"it counts as Ready {ready_after.total_seconds():g} s after it answers again")
+
+
+def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:
+    """How many applications are due to leave, by instant; and what is held or stays."""
+    due, stays, held = dict[datetime, int](), 0, 0
+    for binding in bindings:
+        there = any(target.name == cluster.name for target in binding.spec.clusters)
+        if not there or not is_application(binding) or not cluster.has_no_execute:
+            continue
+        hold, time = hold_of(binding), state.recorded.attention.time
+        instant = decide_stay(cluster.spec.taints, binding.spec.tolerations, state.as_of, time).due
+        if hold is not None and hold[0] is Hold.HELD:
+            held += 1
+        elif instant is None or hold is not None:
+            stays += 1
+        else:
+            due[max(instant, state.as_of)] = due.get(max(instant, state.as_of), 0) + 1
+    for instant, number in sorted(due.items()):
+        yield NextStep(instant, f"{counted(number, 'application')} {'is' if number == 1 else 'are'} due to leave it")
+    if held:
+        yield NextStep(None, f"{counted(held, 'application')} held: `leeward status` names them")
+    if stays:
+        yield NextStep(None, f"{counted(stays, 'application')} {'stays' if stays == 1 else 'stay'} there")

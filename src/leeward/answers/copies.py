@@ -1,0 +1,72 @@
+"""Where the copies of a binding are: what is assigned, what is known to be ready, and what becomes of each."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+import msgspec
+
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding, GracefulEvictionTask, Work
+from leeward.core.cluster_health.outage import not_seen_since
+from leeward.core.eviction.evidence import known_to_serve
+from leeward.operations.sentences import moment
+
+
+class CopyRow(msgspec.Struct, frozen=True, rename="camel"):
+    """`ready` is None where it is not known: the cluster is not seen, or has not reported of this generation."""
+
+    cluster: str
+    assigned: int
+    ready: int | None
+    what: str = ""
+
+
+def copies_of(state: FleetState, key: BindingName) -> list[CopyRow]:
+    """Targets, and clusters that are being left, most replicas first."""
+    return sorted(_rows(state, key), key=lambda row: (-row.assigned, row.cluster))
+
+
+def _rows(state: FleetState, key: BindingName) -> Iterator[CopyRow]:
+    binding, works = state.bindings[key], state.works_of(key)
+    tasks = {task.from_cluster: task for task in binding.spec.graceful_eviction_tasks}
+    for target in binding.spec.clusters:
+        cluster, work = state.clusters.get(target.name), works.get(target.name)
+        ready = _ready(binding, work, cluster)
+        what = _what(target.name, target.replicas, ready, work, state.clusters, state.as_of)
+        if target.name in tasks:
+            what = ", ".join(filter(None, (what, "a part of it is leaving")))
+        yield CopyRow(target.name, target.replicas, ready, what)
+    targets = {target.name for target in binding.spec.clusters}
+    for name in tasks.keys() - targets:
+        ready = _ready(binding, works.get(name), state.clusters.get(name))
+        yield CopyRow(name, 0, ready, _leaving(tasks[name], state.as_of))
+
+
+def _ready(binding: Binding, work: Work | None, cluster: Cluster | None) -> int | None:
+    serving = known_to_serve(work, cluster)
+    return None if serving is None else serving.ready
+
+
+def _what(
+    name: str, assigned: int, ready: int | None, work: Work | None, clusters: Mapping[str, Cluster], now: datetime
+) -> str:
+    cluster = clusters.get(name)
+    if cluster is None:
+        return "the cluster is not there"
+    unseen = not_seen_since(cluster)
+    if unseen is not None:
+        return f"not seen since {moment(unseen, now)}"
+    if work is None or work.applied is None:
+        return "on its way"
+    if work.applied.status != "True":
+        return f"not applied: {work.applied.message}"
+    if ready is None:
+        return "not reported yet"
+    return f"{assigned - ready} not ready" if assigned > ready else ""
+
+
+def _leaving(task: GracefulEvictionTask, now: datetime) -> str:
+    begun = task.creation_timestamp
+    since = f" since {moment(begun, now)}" if begun is not None else ""
+    return f"leaving{since}, until its replacement is healthy"

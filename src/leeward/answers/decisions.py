@@ -1,0 +1,148 @@
+"""The scheduler's decision about a binding of a picture, asked with its reasons: the same functions as in production.
+
+    fleet_of       the clusters as the planner keeps them, with what is on its way there
+    snapshot_of    all that the decision about one binding is made on
+    explained      the decision now, and why; explained_then: the one that is to come
+    expected_of    the same picture with the taints that outages will have led to
+    foreseen       what will become of copies in clusters that are lost
+
+What other bindings have been given and their clusters do not report yet is reserved: a copy whose Work has not been
+applied there.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import msgspec
+
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding, TargetCluster, Work
+from leeward.core.cluster_health.brake import holds
+from leeward.core.cluster_health.outage import OutageReport, is_lost
+from leeward.core.cluster_health.watched_time import Attention
+from leeward.core.outlook import expected_taints, foresee
+from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
+from leeward.core.placement.replacement import place_anew
+from leeward.core.scheduling import Placed, Trace, Unplaceable
+from leeward.planning.batch import owner_of
+from leeward.planning.fleet import Fleet, placement_fleet
+from leeward.planning.workload_groups import WorkloadGroups
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A decision, what the scheduling pipeline answered, and its reasons.
+
+    `asked_anew`: nothing is due, and the answer is what placing the binding once more would give. `at` is the instant
+    of the answer, where that is yet to come.
+    """
+
+    decision: Decision
+    result: Placed | Unplaceable
+    trace: Trace
+    asked_anew: bool = False
+    at: datetime | None = None
+
+
+def fleet_of(state: FleetState, clusters: Iterable[Cluster] | None = None) -> Fleet:
+    """Of the picture's clusters, or of these in their place."""
+    settings = state.settings
+    groups = WorkloadGroups(state.bindings.values()) if settings.workload_affinity else None
+    given = state.clusters.values() if clusters is None else clusters
+    fleet = placement_fleet(given, groups=groups, multiple_pod_templates=settings.multiple_pod_templates)
+    for key, binding in state.bindings.items():
+        coming = {target.name for target in coming_copies(state, key, binding)}
+        if coming:
+            there = tuple(target for target in binding.spec.clusters if target.name not in coming)
+            spec = msgspec.structs.replace(binding.spec, clusters=there)
+            fleet.reserve(owner_of(binding), spec, binding.spec.clusters)
+    return fleet
+
+
+def coming_copies(state: FleetState, key: BindingName, binding: Binding) -> tuple[TargetCluster, ...]:
+    """Where the binding was placed, and nothing was applied yet."""
+    if not binding.spec.is_workload:
+        return ()
+    works = state.works_of(key)
+    return tuple(target for target in binding.spec.clusters if not _is_applied(works.get(target.name)))
+
+
+def _is_applied(work: Work | None) -> bool:
+    applied = None if work is None else work.applied
+    return applied is not None and applied.status == "True"
+
+
+def is_braked(state: FleetState, clusters: Iterable[Cluster]) -> bool:
+    """Whether the brake holds evictions, for clusters that are so."""
+    return holds(state.recorded.brake, clusters, state.settings.brake)
+
+
+def snapshot_of(
+    state: FleetState,
+    key: BindingName,
+    fleet: Fleet,
+    now: datetime | None = None,
+    settings: PlacementSettings | None = None,
+    binding: Binding | None = None,
+) -> Snapshot:
+    """Of a binding of the picture, or of another one in its place, on a fleet on which nothing else was decided."""
+    given = state.bindings[key] if binding is None else binding
+    fleet.release(owner_of(given), unless_at=given.spec.clusters)
+    return Snapshot(
+        given,
+        fleet,
+        state.works_of(key),
+        is_braked(state, fleet.values()),
+        attention=state.recorded.attention,
+        settings=state.settings.placement if settings is None else settings,
+        now=state.as_of if now is None else now,
+    )
+
+
+def explained(snapshot: Snapshot) -> Explained:
+    """What is decided now, with its reasons; where nothing is due, those of placing the binding once more."""
+    trace = Trace()
+    decision = decide(snapshot, trace)
+    answer = _answer_of(decision)
+    if trace.terms and answer is not None:
+        return Explained(decision, answer, trace)
+    trace = Trace()
+    result = place_anew(snapshot.binding, snapshot.binding.spec, snapshot.clusters, snapshot.now, trace=trace)
+    return Explained(decision, result, trace, asked_anew=True)
+
+
+def explained_then(state: FleetState, key: BindingName, now: Decision, report: OutageReport | None) -> Explained | None:
+    """What will be decided when a copy in a lost cluster is due, if that is to come, and why; beside what is `now`."""
+    outlooks = () if report is None else report.outlooks
+    instants = [outlook.at for outlook in outlooks if outlook.at is not None]
+    due = min((instant for instant in instants if instant > state.as_of), default=None)
+    if due is None:
+        return None
+    trace, attention = Trace(), Attention(state.recorded.attention.time)
+    snapshot = snapshot_of(state, key, fleet_of(state, expected_of(state).values()), due)
+    answer = _answer_of(decide(replace(snapshot, attention=attention), trace))
+    return Explained(now, answer, trace, at=due) if trace.terms and answer is not None else None
+
+
+def _answer_of(decision: Decision) -> Placed | Unplaceable | None:
+    """What the pipeline has said, where it was asked: of what is held, why there is no place."""
+    if decision.result is None and decision.held is not None:
+        return Unplaceable("Error", decision.held.message, {})
+    return decision.result
+
+
+def expected_of(state: FleetState) -> Mapping[str, Cluster]:
+    """The clusters by name, with the taints that will be there if their outages last."""
+    watched, expectation = state.recorded.attention.time, state.settings.expectation
+    return {
+        name: expected_taints(cluster, state.as_of, expectation, watched) if is_lost(cluster) else cluster
+        for name, cluster in state.clusters.items()
+    }
+
+
+def foreseen(state: FleetState, key: BindingName, decision: Decision) -> OutageReport | None:
+    """What the binding will say of its outages, see `core.outlook.foresee`."""
+    snapshot = snapshot_of(state, key, fleet_of(state, expected_of(state).values()))
+    return foresee(replace(snapshot, attention=Attention(state.recorded.attention.time)), decision)

@@ -1,0 +1,232 @@
+"""Explanation of one binding: where it is, why there and nowhere else, what holds it, and what happens next.
+
+Everything follows from the decision itself, asked with its reasons (`decisions.explained`). The words of what is held
+are those of the condition that the binding bears, and those of what is expected are the condition's of an outage.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+
+import msgspec
+
+from leeward.answers.claiming_policies import PolicyClaim, claim_sentence, policies_selecting
+from leeward.answers.copies import CopyRow, copies_of
+from leeward.answers.decisions import Explained, explained, explained_then, fleet_of, foreseen, snapshot_of
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.answers.next_steps import NextStep, next_steps
+from leeward.answers.room_arithmetic import RoomRow, room_rows
+from leeward.answers.what_helps import Help, what_helps
+from leeward.api.work import Binding
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.outage import is_lost
+from leeward.core.placement import Decision, Snapshot
+from leeward.core.scheduling import Unplaceable
+from leeward.core.scheduling.selection import room_decides
+from leeward.core.scheduling.trace import DivisionTrace, TermTrace
+from leeward.operations.drain import workload_of
+from leeward.operations.findings import HOLDS, Hold
+from leeward.operations.sentences import counted, moment
+
+
+class ApplicationState(Enum):
+    """Worst first: the first two need somebody."""
+
+    HELD = "Held"
+    UNPLACED = "NotPlaced"
+    OUTAGE = "Outage"
+    MOVING = "Moving"
+    WAITING = "Waiting"
+    KEPT = "Kept"
+    WELL = "Well"
+
+
+NEEDS_SOMEBODY = (ApplicationState.HELD, ApplicationState.UNPLACED)
+
+
+class ClusterVerdict(msgspec.Struct, frozen=True, rename="camel"):
+    """Clusters for which one plug-in has the same reason; an empty plug-in keeps them."""
+
+    clusters: tuple[str, ...]
+    plugin: str = ""
+    reason: str = ""
+
+
+class DivisionStep(msgspec.Struct, frozen=True, rename="camel"):
+    """One division: `replicas` more on top of `initial`, by `weights`, gave `result`."""
+
+    replicas: int
+    weights: Mapping[str, int]
+    initial: Mapping[str, int]
+    result: Mapping[str, int]
+
+
+class Explanation(msgspec.Struct, frozen=True, rename="camel"):
+    """`asked_anew`: verdicts, room and division are those of placing it once more, since nothing is due. They are those
+    of `reasons_at`, where an outage leads to a decision that is yet to come.
+    """
+
+    control_plane: str
+    as_of: datetime
+    workload: str
+    binding: str
+    replicas: int
+    state: ApplicationState
+    headline: str
+    reason: str
+    where: list[CopyRow]
+    why: list[str]
+    policies: list[PolicyClaim]
+    verdicts: list[ClusterVerdict]
+    room: list[RoomRow]
+    divisions: list[DivisionStep]
+    next: tuple[NextStep, ...]
+    helps: tuple[Help, ...]
+    decides: Mapping[str, int]
+    asked_anew: bool
+    reasons_at: datetime | None
+    settings_told: bool
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def needs_somebody(self) -> bool:
+        return self.state in NEEDS_SOMEBODY
+
+
+def explain_binding(state: FleetState, key: BindingName) -> Explanation:
+    """Raises: KeyError where the picture has no such binding."""
+    binding, fleet = state.bindings[key], fleet_of(state)
+    snapshot = snapshot_of(state, key, fleet)
+    asked = explained(snapshot)
+    decision, report = asked.decision, foreseen(state, key, asked.decision)
+    if asked.asked_anew:
+        asked = explained_then(state, key, decision, report) or asked
+    term = asked.trace.terms[-1] if asked.trace.terms else TermTrace()
+    rooms = {name: candidate.room for name, candidate in term.candidates.items()}
+    placement = binding.spec.placement
+    decides_by_room = placement is not None and room_decides(placement) and binding.spec.is_workload
+    room = room_rows(binding.spec, fleet, rooms) if decides_by_room else []
+    where, verdicts = copies_of(state, key), _verdicts(snapshot, term)
+    how = _state_of(binding, decision, bool(report and report.outlooks))
+    return Explanation(
+        control_plane=state.control_plane,
+        as_of=state.as_of,
+        workload=workload_of(binding),
+        binding=str(key),
+        replicas=binding.spec.replicas,
+        state=how,
+        headline=_headline(state, binding, asked, how, where),
+        reason=decision.held.reason if decision.held is not None else "",
+        where=where,
+        why=[claim_sentence(state, binding), *_why(state, binding, asked, verdicts)],
+        policies=policies_selecting(state, binding),
+        verdicts=verdicts,
+        room=room,
+        divisions=[_division(each) for each in term.divisions],
+        next=next_steps(state, key, decision, report),
+        helps=what_helps(state, key, decision, room),
+        decides={target.name: target.replicas for target in decision.clusters},
+        asked_anew=asked.asked_anew,
+        reasons_at=asked.at,
+        settings_told=state.settings.told,
+        unseen=state.recorded.unseen,
+    )
+
+
+def _state_of(binding: Binding, decision: Decision, has_outage: bool) -> ApplicationState:
+    hold = HOLDS.get(decision.held.reason, Hold.HELD) if decision.held is not None else None
+    if hold is Hold.HELD:
+        return ApplicationState.HELD
+    if isinstance(decision.result, Unplaceable) and not decision.foreign:
+        return ApplicationState.UNPLACED
+    if has_outage and hold is None:
+        return ApplicationState.OUTAGE
+    if decision.evicted or binding.spec.graceful_eviction_tasks or decision.clusters != binding.spec.clusters:
+        return ApplicationState.MOVING
+    if hold is Hold.WAITING:
+        return ApplicationState.WAITING
+    return ApplicationState.KEPT if hold is Hold.KEPT else ApplicationState.WELL
+
+
+def _headline(
+    state: FleetState, binding: Binding, asked: Explained, how: ApplicationState, where: Sequence[CopyRow]
+) -> str:
+    decision, ready = asked.decision, sum(row.ready or 0 for row in where)
+    total = binding.spec.replicas if binding.spec.is_divided else sum(max(1, row.assigned) for row in where)
+    serves = f"{ready} of {total} are known to serve"
+    if how in (ApplicationState.HELD, ApplicationState.KEPT, ApplicationState.WAITING) and decision.held is not None:
+        return f"{how.value} ({decision.held.reason}): {decision.held.message}"
+    if how is ApplicationState.UNPLACED and isinstance(decision.result, Unplaceable):
+        return f"Not placed: {decision.result.message}"
+    if how is ApplicationState.OUTAGE:
+        lost = [t.name for t in binding.spec.clusters if t.name in state.clusters and is_lost(state.clusters[t.name])]
+        return f"{', '.join(lost)} {'is' if len(lost) == 1 else 'are'} lost; {serves}"
+    if how is ApplicationState.MOVING:
+        return f"It is moving; {serves}"
+    if not binding.spec.clusters:
+        return "It is placed nowhere"
+    return f"Nothing is due; {serves}"
+
+
+def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequence[ClusterVerdict]) -> Iterator[str]:
+    """After the claim: what evicts, what passes, how it is divided, and why it stays."""
+    for target in binding.spec.clusters:
+        cluster = state.clusters.get(target.name)
+        harmful = [] if cluster is None else [t for t in cluster.spec.taints if t.effect == "NoExecute"]
+        for taint in harmful:
+            since = f" since {taint.time_added:%H:%M:%S}" if taint.time_added else ""
+            yield f"{target.name} has {taint}{since}."
+    kept = next((each.clusters for each in verdicts if not each.plugin), ())
+    anew = "Placed anew, " if asked.asked_anew else f"At {moment(asked.at, state.as_of)}, " if asked.at else ""
+    number = f"{len(kept)} of {counted(len(state.clusters), 'cluster')} {'pass' if len(kept) != 1 else 'passes'}"
+    yield f"{anew}{number}: {', '.join(kept) or 'none'}."
+    term = asked.trace.terms[-1] if asked.trace.terms else None
+    for division in () if term is None else term.divisions:
+        yield _division_sentence(division)
+    if asked.decision.held is not None:
+        yield f"{asked.decision.held.message.rstrip('.')} ({asked.decision.held.reason})."
+    elif isinstance(asked.result, Unplaceable):
+        yield f"{asked.result.message.rstrip('.')}."
+
+
+def _division_sentence(division: DivisionTrace) -> str:
+    total = sum(division.weights.values())
+    parts = [
+        f"{name} {weight}/{total} = {division.replicas * weight / total if total else 0:.2f}, "
+        f"gets {division.result.get(name, 0) - division.initial.get(name, 0)}"
+        for name, weight in division.weights.items()
+        if weight
+    ]
+    had = {name: count for name, count in division.initial.items() if count}
+    first = f", on top of {', '.join(f'{name} {count}' for name, count in had.items())}" if had else ""
+    return f"{counted(division.replicas, 'replica')} divided by weight{first}: {'; '.join(parts)}."
+
+
+def _division(division: DivisionTrace) -> DivisionStep:
+    return DivisionStep(division.replicas, division.weights, division.initial, division.result)
+
+
+def _verdicts(snapshot: Snapshot, term: TermTrace) -> list[ClusterVerdict]:
+    """Kept clusters first; then by plug-in and reason."""
+    kept, found = tuple(sorted(term.candidates)), defaultdict[tuple[str, str], list[str]](list)
+    for name in snapshot.clusters:
+        if name in term.candidates:
+            continue
+        said = term.rejected.get(name)
+        plugin, _, reason = said.partition(": ") if said else ("Candidates", "", _why_no_candidate(snapshot, name))
+        found[plugin, reason].append(name)
+    refused = [ClusterVerdict(tuple(sorted(names)), *why) for why, names in sorted(found.items())]
+    return [ClusterVerdict(kept), *refused] if kept else refused
+
+
+def _why_no_candidate(snapshot: Snapshot, name: str) -> str:
+    """Of a cluster that no plug-in was asked about."""
+    cluster = snapshot.clusters[name]
+    if cluster.is_being_deleted:
+        return "it is being unjoined"
+    if looks_dead(cluster):
+        return "it looks dead"
+    if cluster.has_no_execute:
+        return "a copy would have to leave it again at once"
+    return "it is not asked for what is missing"

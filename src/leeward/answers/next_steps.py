@@ -1,0 +1,105 @@
+"""What happens next to a binding, and at which instant; or that no instant is known, and what it waits for."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import msgspec
+
+from leeward.answers.decisions import expected_of
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.api.cluster import Cluster
+from leeward.core.cluster_health.condition_taints import NO_EXECUTE
+from leeward.core.cluster_health.monitor_grace_period import OVERDUE_SHARE
+from leeward.core.cluster_health.outage import OutageReport, clusters_of, not_seen_since
+from leeward.core.cluster_health.pending_condition import doubt_in, is_failing, is_recovering
+from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.placement import Decision
+from leeward.core.scheduling import Unplaceable
+
+
+class NextStep(msgspec.Struct, frozen=True, rename="camel"):
+    """`at` is None where no instant is known."""
+
+    at: datetime | None
+    sentence: str
+
+
+def next_steps(
+    state: FleetState, key: BindingName, decision: Decision, report: OutageReport | None
+) -> tuple[NextStep, ...]:
+    """In the order of their instants; those without one come last."""
+    steps = [*_of_clusters(state, key), *_of_decision(state, key, decision), *_of_outages(report, decision)]
+    wake_at, told = decision.wake_at, {step.at for step in steps}
+    if wake_at is not None and wake_at not in told and not decision.evicted and not _is_retried(decision):
+        steps.append(NextStep(wake_at, "it is decided again"))
+    last = datetime.max.replace(tzinfo=state.as_of.tzinfo)
+    return tuple(dict.fromkeys(sorted(steps, key=lambda step: step.at or last)))
+
+
+def _of_clusters(state: FleetState, key: BindingName) -> Iterator[NextStep]:
+    expected = expected_of(state)
+    for name in dict.fromkeys(clusters_of(state.bindings[key].spec)):
+        cluster = state.clusters.get(name)
+        if cluster is None:
+            continue
+        yield from threshold_steps(state, cluster)
+        if expected[name] is not cluster and not cluster.has_no_execute:
+            due = [taint.time_added for taint in expected[name].spec.taints if taint.effect == NO_EXECUTE]
+            for instant in due:
+                yield NextStep(instant, f"{name} gets the taint NoExecute, unless it is back by then")
+
+
+def threshold_steps(state: FleetState, cluster: Cluster) -> Iterator[NextStep]:
+    """A change of `Ready` that has begun, and does not count yet."""
+    doubt, settings = doubt_in(cluster), state.settings
+    if doubt is None or doubt.last_transition_time is None:
+        return
+    if is_failing(cluster):
+        seconds = settings.cluster_failure_threshold
+        if cluster.spec.sync_mode == "Pull":
+            seconds = settings.cluster_monitor_grace_period * (1 - OVERDUE_SHARE)
+        turns = doubt.last_transition_time + timedelta(seconds=seconds)
+        yield NextStep(turns, f"{cluster.name} counts as not Ready, unless it answers again")
+    elif is_recovering(cluster):
+        turns = doubt.last_transition_time + timedelta(seconds=settings.cluster_success_threshold)
+        yield NextStep(turns, f"{cluster.name} counts as Ready again, if it goes on answering")
+
+
+def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Iterator[NextStep]:
+    spec = state.bindings[key].spec
+    for eviction in decision.evicted:
+        yield NextStep(state.as_of, f"it leaves {eviction.cluster}, {eviction.cause}")
+    for name in decision.withdrawn:
+        yield NextStep(state.as_of, f"its eviction from {name} is taken back: it is healthy there again")
+    for name, replicas in decision.returning.items():
+        yield NextStep(state.as_of, f"{replicas} move back to {name}")
+    if not decision.evicted and decision.clusters != spec.clusters:
+        yield NextStep(state.as_of, "it is scheduled anew")
+    for task in spec.graceful_eviction_tasks:
+        if task.from_cluster in decision.finished:
+            yield NextStep(state.as_of, f"its eviction from {task.from_cluster} is finished")
+        elif _unseen_since(state, task.from_cluster) is not None:
+            yield NextStep(None, f"what is in {task.from_cluster} is deleted when that is back")
+        else:
+            yield NextStep(None, f"it is gone from {task.from_cluster} when its replacement is seen healthy")
+    if _is_retried(decision):
+        yield NextStep(None, "it is looked at again at every change of room, of a cluster or of the policy")
+
+
+def _is_retried(decision: Decision) -> bool:
+    """Whether it waits for room, and not for an instant."""
+    held = decision.held
+    return isinstance(decision.result, Unplaceable) or (held is not None and held.reason == HeldReason.NO_PLACE_TO_GO)
+
+
+def _of_outages(report: OutageReport | None, decision: Decision) -> Iterator[NextStep]:
+    """What is held now has been said."""
+    held = decision.held.message if decision.held is not None else ""
+    for outlook in () if report is None else report.outlooks:
+        if not held or outlook.why != held:
+            yield NextStep(outlook.at, outlook.sentence.rstrip("."))
+
+
+def _unseen_since(state: FleetState, name: str) -> datetime | None:
+    cluster = state.clusters.get(name)
+    return None if cluster is None else not_seen_since(cluster)

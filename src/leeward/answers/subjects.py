@@ -1,0 +1,134 @@
+"""Subjects: what can be asked about by TYPE/NAME, and the answer for each, from a picture or from a control plane."""
+
+from enum import Enum
+from typing import NamedTuple
+
+from kubeapi.loop.clock import Clock
+from leeward.answers.cluster_explanation import ClusterExplanation, explain_cluster
+from leeward.answers.explanation import Explanation, explain_binding
+from leeward.answers.fleet_state import BindingName, FleetState, binding_of_work
+from leeward.answers.reading import read_fleet, read_for
+from leeward.answers.work_explanation import WorkExplanation, explain_work
+from leeward.api.names import EXECUTION_SPACE_PREFIX, binding_name
+from leeward.api.resource import WORKS
+from leeward.client import Client, NotFound
+from leeward.operations import OperationFailed
+
+Answer = Explanation | ClusterExplanation | WorkExplanation
+
+SHORT_NAMES = {
+    "cj": "cronjob",
+    "cm": "configmap",
+    "crd": "customresourcedefinition",
+    "deploy": "deployment",
+    "ds": "daemonset",
+    "hpa": "horizontalpodautoscaler",
+    "ing": "ingress",
+    "ns": "namespace",
+    "pv": "persistentvolume",
+    "pvc": "persistentvolumeclaim",
+    "rs": "replicaset",
+    "sa": "serviceaccount",
+    "sts": "statefulset",
+    "svc": "service",
+}
+
+
+class SubjectKind(Enum):
+    """What a type means, by all names that it has."""
+
+    CLUSTER = ("cluster", "clusters")
+    WORK = ("work", "works")
+    BINDING = ("resourcebinding", "resourcebindings", "rb", "binding")
+    CLUSTER_BINDING = ("clusterresourcebinding", "clusterresourcebindings", "crb")
+    TEMPLATE = ()
+
+
+class AskedOf(NamedTuple):
+    """`bindings` are those that it can be, of which the first that is there is meant."""
+
+    kind: SubjectKind
+    text: str
+    name: str
+    namespace: str
+    bindings: tuple[BindingName, ...] = ()
+
+
+def asked_of(text: str, namespace: str) -> AskedOf:
+    """Raises: OperationFailed that says how it is to be written."""
+    given, slash, name = text.partition("/")
+    wanted = given.lower().partition(".")[0]
+    if not (slash and wanted and name) or "/" in name:
+        raise OperationFailed(
+            f"RESOURCE {text!r} is no TYPE/NAME: write deploy/web, rb/web-deployment or cluster/member1"
+        )
+    kind = next((each for each in SubjectKind if wanted in each.value), SubjectKind.TEMPLATE)
+    if kind is SubjectKind.WORK and not namespace.startswith(EXECUTION_SPACE_PREFIX):
+        raise OperationFailed(f"a Work is in an execution space: add -n {EXECUTION_SPACE_PREFIX}CLUSTER")
+    found: tuple[BindingName, ...] = ()
+    if kind is SubjectKind.BINDING:
+        found = (BindingName(namespace, name),)
+    elif kind is SubjectKind.CLUSTER_BINDING:
+        found = (BindingName("", name),)
+    elif kind is SubjectKind.TEMPLATE:
+        names = [binding_name(each, name) for each in _singular(SHORT_NAMES.get(wanted, wanted))]
+        found = tuple(BindingName(space, each) for space in (namespace, "") for each in names)
+    return AskedOf(kind, text, name, namespace, found)
+
+
+def explain_in(state: FleetState, asked: AskedOf) -> Answer:
+    """From a whole picture. Raises: OperationFailed where there is no such thing in it."""
+    if asked.kind is SubjectKind.CLUSTER:
+        if asked.name not in state.clusters:
+            raise _no_cluster(asked, state)
+        return explain_cluster(state, asked.name)
+    if asked.kind is SubjectKind.WORK:
+        for work in state.recorded.works:
+            key = binding_of_work(work)
+            is_asked_of = (work.namespace, work.name) == (asked.namespace, asked.name)
+            if is_asked_of and key is not None and key in state.bindings:
+                return explain_work(state, work, key)
+        raise OperationFailed(f"there is no Work {asked.namespace}/{asked.name} of a binding")
+    key = next((key for key in asked.bindings if key in state.bindings), None)
+    if key is None:
+        raise _no_binding(asked)
+    return explain_binding(state, key)
+
+
+async def explain_live(client: Client, clock: Clock, asked: AskedOf, control_plane: str) -> Answer:
+    """With as few requests as it takes. Raises: OperationFailed, WorldError."""
+    if asked.kind is SubjectKind.CLUSTER:
+        return explain_in(await read_fleet(client, clock, control_plane, works=False), asked)
+    keys = asked.bindings
+    if asked.kind is SubjectKind.WORK:
+        try:
+            work = await client.get(WORKS, asked.name, asked.namespace)
+        except NotFound:
+            raise OperationFailed(f"there is no Work {asked.namespace}/{asked.name}") from None
+        key = binding_of_work(work)
+        keys = () if key is None else (key,)
+    for key in keys:
+        try:
+            return explain_in(await read_for(client, clock, key, control_plane), asked)
+        except NotFound:
+            continue
+    raise _no_binding(asked)
+
+
+def _singular(word: str) -> tuple[str, ...]:
+    """The word, and what it may be the plural of."""
+    endings = (("ies", "y"), ("es", ""), ("s", ""))
+    return (word, *(word.removesuffix(end) + instead for end, instead in endings if word.endswith(end)))
+
+
+def _no_cluster(asked: AskedOf, state: FleetState) -> OperationFailed:
+    return OperationFailed(
+        f"there is no cluster {asked.name!r}: choose from {', '.join(sorted(state.clusters)) or 'none has joined'}"
+    )
+
+
+def _no_binding(asked: AskedOf) -> OperationFailed:
+    return OperationFailed(
+        f"there is no binding of {asked.text} in namespace {asked.namespace}: no policy selects it, or it is not there "
+        f"(`kubectl get rb -n {asked.namespace}` lists what is; -n chooses another namespace)"
+    )

@@ -1,0 +1,72 @@
+"""Explanation of one Work: whose it is, what of it has arrived in the member, and what is believed of its copy."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import msgspec
+
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.api.names import REMOVAL_HELD_ANNOTATION, cluster_of_execution_space
+from leeward.api.work import Work
+from leeward.core.cluster_health.outage import not_seen_since
+from leeward.core.eviction.evidence import is_fresh, is_seen_healthy, known_to_serve
+from leeward.operations.sentences import since
+
+
+class WorkExplanation(msgspec.Struct, frozen=True, rename="camel"):
+    control_plane: str
+    as_of: datetime
+    work: str
+    cluster: str
+    binding: str
+    headline: str
+    why: list[str]
+    needs_somebody: bool
+    unseen: tuple[str, ...] = ()
+
+
+def explain_work(state: FleetState, work: Work, key: BindingName) -> WorkExplanation:
+    """Of a Work of one of the picture's bindings."""
+    name = cluster_of_execution_space(work.namespace)
+    cluster, binding = state.clusters.get(name), state.bindings[key]
+    replicas = next((target.replicas for target in binding.spec.clusters if target.name == name), 0)
+    is_well = is_seen_healthy(work, cluster, replicas)
+    return WorkExplanation(
+        control_plane=state.control_plane,
+        as_of=state.as_of,
+        work=f"{work.namespace}/{work.name}",
+        cluster=name,
+        binding=str(key),
+        headline=f"Its copy in {name} is seen healthy" if is_well else f"Nobody relies on its copy in {name}",
+        why=list(_why(state, work, name)),
+        needs_somebody=not is_well,
+        unseen=state.recorded.unseen,
+    )
+
+
+def _why(state: FleetState, work: Work, name: str) -> Iterator[str]:
+    cluster, applied = state.clusters.get(name), work.applied
+    unseen = not_seen_since(cluster) if cluster is not None else None
+    if cluster is None:
+        yield f"The cluster {name} is not there."
+    elif unseen is not None:
+        yield f"Nothing is known of {name}{since(unseen, state.as_of)}."
+    if work.metadata.deletion_timestamp is not None:
+        yield f"It is being deleted{since(work.metadata.deletion_timestamp, state.as_of)}: the copy goes first."
+    if REMOVAL_HELD_ANNOTATION in work.metadata.annotations:
+        yield "Its removal waits, because a cluster that its copy was moved to is not well."
+    if work.spec.suspend_dispatching:
+        yield "Dispatching is suspended: nothing of it is applied."
+    if applied is None:
+        yield "Nothing of it has been applied yet."
+    elif applied.status != "True":
+        yield f"It could not be applied: {applied.message}"
+    elif applied.observed_generation not in (0, work.metadata.generation):
+        yield f"Generation {applied.observed_generation} is applied, and it is at {work.metadata.generation}."
+    if cluster is not None and not is_fresh(work, cluster):
+        yield "What was reported is older than its contents, or than the cluster's last return: it counts as unknown."
+    serving = known_to_serve(work, cluster)
+    if serving is not None:
+        yield f"{serving.ready} known to be ready{since(serving.since, state.as_of)}."
+    for status in work.status.manifest_statuses:
+        yield f"{status.identifier.kind} {status.identifier.name}: {status.health or 'no health'} as last reported."

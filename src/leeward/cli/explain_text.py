@@ -1,0 +1,136 @@
+"""How `leeward explain` reads: the headline, where, why, what is next, and what would help."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from leeward.answers.cluster_explanation import ClusterExplanation
+from leeward.answers.explanation import ApplicationState, Explanation
+from leeward.answers.next_steps import NextStep
+from leeward.answers.room_arithmetic import RoomRow
+from leeward.answers.work_explanation import WorkExplanation
+from leeward.cli.text_lines import (
+    GOOD,
+    LEAVES,
+    NEEDS_SOMEBODY,
+    QUIET,
+    SOON,
+    headline,
+    pairs,
+    paragraph,
+    section,
+    table,
+)
+from leeward.operations.sentences import counted, full_moment, moment, span
+
+MARKS = {
+    ApplicationState.HELD: NEEDS_SOMEBODY,
+    ApplicationState.UNPLACED: NEEDS_SOMEBODY,
+    ApplicationState.OUTAGE: SOON,
+    ApplicationState.MOVING: LEAVES,
+    ApplicationState.WAITING: SOON,
+    ApplicationState.KEPT: QUIET,
+    ApplicationState.WELL: GOOD,
+}
+ASSUMED = "flags are not known here: the defaults are assumed for all instants"
+
+
+def explanation_lines(told: Explanation) -> Iterator[str]:
+    replicas = f", {counted(told.replicas, 'replica')}" if told.replicas else ""
+    yield f"{told.workload}{replicas}, as of {full_moment(told.as_of)}"
+    yield ""
+    yield from headline(MARKS[told.state], told.headline)
+    if told.where:
+        yield from section("WHERE")
+        rows = [(c.cluster, str(c.assigned), "?" if c.ready is None else str(c.ready), c.what) for c in told.where]
+        yield from table(("CLUSTER", "ASSIGNED", "READY", "WHAT"), rows, (1, 2))
+    yield from section("WHY")
+    for number, sentence in enumerate(told.why, 1):
+        yield from paragraph(sentence, f"  {number}  ", "     ")
+    yield from _verdicts(told)
+    if told.room:
+        yield from section("ROOM")
+        yield from table(*_room(told.room))
+    yield from _next(told.next, told.as_of, told.settings_told)
+    if told.helps:
+        yield from section("WHAT WOULD HELP")
+        yield from pairs([(each.change, each.effect) for each in told.helps])
+    yield from _unseen(told.unseen)
+
+
+def cluster_lines(told: ClusterExplanation) -> Iterator[str]:
+    yield f"cluster {told.cluster}, as of {full_moment(told.as_of)}"
+    yield ""
+    yield from headline(NEEDS_SOMEBODY if told.needs_somebody else GOOD, told.headline)
+    yield from section("WHY")
+    for number, sentence in enumerate(told.why, 1):
+        yield from paragraph(sentence, f"  {number}  ", "     ")
+    yield from _next(told.next, told.as_of, told.settings_told)
+    yield from _unseen(told.unseen)
+
+
+def work_lines(told: WorkExplanation) -> Iterator[str]:
+    yield f"Work {told.work} of binding {told.binding}, as of {full_moment(told.as_of)}"
+    yield ""
+    yield from headline(NEEDS_SOMEBODY if told.needs_somebody else GOOD, told.headline)
+    yield from section("WHY")
+    for number, sentence in enumerate(told.why, 1):
+        yield from paragraph(sentence, f"  {number}  ", "     ")
+    yield from _unseen(told.unseen)
+
+
+def when(at: datetime | None, now: datetime) -> str:
+    """`02:45:17, in 4 min`"""
+    if at is None:
+        return "-"
+    seconds = (at - now).total_seconds()
+    return f"{moment(at, now)}, in {span(seconds)}" if seconds > 0 else f"{moment(at, now)}, now"
+
+
+def _verdicts(told: Explanation) -> Iterator[str]:
+    refused = [each for each in told.verdicts if each.plugin]
+    rows = [(_names(each.clusters), f"{each.plugin}: {each.reason}") for each in refused]
+    yield from pairs(rows, "       ")
+
+
+def _names(names: Sequence[str]) -> str:
+    if len(names) <= 2:
+        return " ".join(names)
+    return f"{names[0]} and {len(names) - 1} more"
+
+
+def _room(rows: Sequence[RoomRow]) -> tuple[Sequence[str], Sequence[Sequence[str]], Sequence[int]]:
+    header = ("CLUSTER", "OF", "HAS", "REQUESTED", "RESERVED", "FREE", "EACH", "ROOM")
+    cells = [
+        (
+            row.cluster,
+            row.resource,
+            _figure(row.allocatable, row.resource),
+            f"- {_figure(row.requested, row.resource)}",
+            f"- {_figure(row.reserved, row.resource)}",
+            f"= {_figure(row.free, row.resource)}",
+            f"/ {_figure(row.each, row.resource)}",
+            f"= {row.room}{' by nodes' if row.by_nodes else ''}",
+        )
+        for row in rows
+    ]
+    return header, cells, (2, 3, 4, 5, 6)
+
+
+def _figure(amount: float, resource: str) -> str:
+    if resource in ("memory", "ephemeral-storage"):
+        return f"{amount / 2**30:.1f} GiB"
+    return f"{amount:.2f}" if resource == "cpu" else f"{amount:g}"
+
+
+def _next(steps: Sequence[NextStep], now: datetime, settings_told: bool) -> Iterator[str]:
+    yield from section("NEXT")
+    if not steps:
+        yield "  nothing: it stays as it is until a cluster, a policy or the template changes"
+    yield from pairs([(when(step.at, now), step.sentence) for step in steps])
+    if not settings_told and any(step.at is not None and step.at > now for step in steps):
+        yield f"  ({ASSUMED})"
+
+
+def _unseen(unseen: Sequence[str]) -> Iterator[str]:
+    for each in unseen:
+        yield from headline("?", f"could not be seen: {each}")

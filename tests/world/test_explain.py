@@ -1,0 +1,185 @@
+"""What `leeward explain` says comes true: places, instants, and why something does not move."""
+
+from datetime import datetime, timedelta
+
+from kubeapi.meta import Manifest
+from leeward.answers.cluster_explanation import ClusterExplanation
+from leeward.answers.explanation import ApplicationState, Explanation
+from leeward.answers.fleet_state import BindingName
+from leeward.answers.subjects import asked_of, explain_in, explain_live
+from leeward.answers.work_explanation import WorkExplanation
+from leeward.api.meta import find_condition
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
+from leeward.client import Client
+from leeward.sim.network import LinkedTransport
+from leeward.sim.world import ADMIN, World
+from tests.world.pictures import Requests, picture
+from tests.world.stories import POLICIES, apply, by_weight, deployment, held, play, policy
+
+WITHIN = timedelta(seconds=1)
+NO_EXECUTE = "cluster.karmada.io/not-ready:NoExecute"
+WEB, SOLO = "web-deployment", "solo-deployment"
+ANY_ROOM: Manifest = {
+    "replicaScheduling": {
+        "replicaSchedulingType": "Divided",
+        "replicaDivisionPreference": "Weighted",
+        "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+    }
+}
+ONLY_MEMBER1 = {
+    "clusterAffinity": {"clusterNames": ["member1"]},
+    "replicaScheduling": {"replicaSchedulingType": "Divided"},
+}
+
+
+async def start(world: World) -> None:
+    await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 1})))
+    await apply(world.client, deployment("solo", 2), policy("solo", ONLY_MEMBER1))
+    await world.until(lambda: bool(world.assigned(WEB) and world.assigned(SOLO)), 60)
+    await world.sleep_to_whole(10, offset=51)
+
+
+async def explain(world: World, resource: str = "deploy/web") -> Explanation:
+    answer = explain_in(await picture(world), asked_of(resource, "default"))
+    assert isinstance(answer, Explanation)
+    return answer
+
+
+async def explain_cluster(world: World, name: str) -> ClusterExplanation:
+    answer = explain_in(await picture(world), asked_of(f"cluster/{name}", "default"))
+    assert isinstance(answer, ClusterExplanation)
+    return answer
+
+
+def instant_of(told: Explanation | ClusterExplanation, words: str) -> datetime:
+    """Of the one step that says so."""
+    (found,) = [step.at for step in told.next if words in step.sentence]
+    assert found is not None
+    return found
+
+
+def test_what_is_well_says_why_it_is_there_and_that_nothing_follows() -> None:
+    async def story(world: World) -> None:
+        await start(world)
+        told = await explain(world)
+        assert (told.state, told.needs_somebody, told.next, told.helps) == (ApplicationState.WELL, False, (), ())
+        assert [(row.cluster, row.assigned, row.ready) for row in told.where] == [("member1", 2, 2), ("member2", 1, 1)]
+        assert told.why[0] == "Claimed by PropagationPolicy default/web (priority 0)."
+        assert told.why[2] == ("3 replicas divided by weight: member1 1/2 = 1.50, gets 2; member2 1/2 = 1.50, gets 1.")
+        (refused,) = [verdict for verdict in told.verdicts if verdict.plugin]
+        assert (refused.clusters, refused.plugin) == (("member3",), "ClusterAffinity")
+        assert told.decides == world.assigned(WEB)
+
+    play(story)
+
+
+def test_each_instant_of_an_outage_is_told_before_it_comes_and_so_is_where_the_copy_goes() -> None:
+    async def story(world: World) -> None:
+        await start(world)
+        await world.member("member1").stop()
+        await world.until(
+            lambda: find_condition(world.cluster("member1").status.conditions, "leeward.dev/Failing") is not None
+        )
+        turns = instant_of(await explain_cluster(world, "member1"), "counts as not Ready")
+        await world.until(lambda: not world.is_ready("member1"))
+        assert abs(world.clock.now() - turns) <= WITHIN
+        await world.sleep(5)
+
+        told = await explain(world)
+        taint, leaves = instant_of(told, "gets the taint NoExecute"), instant_of(told, "it is evicted from there")
+        assert told.state is ApplicationState.OUTAGE
+        assert told.reasons_at == leaves
+        assert leaves == instant_of(await explain_cluster(world, "member1"), "2 applications are due to leave it")
+        (kept,) = [verdict.clusters for verdict in told.verdicts if not verdict.plugin]
+        await world.until(lambda: NO_EXECUTE in world.taints("member1"))
+        assert abs(world.clock.now() - taint) <= WITHIN
+        await world.until(lambda: world.assigned(WEB) == dict.fromkeys(kept, 3))
+        assert abs(world.clock.now() - leaves) <= WITHIN
+        assert (await explain(world)).state is ApplicationState.MOVING
+
+    play(story)
+
+
+def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_and_that_does() -> None:
+    async def story(world: World) -> None:
+        await start(world)
+        await world.member("member1").stop()
+        await world.until(lambda: held(world, SOLO) == "NoPlaceToGo")
+        told, binding = await explain(world, "deploy/solo"), world.binding(SOLO)
+        assert binding is not None
+        condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+        assert condition is not None
+        assert (told.state, told.needs_somebody, told.reason) == (ApplicationState.HELD, True, "NoPlaceToGo")
+        assert told.headline == f"Held (NoPlaceToGo): {condition.message}"
+        assert [(row.cluster, row.ready) for row in told.where] == [("member1", None)], "what is not seen is not known"
+        helps = {each.change: each.effect for each in told.helps}
+        assert helps["let its policy name more clusters"] == "2 more would find room, in member2, member3"
+        assert helps["member1 comes back"] == "its 2 are seen again at once"
+
+        await world.client.patch(POLICIES, "solo", {"spec": {"placement": {"clusterAffinity": None}}}, "default")
+        await world.until(lambda: sum(world.assigned(SOLO).get(name, 0) for name in ("member2", "member3")) == 2)
+
+    play(story)
+
+
+def test_the_sentence_of_an_outage_is_that_of_the_condition() -> None:
+    async def story(world: World) -> None:
+        await start(world)
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        await world.sleep(5)
+        for resource, name in (("deploy/web", WEB), ("deploy/solo", SOLO)):
+            binding = world.binding(name)
+            condition = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION) if binding else None
+            assert condition is not None
+            assert condition.message.rstrip(".") in [step.sentence for step in (await explain(world, resource)).next]
+
+    play(story)
+
+
+def test_a_live_answer_is_that_of_the_picture_and_nothing_is_written() -> None:
+    async def story(world: World) -> None:
+        await start(world)
+        client = Client(LinkedTransport(world.place, ADMIN), "leeward")
+        requests = Requests(world)
+        for resource in ("deploy/web", "deployments/web", f"rb/{WEB}", "cluster/member1"):
+            asked = asked_of(resource, "default")
+            assert await explain_live(client, world.clock, asked, "world") == explain_in(await picture(world), asked)
+        assert set(requests.methods) == {"GET"}
+
+    play(story)
+
+
+def test_a_work_says_what_is_believed_of_its_copy() -> None:
+    async def story(world: World) -> None:
+        await start(world)
+        name = next(work.name for work in (await picture(world)).works_of(BindingName("default", WEB)).values())
+        asked = asked_of(f"work/{name}", "karmada-es-member1")
+        told = explain_in(await picture(world), asked)
+        assert isinstance(told, WorkExplanation)
+        assert (told.cluster, told.needs_somebody) == ("member1", False)
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        told = explain_in(await picture(world), asked)
+        assert isinstance(told, WorkExplanation)
+        assert told.needs_somebody
+        assert told.why[0].startswith("Nothing is known of member1 since")
+
+    play(story)
+
+
+def test_room_is_told_as_arithmetic_that_adds_up() -> None:
+    async def story(world: World) -> None:
+        app = deployment("web", 4)
+        app["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2"}}
+        await apply(world.client, app, policy("web", ANY_ROOM))
+        await world.until(lambda: sum(world.assigned(WEB).values()) == 4, 60)
+        await world.sleep(60)
+        told = await explain(world)
+        assert {row.cluster for row in told.room} == {"member1", "member2", "member3"}
+        for row in told.room:
+            assert row.allocatable - row.requested - row.reserved == row.free
+            assert row.requested == 2 * world.assigned(WEB).get(row.cluster, 0)
+            assert (row.resource, row.each, row.room <= row.free // row.each) == ("cpu", 2, True)
+
+    play(story)
