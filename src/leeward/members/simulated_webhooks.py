@@ -4,7 +4,7 @@ Without a ready Pod it is away, as in any cluster, and its `failurePolicy` says 
 """
 
 from kubeapi import codec
-from kubeapi.meta import LabelSelector, ReadOnlyManifest
+from kubeapi.meta import LabelSelector, Manifest, ReadOnlyManifest
 from kubeapi.selectors import matches, selector_of
 from kubeserver.store import Store
 from kubeserver.webhooks.configuration import Configured
@@ -24,7 +24,8 @@ class SimulatedWebhooks:
         if reference is None:
             return False
         record = self._store.get(f"//services/{reference.namespace}/{reference.name}")
-        selected = mapping_at(codec.decode_manifest(record.value), "spec", "selector") if record is not None else {}
+        service: Manifest = codec.decode_manifest(record.value) if record is not None else {}
+        selected = mapping_at(service, "spec", "selector")
         if not selected:
             return False
         selector = selector_of(LabelSelector(match_labels=dict(selected)))

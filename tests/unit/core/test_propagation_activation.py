@@ -99,7 +99,8 @@ def test_a_mark_of_a_control_plane_is_no_change_by_a_user(field: str, key: str, 
 
 
 def test_a_new_version_or_status_is_no_change_by_a_user() -> None:
-    metadata = {**TEMPLATE["metadata"], "resourceVersion": "9", "generation": 4, "managedFields": [{}]}
+    written: Manifest = {"resourceVersion": "9", "generation": 4, "managedFields": [{}]}
+    metadata: Manifest = {**TEMPLATE["metadata"], **written}
     assert user_digest(template(None, metadata=metadata, status={"x": 1})) == DIGEST
     assert user_digest(template(None, metadata={**metadata, "finalizers": ["a/b"]})) != DIGEST
 
