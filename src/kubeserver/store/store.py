@@ -128,6 +128,12 @@ class Store:
         under_way = self._heads.get(key)
         return _live(under_way) if under_way is not None else self.get(key)
 
+    def heads(self, prefix: str) -> Sequence[Record]:
+        """What is live under `prefix` as a writer must see it: with the writes under way."""
+        found = {record.key: record for record in self.list(prefix).records}
+        found |= {key: record for key, record in self._heads.items() if key.startswith(prefix)}
+        return [record for record in found.values() if not record.deleted]
+
     def list(self, prefix: str, *, revision: int | None = None, start_after: str = "", limit: int = 0) -> Listing:
         """What is live under `prefix`, behind the key `start_after`, at `revision`; up to `limit` when it is not 0.
 

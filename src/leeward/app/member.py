@@ -27,6 +27,7 @@ from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import NO_FAULTS, Faults, read_faults
 from leeward.client import Client, Request, Response
 from leeward.members import Workloads, WorkloadSettings
+from leeward.members.resource_quota import ResourceQuotaAdmission
 from leeward.members.rules.load_balancer import load_balancer_range
 from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.metrics import Metrics
@@ -94,7 +95,7 @@ class _Member:
             self.clock,
             self.randomness,
             supervisor,
-            admission=(ServiceAccountAdmission(store),),
+            admission=(ServiceAccountAdmission(store), ResourceQuotaAdmission(store)),
             metrics=self.metrics.registry,
             tokens=load_token_file(config.token_file) | load_token_file(config.impersonator_token_file),
             signing_key=load_signing_key(config.data_dir / SIGNING_KEY_FILE, self.randomness),

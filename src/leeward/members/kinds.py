@@ -26,6 +26,7 @@ AUTOSCALERS = Resource.of_manifests(
 )
 SERVICES = Resource.of_manifests("v1", "services", "Service", namespaced=True)
 INGRESSES = Resource.of_manifests("networking.k8s.io/v1", "ingresses", "Ingress", namespaced=True)
+RESOURCE_QUOTAS = Resource.of_manifests("v1", "resourcequotas", "ResourceQuota", namespaced=True)
 QUIET_KINDS = frozenset(
     (
         *(CORE_NAMESPACES, SERVICE_ACCOUNTS, CONFIG_MAPS, SECRETS, CLAIMS, VOLUMES, STORAGE_CLASSES),
@@ -39,6 +40,7 @@ QUIET_KINDS = frozenset(
             DAEMON_SETS,
             STATEFUL_SETS,
             JOBS,
+            RESOURCE_QUOTAS,
         ),
     )
 )

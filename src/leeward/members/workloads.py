@@ -19,6 +19,7 @@ from leeward.members.metrics_api import MetricsApi
 from leeward.members.nodes import NodesController
 from leeward.members.platform import Platform
 from leeward.members.replica_set import ReplicaSetController
+from leeward.members.resource_quota import ResourceQuotaController
 from leeward.members.scheduler import SchedulerController
 from leeward.members.settings import WorkloadSettings
 from leeward.members.stateful_set import StatefulSetController
@@ -56,6 +57,7 @@ class Workloads:
             AutoscalerController(self._platform),
             LoadBalancerController(self._platform, settings),
             DisruptionController(self._platform),
+            ResourceQuotaController(self._platform),
             self._volumes,
         )
 

@@ -22,6 +22,7 @@ from leeward.client import Client, NotFound, Request, Response
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.manager.member_side import MemberSide
 from leeward.members import Workloads, WorkloadSettings
+from leeward.members.resource_quota import ResourceQuotaAdmission
 from leeward.members.rules.load_balancer import load_balancer_range
 from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.metrics import Metrics
@@ -125,7 +126,7 @@ class SimulatedMember:
             ground.clock,
             ground.randomness,
             self._processes,
-            admission=(ServiceAccountAdmission(store),),
+            admission=(ServiceAccountAdmission(store), ResourceQuotaAdmission(store)),
             passed_over=SimulatedWebhooks(store).passed_over,
         )
         self.place.put(self._server, self.life)

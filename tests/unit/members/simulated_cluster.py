@@ -20,6 +20,7 @@ from kubeserver.store.memory import MemoryMedium
 from leeward.client import Client
 from leeward.members import Workloads, WorkloadSettings
 from leeward.members.kinds import PODS
+from leeward.members.resource_quota import ResourceQuotaAdmission
 from leeward.members.rules.pods import is_ready
 from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.metrics import Metrics
@@ -76,7 +77,7 @@ async def running(
     async with Supervisor() as supervisor:
         clock, randomness = VirtualClock(), Randomness(1)
         store = await Store.open(medium or MemoryMedium(), supervisor)
-        admission = (ServiceAccountAdmission(store),)
+        admission = (ServiceAccountAdmission(store), ResourceQuotaAdmission(store))
         passed_over = SimulatedWebhooks(store).passed_over
         api_server = await start_apiserver(store, clock, randomness, supervisor, admission, passed_over=passed_over)
         client = Client(InProcessTransport(api_server))
