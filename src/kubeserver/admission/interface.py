@@ -48,12 +48,13 @@ class AdmissionReview(Struct, frozen=True):
 
 
 class Rejected(Exception):
-    """The object is refused: with problems of its fields (422), or with a message (403)."""
+    """The object is refused: with problems of its fields (422), or with a message (403), which may have its reason."""
 
-    def __init__(self, message: str = "", problems: Sequence[Problem] = ()) -> None:
+    def __init__(self, message: str = "", problems: Sequence[Problem] = (), reason: str = "") -> None:
         super().__init__(message or "; ".join(map(str, problems)))
         self.message = message
         self.problems = tuple(problems)
+        self.reason = reason
 
 
 class Admission(Protocol):

@@ -125,4 +125,6 @@ def _refusal_of(kind: Kind, metadata: Mapping[str, Any], rejection: Rejected) ->
     if rejection.problems:
         return errors.invalid(kind.group, kind.kind, name, rejection.problems)
     told = prefix if lifecycle.is_made_of(prefix, name) else name
+    if rejection.reason:
+        return errors.denied(kind.group, kind.plural, told, rejection.message, rejection.reason, 403)
     return errors.forbidden(kind.group, kind.plural, told, rejection.message)

@@ -29,6 +29,7 @@ from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, approve_agent
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.control_plane import ControllerManager
+from leeward.manager.quota_admission import quota_admissions
 from leeward.manager.webhook_templates import WebhookTemplates
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane
@@ -53,7 +54,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
                 clock,
                 randomness,
                 serving,
-                admission=(admission, AgentRestriction()),
+                admission=(admission, AgentRestriction(), *quota_admissions(store, settings.gates)),
                 crds=custom_resource_definitions(),
                 objects=AGENT_ACCESS,
                 metrics=metrics.registry,

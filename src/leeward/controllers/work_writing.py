@@ -18,6 +18,7 @@ from leeward.core.execution.claims import Owner, has_claim, holds_another_object
 from leeward.core.execution.works import WORK_MARKS
 from leeward.core.interpreter.fields import with_annotations
 from leeward.core.propagation.reach import Reach
+from leeward.core.quota.static_assignments import quota_of_work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.identity import key_of
 from leeward.runtime.plane import ControlPlane
@@ -39,6 +40,8 @@ class WorkWriting:
 
     async def refuse_taken(self, work: Work, binding: Binding, manifest: Manifest) -> None:
         """Raises: TakenWork when the binding may not write `manifest` to this Work; WorldError."""
+        if quota := quota_of_work(work):
+            raise TakenWork(f"Work {work.name} belongs to FederatedResourceQuota {'/'.join(quota)}")
         own = Owner(*key_of(binding))
         owners = set(owners_of(work))
         for owner in sorted(owners - {own}):

@@ -35,7 +35,6 @@ class Unsupported:
 
 
 UNSUPPORTED: Final[Sequence[Unsupported]] = (
-    Unsupported(((POLICY, "FederatedResourceQuota"),), "", bool, "no quota is enforced, nor made in members"),
     Unsupported(_PROPAGATION, "spec.association", bool, "it is deprecated, and Karmada ignores it, too"),
     Unsupported(((CLUSTER, "Cluster"),), "spec.proxyHeader", bool, "the proxy is called without these headers"),
 )
@@ -56,7 +55,8 @@ def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
     if _value_at(manifest, "metadata.deletionTimestamp"):
         return []
     key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
-    return [*_unsupported(manifest, key), *_gated(manifest, key), *_not_preserved(manifest, key)]
+    found = (_unsupported, _gated, _not_enforced, _not_preserved)
+    return [warning for warnings in found for warning in warnings(manifest, key)]
 
 
 def warnings_of_live_templates(manifest: ReadOnlyManifest) -> list[str]:
@@ -82,6 +82,11 @@ def _gated(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
     for field, concerns, gate in GATED:
         if key in _PROPAGATION and concerns(_value_at(manifest, field)):
             yield f"{field} has an effect only with --feature-gates={gate}=true, which is off by default"
+
+
+def _not_enforced(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    if key == (POLICY, "FederatedResourceQuota") and _value_at(manifest, "spec.overall"):
+        yield "spec.overall refuses nothing without --feature-gates=FederatedQuotaEnforcement=true, off by default"
 
 
 def _not_preserved(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:

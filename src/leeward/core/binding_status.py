@@ -14,6 +14,7 @@ from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.core.cluster_health.outage import with_report
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable, scheduled_condition
+from leeward.core.scheduling.conditions import exceeded_condition
 
 
 def status_after(
@@ -39,6 +40,8 @@ def _scheduling_status(
     status: ResourceBindingStatus, binding: Binding, decision: Decision, now: datetime
 ) -> ResourceBindingStatus:
     """What the binding says of its scheduling. A result that stands is a success, also when its report was lost."""
+    if decision.quota_refusal:
+        return _exceeding_status(status, decision, now)
     generation = binding.metadata.generation
     result = decision.result or Placed(decision.clusters, binding.status.scheduler_observing_affinity_name)
     conditions = set_condition(status.conditions, scheduled_condition(result), now)
@@ -54,3 +57,12 @@ def _scheduling_status(
         scheduler_observed_generation=generation,
         last_scheduled_time=scheduled_at,
     )
+
+
+def _exceeding_status(status: ResourceBindingStatus, decision: Decision, now: datetime) -> ResourceBindingStatus:
+    """What is wanted is not scheduled; what there is may have moved to another affinity term."""
+    conditions = set_condition(status.conditions, exceeded_condition(decision.quota_refusal), now)
+    status = msgspec.structs.replace(status, conditions=conditions)
+    if not isinstance(decision.result, Placed):
+        return status
+    return msgspec.structs.replace(status, scheduler_observing_affinity_name=decision.result.affinity_name)

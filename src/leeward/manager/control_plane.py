@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from leeward.controllers.agent_access import AgentAccessController
@@ -16,6 +17,8 @@ from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.controllers.policies import PolicyController
+from leeward.controllers.quota_status import QuotaEnforcementController, QuotaStatusController
+from leeward.controllers.quota_sync import QuotaSyncController
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
@@ -82,9 +85,19 @@ class ControllerManager:
         yield SCHEDULER, self._make_scheduler
         yield "binding", self._make_binding
         yield DEPENDENCIES_DISTRIBUTOR, self._make_distributor
+        yield from self._quota_makers()
         marker, syncer = AUTOSCALED
         yield marker, lambda: [ScaleTargetMarker(plane)]
         yield syncer, lambda: [DeploymentReplicasSyncer(plane)]
+
+    def _quota_makers(self) -> Iterator[tuple[str, Callable[[], list[Startable]]]]:
+        plane, enabled = self._plane, self._settings.gates.enabled
+        enforced, multiple = enabled("FederatedQuotaEnforcement"), enabled("MultiplePodTemplatesScheduling")
+        status = partial(QuotaStatusController, plane, enforced=enforced, multiple_pod_templates=multiple)
+        enforcement = partial(QuotaEnforcementController, plane, multiple_pod_templates=multiple)
+        yield "federatedResourceQuotaSync", lambda: [QuotaSyncController(plane, self._settings.skipped.reach)]
+        yield "federatedResourceQuotaStatus", lambda: [status()]
+        yield "federatedResourceQuotaEnforcement", lambda: [enforcement()] if enforced else []
 
     def _composed(self) -> Iterator[Startable]:
         """What stands for several names at once."""
@@ -188,6 +201,7 @@ def _scheduler_settings(settings: ManagerSettings, placement: PlacementSettings)
         TaintExpectation(settings.timing.failover_eviction_timeout, settings.failover, settings.safety.could_not_look),
         enabled("WorkloadAffinity"),
         enabled("MultiplePodTemplatesScheduling"),
+        enabled("FederatedQuotaEnforcement"),
         settings.estimators,
         settings.timing.scheduler_estimator_timeout,
         settings.on_decision,

@@ -46,6 +46,7 @@ class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
     budget: EvictionBudget = UNLIMITED
     attention: Attention = UNKEPT
     settings: PlacementSettings = DEFAULT_SETTINGS
+    quota_refusal: str = ""
     reserved: Mapping[str, tuple[Reserved, ...]] = {}
     estimates: tuple[RecordedEstimate, ...] = ()
     group_members: tuple[GroupMember, ...] = ()
@@ -74,6 +75,7 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
         budget=snapshot.budget,
         attention=snapshot.attention,
         settings=snapshot.settings,
+        quota_refusal=snapshot.quota_refusal,
         reserved=fleet.reservations.all(),
         estimates=tuple(
             RecordedEstimate(requirements=question.requirements, components=question.components, answers=answers)
@@ -101,6 +103,7 @@ def decode_snapshot(data: bytes) -> Snapshot:
         recorded.budget,
         recorded.attention,
         recorded.settings,
+        recorded.quota_refusal,
         now=recorded.now,
     )
 

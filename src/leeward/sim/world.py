@@ -33,6 +33,7 @@ from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager
+from leeward.manager.quota_admission import quota_admissions
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.manager.webhook_templates import WebhookTemplates
@@ -139,7 +140,7 @@ class World(Ground):
         """Of the control plane's API server."""
         reach = self._settings.skipped.reach
         karmada = KarmadaAdmission(self.clock, self.randomness, self.timing, store, reach)
-        return (karmada, AgentRestriction())
+        return (karmada, AgentRestriction(), *quota_admissions(store, self._settings.gates))
 
     async def stop_apiserver(self) -> None:
         if self._serving is not None:

@@ -175,7 +175,7 @@ def test_values_that_ask_for_nothing_are_not_warned_of() -> None:
 
 
 def test_what_is_being_deleted_and_what_has_another_shape_is_not_warned_of() -> None:
-    deleted = example("FederatedResourceQuota")
+    deleted = example("Cluster", "spec.proxyHeader")
     deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert warnings_for(deleted) == []
     odd: Manifest = {
@@ -284,8 +284,9 @@ def test_of_an_object_that_goes_nothing_is_said() -> None:
         "apiVersion": "policy.karmada.io/v1alpha1",
         "kind": "FederatedResourceQuota",
         "metadata": {"name": "a"},
+        "spec": {"overall": {"cpu": "1"}},
     }
-    told = ["FederatedResourceQuota is stored and has no effect yet: no quota is enforced, nor made in members"]
+    told = ["spec.overall refuses nothing without --feature-gates=FederatedQuotaEnforcement=true, off by default"]
     assert warnings_for(found) == told
     found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert warnings_for(found) == []

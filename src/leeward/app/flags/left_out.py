@@ -23,7 +23,7 @@ LEFT_OUT = {
     "concurrent-work-syncs": _WORKERS,
     "enable-cluster-resource-modeling": "use --feature-gates=CustomizedClusterResourceModeling=false",
     "enable-pprof": _NO_PROFILING,
-    "federated-resource-quota-sync-period": _NO_CONTROLLER,
+    "federated-resource-quota-sync-period": "what is used is counted anew with every change",
     "horizontal-pod-autoscaler-cpu-initialization-period": _NO_CONTROLLER,
     "horizontal-pod-autoscaler-downscale-delay": _NO_CONTROLLER,
     "horizontal-pod-autoscaler-downscale-stabilization": _NO_CONTROLLER,

@@ -4,12 +4,12 @@ import logging
 from datetime import datetime, timedelta
 from functools import partial
 
-from leeward.api.resource import CLUSTERS
+from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.deciding import Deciding, SchedulerSettings, Unlisted
 from leeward.controllers.scheduler.telling import Telling
 from leeward.controllers.scheduler.waking import Waking
-from leeward.controllers.scheduler.writing import Writing
+from leeward.controllers.scheduler.writing import QuotaRefused, Writing
 from leeward.core.scheduling import Unplaceable
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
@@ -33,6 +33,7 @@ class Scheduler:
         self._heartbeat = heartbeat
         self._clusters = plane.informers.of(CLUSTERS)
         self._bindings = Bindings(plane)
+        self._quotas = plane.informers.of(FEDERATED_RESOURCE_QUOTAS) if settings.quota_enforcement else None
         self._deciding = Deciding(plane, self._bindings, settings, brake, heartbeat)
         placement = settings.placement
         recorder = plane.recorder(placement.scheduler_name if placement.place else TAINT_MANAGER)
@@ -44,6 +45,8 @@ class Scheduler:
 
     def start(self) -> None:
         self._waking.start(self._brake, self._heartbeat)
+        if self._quotas is not None:
+            self._quotas.on_change(self._waking.quota_changed)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: BindingKey) -> datetime | None:
@@ -62,11 +65,18 @@ class Scheduler:
             return None
         binding, decision = decided
         now = self._plane.clock.now()
-        placed = await self._writing.write_placement(key, binding, decision)
+        try:
+            placed = await self._writing.write_placement(key, binding, decision)
+        except QuotaRefused as refused:
+            decided = await self._deciding.decide(key, str(refused))
+            if decided is None:
+                return None
+            binding, decision = decided
+            placed = await self._writing.write_placement(key, binding, decision)
         self._telling.measure(decision, self._plane.clock.monotonic() - started)
         self._telling.tell(key, binding, placed, decision)
         self._writing.post_status(key, placed, decision, now, partial(self._controller.failed, key))
-        if isinstance(decision.result, Unplaceable) or decision.held is not None:
+        if isinstance(decision.result, Unplaceable) or decision.held is not None or decision.quota_refusal:
             return self._waking.failed(key, now, decision.wake_at)
         self._waking.settled(key)
         return decision.wake_at

@@ -49,7 +49,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSettings:
-    """Gates: `workload_affinity` is WorkloadAffinity, `multiple_pod_templates` MultiplePodTemplatesScheduling.
+    """Gates: `workload_affinity` is WorkloadAffinity, `multiple_pod_templates` MultiplePodTemplatesScheduling,
+    `quota_enforcement` FederatedQuotaEnforcement.
 
     `estimators` are asked besides what clusters report of themselves; each has `estimator_timeout_seconds`
     (--scheduler-estimator-timeout). `on_decision` is told of each decision while the fleet is as it was for it.
@@ -61,6 +62,7 @@ class SchedulerSettings:
     expectation: TaintExpectation = field(default_factory=TaintExpectation)
     workload_affinity: bool = False
     multiple_pod_templates: bool = False
+    quota_enforcement: bool = False
     estimators: tuple[Estimator, ...] = ()
     estimator_timeout_seconds: float = 3
     on_decision: DecisionListener | None = None
@@ -83,6 +85,7 @@ class Deciding:
         self._brake = brake
         self._heartbeat = heartbeat
         self._reread_at: dict[str, float] = {}
+        self._refusals: dict[BindingKey, str] = {}
         self._groups = WorkloadGroups() if settings.workload_affinity else None
         self._estimates = Estimates()
         self._estimators = Estimators.of(plane, settings.estimators, settings.estimator_timeout_seconds)
@@ -94,15 +97,24 @@ class Deciding:
         self._decided: Callable[[], None] = lambda: None
         self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
 
-    async def decide(self, key: BindingKey) -> tuple[Binding, Decision] | None:
-        """The binding as it was, and what it is to be; None where there is nothing to place. Raises: WorldError."""
+    async def decide(self, key: BindingKey, quota_refusal: str = "") -> tuple[Binding, Decision] | None:
+        """The binding as it was, and what it is to be; None where there is nothing to place. Raises: WorldError.
+
+        `quota_refusal`: why a quota has refused what was decided before; it may not grow then.
+        """
         binding = self._bindings.get(key)
         if binding is None or not _is_placeable(binding):
             return None
         await self._confirm_gone(key)
         await self._reread(key)
         await self._ask_for_room(key)
-        return await self._strokes.ask(key)
+        if not quota_refusal:
+            return await self._strokes.ask(key)
+        self._refusals[key] = quota_refusal
+        try:
+            return await self._strokes.ask(key)
+        finally:
+            del self._refusals[key]
 
     def after_stroke(self, call: Callable[[], None]) -> None:
         """Has this called after each stroke."""
@@ -201,7 +213,8 @@ class Deciding:
         def decide_one(key: BindingKey, binding: Binding) -> Decision:
             budget = self._limiter.budget(key, self._fleet, now)
             works = self._bindings.works_by_cluster(key)
-            snapshot = Snapshot(binding, self._fleet, works, brake, budget, attention, self._settings, now=now)
+            refusal, fleet = self._refusals.get(key, ""), self._fleet
+            snapshot = Snapshot(binding, fleet, works, brake, budget, attention, self._settings, refusal, now=now)
             decision = decide(snapshot)
             if self._on_decision is not None:
                 self._on_decision(snapshot, decision)

@@ -80,7 +80,7 @@ class _News(NamedTuple):
 def _of_move(before: Binding, after: Binding, decision: Decision) -> Iterator[_News]:
     """What leaves, with the result; the result by itself where nothing leaves; and what does not move, and why."""
     leaves = decision.evicted or decision.followed
-    if not leaves or isinstance(decision.result, Unplaceable):
+    if not leaves or isinstance(decision.result, Unplaceable) or decision.quota_refusal:
         yield from _of_scheduling(before, after, decision)
     yield from _of_evictions(decision, _describe(after.spec.clusters))
     yield from _of_returns(decision)
@@ -89,8 +89,11 @@ def _of_move(before: Binding, after: Binding, decision: Decision) -> Iterator[_N
 
 def _of_scheduling(before: Binding, after: Binding, decision: Decision) -> Iterator[_News]:
     scheduled = find_condition(before.status.conditions, "Scheduled")
+    refusal = decision.quota_refusal
+    if refusal and not decision.foreign and _is_news(scheduled, refusal):
+        yield _News(WARNING, "ScheduleBindingFailed", refusal)
     match decision.result:
-        case Placed() if after.spec.clusters != before.spec.clusters or scheduled is None:
+        case Placed() if not refusal and (after.spec.clusters != before.spec.clusters or scheduled is None):
             message = f"Binding has been scheduled successfully. Result: {_describe(after.spec.clusters)}"
             yield _News(NORMAL, "ScheduleBindingSucceed", message)
         case Unplaceable(message=message) if not decision.foreign and _is_news(scheduled, message):

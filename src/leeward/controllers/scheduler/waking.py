@@ -13,6 +13,7 @@ from leeward.api.names import (
     OUTAGE_CONFIRMED_ANNOTATION,
     POLICY_TAINTS_CONFIRMED_ANNOTATION,
 )
+from leeward.api.quota import FederatedResourceQuota
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
@@ -20,6 +21,7 @@ from leeward.controllers.scheduler.deciding import Deciding
 from leeward.core.cluster_health.outage import nodes_down
 from leeward.core.cluster_health.pending_condition import is_failing, is_recovering
 from leeward.core.eviction.application import application_failover
+from leeward.core.quota.enforcement import EXCEEDED, leaves_more
 from leeward.planning.eviction_limiter import drain_budget
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
@@ -74,6 +76,15 @@ class Waking:
             binding = self._bindings.get(other)
             if binding is not None and _is_waiting(binding):
                 self._add(other, "Update")
+
+    def quota_changed(self, old: FederatedResourceQuota | None, new: FederatedResourceQuota | None) -> None:
+        """Where a quota leaves more room, or is gone, those that it has refused are tried again."""
+        quota = new or old
+        if quota is None or (old is not None and new is not None and not leaves_more(old, new)):
+            return
+        for key, binding in self._bindings.all():
+            if key.key.namespace == quota.namespace and _is_refused_by_quota(binding):
+                self._add(key, "Quota")
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         self._deciding.see_cluster(old, new)
@@ -137,6 +148,11 @@ def _depends_on_health(binding: Binding) -> bool:
         or application_failover(binding.spec) is not None
         or HOME_ANNOTATION in binding.metadata.annotations
     )
+
+
+def _is_refused_by_quota(binding: Binding) -> bool:
+    scheduled = find_condition(binding.status.conditions, "Scheduled")
+    return scheduled is not None and scheduled.reason == EXCEEDED
 
 
 def _is_waiting(binding: Binding) -> bool:

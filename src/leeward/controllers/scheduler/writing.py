@@ -12,13 +12,23 @@ from kubeapi.meta import Manifest
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLUSTER_OUTAGE_CONDITION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingStatus
-from leeward.client import WorldError
+from leeward.client import Forbidden, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.binding_status import status_after
 from leeward.core.placement import Decision
+from leeward.core.quota.enforcement import EXCEEDED
 from leeward.core.scheduling import Placed, applied_placement, same_targets
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, Said
+
+
+class QuotaRefused(Forbidden):
+    """A quota of the namespace leaves no room for what was decided; told in the quota's own words."""
+
+    def __str__(self) -> str:
+        details = self.status.details
+        causes = details.causes if details is not None else ()
+        return causes[0].message if causes else self.status.message
 
 
 class Writing:
@@ -28,7 +38,7 @@ class Writing:
         self._writer = writer
 
     async def write_placement(self, key: BindingKey, binding: Binding, decision: Decision) -> Binding:
-        """The binding after it; the same object where there was nothing to write. Raises: WorldError."""
+        """The binding after it; the same object where there was nothing to write. Raises: QuotaRefused, WorldError."""
         patch: Manifest = {}
         if not same_targets(decision.clusters, binding.spec.clusters):
             patch["clusters"] = to_wire(decision.clusters)
@@ -66,13 +76,15 @@ class Writing:
         self._bindings.statuses(key).post(binding, self._writer, Said[Any](change, on_failure), within=within)
 
     async def _patch(self, key: BindingKey, binding: Binding, body: Manifest) -> Binding:
-        updated = await self._plane.client.patch(
-            self._bindings.resource(key),
-            binding.name,
-            body,
-            binding.namespace,
-            resource_version=binding.metadata.resource_version,
-        )
+        resource, version = self._bindings.resource(key), binding.metadata.resource_version
+        try:
+            updated = await self._plane.client.patch(
+                resource, binding.name, body, binding.namespace, resource_version=version
+            )
+        except Forbidden as error:
+            if error.status.reason == EXCEEDED:
+                raise QuotaRefused(error.status) from error
+            raise
         self._bindings.informer(key).remember(updated)
         return updated
 
@@ -83,4 +95,6 @@ def _conditions(status: ResourceBindingStatus, but: str) -> list[tuple[str, str,
 
 def _is_settled(decision: Decision) -> bool:
     """Whether the present placement has been carried out, or found to fit nowhere."""
+    if decision.quota_refusal:
+        return False
     return isinstance(decision.result, Placed) or getattr(decision.result, "kind", "") == "FitError"

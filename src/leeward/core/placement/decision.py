@@ -51,6 +51,7 @@ class Decision:
     `foreign_held`: another process evicts, and keeps the condition EvictionHeld.
     `outage` is what is to be said of clusters that are lost (`core.outlook`); None: what is said already stands.
     `annotations` are the changes of the binding's annotations, None for one that goes.
+    `quota_refusal`: why more is wanted than is placed here; empty where nothing more is.
     `wake_at`: when to decide again, if nothing changes until then.
     """
 
@@ -67,5 +68,6 @@ class Decision:
     foreign: bool = False
     foreign_held: bool = False
     annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    quota_refusal: str = ""
     wake_at: datetime | None = None
     outage: OutageReport | None = None

@@ -17,6 +17,7 @@ Holds: S1, S2, S3, S4, S11, S12, C2, C4.
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from leeward.api.meta import Condition
 from leeward.core.eviction.application import after_leaving, record_patch
@@ -30,6 +31,7 @@ from leeward.core.placement import actions
 from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.placement.snapshot import Snapshot
+from leeward.core.placement.within_usage import decide_within_usage
 from leeward.core.scheduling import Placed, Trace
 
 
@@ -38,6 +40,12 @@ def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
 
     `trace` is told why copies go where they go; it costs nothing when it is not asked for.
     """
+    if snapshot.quota_refusal:
+        return decide_within_usage(snapshot, partial(_decide_in_turn, trace=trace))
+    return _decide_in_turn(snapshot, trace)
+
+
+def _decide_in_turn(snapshot: Snapshot, trace: Trace | None) -> Decision:
     decision = _decide(Situation(snapshot, trace=trace))
     deferred = snapshot.budget.defers(decision.evicted, snapshot.now)
     if not deferred:

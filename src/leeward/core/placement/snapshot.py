@@ -82,7 +82,8 @@ class Snapshot:
 
     `clusters` know what is reserved in them for other bindings, what estimators answered, and where the others of a
     workload affinity group are, too; the decision only reads them. `brake`: it is engaged. `attention`: who watches
-    the clusters, and since when (S13).
+    the clusters, and since when (S13). `quota_refusal`: why a quota has refused a larger result; what there is
+    may move, but not grow.
     """
 
     binding: Binding
@@ -92,4 +93,5 @@ class Snapshot:
     budget: EvictionBudget = UNLIMITED
     attention: Attention = UNKEPT
     settings: PlacementSettings = DEFAULT_SETTINGS
+    quota_refusal: str = ""
     now: datetime = field(kw_only=True)

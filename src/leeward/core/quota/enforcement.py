@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kubeapi.quantity import format_quantity
-from leeward.core.amounts import Amounts
-from leeward.core.quota.usage import growth, plus
+from leeward.api.quota import FederatedResourceQuota
+from leeward.core.amounts import Amounts, sum_amounts
+from leeward.core.quota.usage import amounts_of, growth, plus
 
 EXCEEDED = "QuotaExceeded"
 """Reason of the refusal, and of the condition `Scheduled`."""
@@ -34,6 +35,30 @@ class GrowthVerdict:
 
     refusal: str = ""
     used: Mapping[str, Amounts] = field(default_factory=dict[str, Amounts])
+
+
+def grows(before: Amounts, after: Amounts) -> bool:
+    """Whether more is used of anything."""
+    return any(change > 0 for change in growth(before, after).values())
+
+
+def leaves_more(old: FederatedResourceQuota, new: FederatedResourceQuota) -> bool:
+    """Whether the quota leaves more room of anything than before: it was raised, limits less, or less is used."""
+    limits, used = amounts_of(old.spec.overall), amounts_of(old.status.overall_used)
+    now, used_now = amounts_of(new.spec.overall), amounts_of(new.status.overall_used)
+    return grows(limits, now) or bool(limits.keys() - now.keys()) or grows(used_now, used)
+
+
+def refusal_of_growth(
+    before: Amounts, after: Amounts, others: Iterable[Amounts], quotas: Iterable[FederatedResourceQuota]
+) -> str:
+    """Why a binding may not use `after` in the place of `before`; empty when it may.
+
+    `others` are the usages of the other bindings of the namespace, and `quotas` all that it has.
+    """
+    used = sum_amounts((*others, before))
+    limited = [LimitedNamespace(q.namespace, q.name, amounts_of(q.spec.overall), used) for q in quotas]
+    return judge_growth(before, after, limited).refusal
 
 
 def judge_growth(before: Amounts, after: Amounts, quotas: Iterable[LimitedNamespace]) -> GrowthVerdict:

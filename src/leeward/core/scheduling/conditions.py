@@ -17,11 +17,16 @@ def scheduled_condition(result: Placed | Unplaceable) -> Condition:
     return Condition("Scheduled", "False", _REASONS.get(result.kind, "SchedulerError"), result.message)
 
 
+def exceeded_condition(refusal: str) -> Condition:
+    """Of a result that a quota has refused."""
+    return Condition("Scheduled", "False", "QuotaExceeded", refusal)
+
+
 def failures_condition(failures: Sequence[Unplaceable]) -> Condition:
     """When an attempt failed in several respects: a quota that is exceeded is told before that no cluster fits."""
     quota = next((failure for failure in failures if failure.kind == "QuotaExceeded"), None)
     if quota is not None:
-        return Condition("Scheduled", "False", "QuotaExceeded", quota.message)
+        return exceeded_condition(quota.message)
     reason = "NoClusterFit" if any(failure.kind == "FitError" for failure in failures) else "SchedulerError"
     messages = list(dict.fromkeys(failure.message for failure in failures))
     message = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"

@@ -56,8 +56,8 @@ def used(quotas: Mapping[str, Mapping[str, Decimal]]) -> dict[str, dict[str, Dec
 
 def answer(case: Case) -> object:
     verdict = judge(case)
-    before = {quota.name: quota.used for quota in quotas_of(case)}
-    after = {name: {key: each.value for key, each in used.items()} for name, used in (before | verdict.used).items()}
+    counted = {quota.name: quota.used for quota in quotas_of(case)} | dict(verdict.used)
+    after = {name: {key: each.value for key, each in found.items()} for name, found in counted.items()}
     return verdict.refusal, used(after)
 
 

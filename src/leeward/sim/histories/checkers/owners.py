@@ -55,6 +55,7 @@ OWNED: Mapping[str, Mapping[str, frozenset[str]]] = {
         "binding-controller": WORK_FIELDS,
         "cluster-resource-binding-controller": WORK_FIELDS,
         "namespace-sync-controller": WORK_FIELDS,
+        "federated-resource-quota-sync-controller": WORK_FIELDS,
         "execution-controller": FINALIZERS,
         "cluster-controller": FINALIZERS,
     },

@@ -1,0 +1,175 @@
+"""The quota status controllers: what a FederatedResourceQuota says of itself.
+
+    QuotaStatusController        `aggregatedStatus`; without enforcement `overall` and `overallUsed`, too
+    QuotaEnforcementController   `overall` and `overallUsed`, with the gate FederatedQuotaEnforcement
+
+Each field has one writer (Holds: S9). All is counted anew with every change of what it is made of; nothing is added up.
+
+Karmada: pkg/controllers/federatedresourcequota (`federatedResourceQuotaStatus`, `federatedResourceQuotaEnforcement`);
+same, except that it counts bindings anew after --federated-resource-quota-sync-period, and adds up in between.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from kubeapi.quantity import Quantity
+from leeward.api.quota import FederatedResourceQuota, FederatedResourceQuotaStatus
+from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS, WORKS
+from leeward.api.work import ResourceBinding, Work
+from leeward.core.amounts import Doubts
+from leeward.core.quota.quota_status import aggregated_status, used_by_bindings, used_in_clusters
+from leeward.core.quota.static_assignments import quota_of_work
+from leeward.core.quota.usage import usage_of
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.index import Index
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.statuses import NEWS_SECONDS, Said
+
+STATUS_COMPONENT = "federated-resource-quota-status-controller"
+ENFORCEMENT_COMPONENT = "federated-resource-quota-enforcement-controller"
+SETTLE = timedelta(milliseconds=100)
+"""Changes of bindings within this time are counted together."""
+COLLECTED = "CollectFederatedResourceQuotaStatusSucceed"
+NOT_COLLECTED = "CollectFederatedResourceQuotaStatusFailed"
+
+Change = Callable[[FederatedResourceQuotaStatus], FederatedResourceQuotaStatus]
+
+
+class _StatusController:
+    """Has the status of each quota changed as `_change` says, whenever what it looks at changes."""
+
+    def __init__(self, plane: ControlPlane, component: str) -> None:
+        self._plane = plane
+        self._component = component
+        self._recorder = plane.recorder(component)
+        self._quotas = plane.informers.of(FEDERATED_RESOURCE_QUOTAS)
+        self._statuses = plane.statuses.of(FEDERATED_RESOURCE_QUOTAS)
+        self._informers: list[Any] = [self._quotas]
+        self._controller = plane.controller(component, self.reconcile, workers=2)
+
+    def start(self) -> None:
+        self._quotas.on_change(self._quota_changed)
+        self._controller.start(self._plane.supervisor)
+
+    async def reconcile(self, key: Key) -> None:
+        for informer in self._informers:
+            await informer.wait_synced()
+        quota = self._quotas.get(key.name, key.namespace)
+        if quota is None or quota.metadata.deletion_timestamp is not None:
+            return
+        said = Said[Any](self._change(quota), partial(self._controller.failed, key), self._tell_collected)
+        self._statuses.post(quota, self._component, said, within=NEWS_SECONDS)
+
+    def _change(self, quota: FederatedResourceQuota) -> Change:
+        raise NotImplementedError
+
+    def _tell_collected(self, before: FederatedResourceQuota, after: FederatedResourceQuota) -> None:
+        said = f"Collect status of FederatedResourceQuota({key_of(after)}) succeed."
+        self._recorder.normal(FEDERATED_RESOURCE_QUOTAS, after, COLLECTED, said)
+
+    def _quota_changed(self, old: FederatedResourceQuota | None, new: FederatedResourceQuota | None) -> None:
+        if new is not None:
+            self._controller.queue.add(key_of(new))
+
+
+class _BindingUsage:
+    """Usage of the bindings of a namespace; `on_change` is told of a namespace whose usage may have changed."""
+
+    def __init__(self, plane: ControlPlane, multiple_pod_templates: bool) -> None:
+        self.informer = plane.informers.of(RESOURCE_BINDINGS)
+        self._by_namespace = Index(self.informer, _namespace_of)
+        self._multiple_pod_templates = multiple_pod_templates
+
+    def on_change(self, changed: Callable[[str], None]) -> None:
+        def on_binding(old: ResourceBinding | None, new: ResourceBinding | None) -> None:
+            binding = new or old
+            if binding is not None and (old is None or new is None or old.spec != new.spec):
+                changed(binding.namespace)
+
+        self.informer.on_change(on_binding)
+
+    def used(self, quota: FederatedResourceQuota) -> Mapping[str, Quantity]:
+        usages = (
+            usage_of(binding.spec, multiple_pod_templates=self._multiple_pod_templates)
+            for binding in self._by_namespace.get(quota.namespace)
+        )
+        return used_by_bindings(quota, usages)
+
+
+class _UsageController(_StatusController):
+    """A status controller that may count what bindings use."""
+
+    def __init__(self, plane: ControlPlane, component: str, *, multiple_pod_templates: bool) -> None:
+        super().__init__(plane, component)
+        self._usage = _BindingUsage(plane, multiple_pod_templates)
+        self._in_namespace = Index(self._quotas, _namespace_of)
+        self._informers.append(self._usage.informer)
+
+    def start(self) -> None:
+        self._usage.on_change(self._usage_changed)
+        super().start()
+
+    def _usage_changed(self, namespace: str) -> None:
+        for quota in self._in_namespace.get(namespace):
+            self._controller.queue.add_at(key_of(quota), self._soon())
+
+    def _soon(self) -> datetime:
+        return self._plane.clock.now() + SETTLE
+
+
+class QuotaStatusController(_UsageController):
+    """`enforced` is the gate FederatedQuotaEnforcement: another controller says then what is used."""
+
+    def __init__(self, plane: ControlPlane, *, enforced: bool, multiple_pod_templates: bool) -> None:
+        super().__init__(plane, STATUS_COMPONENT, multiple_pod_templates=multiple_pod_templates)
+        self._enforced = enforced
+        self._works = plane.informers.of(WORKS)
+        self._works_of = Index(self._works, _quota_key)
+        self._informers.append(self._works)
+
+    def start(self) -> None:
+        self._works.on_change(self._work_changed)
+        super().start()
+
+    def _change(self, quota: FederatedResourceQuota) -> Change:
+        doubts = Doubts()
+        reports = aggregated_status(self._works_of.get(key_of(quota)), doubts)
+        if doubts.count:
+            self._recorder.warning(FEDERATED_RESOURCE_QUOTAS, quota, NOT_COLLECTED, str(doubts))
+        changes: dict[str, Any] = {"aggregated_status": reports}
+        if not self._enforced:
+            is_static = bool(quota.spec.static_assignments)
+            changes["overall"] = quota.spec.overall
+            changes["overall_used"] = used_in_clusters(reports) if is_static else self._usage.used(quota)
+        return lambda status: msgspec.structs.replace(status, **changes)
+
+    def _usage_changed(self, namespace: str) -> None:
+        if not self._enforced:
+            super()._usage_changed(namespace)
+
+    def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        for key in {_quota_key(work) for work in (old, new) if work is not None}:
+            if key is not None:
+                self._controller.queue.add(key)
+
+
+class QuotaEnforcementController(_UsageController):
+    def __init__(self, plane: ControlPlane, *, multiple_pod_templates: bool) -> None:
+        super().__init__(plane, ENFORCEMENT_COMPONENT, multiple_pod_templates=multiple_pod_templates)
+
+    def _change(self, quota: FederatedResourceQuota) -> Change:
+        used = self._usage.used(quota)
+        return lambda status: msgspec.structs.replace(status, overall=quota.spec.overall, overall_used=used)
+
+
+def _namespace_of(obj: FederatedResourceQuota | ResourceBinding) -> str:
+    return obj.namespace
+
+
+def _quota_key(work: Work) -> Key | None:
+    quota = quota_of_work(work)
+    return Key(*quota) if quota is not None else None

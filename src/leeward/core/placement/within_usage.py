@@ -1,0 +1,73 @@
+"""A decision that lets nothing grow: for a binding whose larger result a quota has refused.
+
+What is assigned may move, be evicted, replaced and taken back; what is wanted beyond it has to wait. So a quota that is
+full stops no failover, also where the user wanted more replicas before the outage (Holds: S1, S11).
+
+Karmada: differs. Its scheduler tries the larger result again and again, and what a dead cluster has lost stays lost.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import msgspec
+
+from leeward.api.work import Binding, TargetCluster
+from leeward.core.placement.decision import Decision
+from leeward.core.placement.snapshot import Snapshot
+from leeward.core.scheduling.selection import is_spread
+
+
+def decide_within_usage(snapshot: Snapshot, decide: Callable[[Snapshot], Decision]) -> Decision:
+    """What `decide` says of the binding as if no more were wanted than it has."""
+    spec = snapshot.binding.spec
+    decision = decide(replace(snapshot, binding=_as_assigned(snapshot.binding)))
+    clusters = decision.clusters if spec.is_divided else _as_many(spec.clusters, decision.clusters)
+    is_cut = clusters != decision.clusters
+    is_illegal = is_cut and not is_spread(msgspec.structs.replace(spec, clusters=clusters), snapshot.clusters)
+    if is_illegal or not spec.clusters or _sum(clusters) > _sum(spec.clusters):
+        decision = _staying(snapshot.binding, decision)
+    else:
+        decision = replace(decision, clusters=clusters)
+    return replace(decision, quota_refusal=snapshot.quota_refusal)
+
+
+def _as_assigned(binding: Binding) -> Binding:
+    """The binding, asking for what it has."""
+    spec, counts = binding.spec, [target.replicas for target in binding.spec.clusters]
+    if not counts:
+        return binding
+    replicas = sum(counts) if spec.is_divided else min(spec.replicas, max(counts))
+    return msgspec.structs.replace(binding, spec=msgspec.structs.replace(spec, replicas=replicas))
+
+
+def _as_many(before: Iterable[TargetCluster], after: Iterable[TargetCluster]) -> tuple[TargetCluster, ...]:
+    """Of `after`, what was there already, with no more replicas, and a new cluster for each that is left."""
+    known, wanted = {target.name: target for target in before}, {target.name: target for target in after}
+    kept = [_at_most(target, known[name].replicas) for name, target in wanted.items() if name in known]
+    lost = [target for name, target in known.items() if name not in wanted]
+    new = [target for name, target in wanted.items() if name not in known]
+    moved = [_at_most(target, left.replicas) for left, target in zip(lost, new, strict=False)]
+    return tuple(sorted((*kept, *moved), key=lambda target: target.name))
+
+
+def _at_most(target: TargetCluster, replicas: int) -> TargetCluster:
+    return msgspec.structs.replace(target, replicas=replicas) if target.replicas > replicas else target
+
+
+def _sum(targets: Iterable[TargetCluster]) -> int:
+    return sum(target.replicas for target in targets)
+
+
+def _staying(binding: Binding, decision: Decision) -> Decision:
+    """The binding stays where it is; what is finished is finished."""
+    spec = binding.spec
+    tasks = tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in decision.finished)
+    return Decision(
+        spec.clusters,
+        tasks,
+        held=decision.held,
+        finished=decision.finished,
+        foreign=decision.foreign,
+        foreign_held=decision.foreign_held,
+        wake_at=decision.wake_at,
+    )

@@ -1,0 +1,79 @@
+"""Admission of bindings under the quotas of their namespace: with the gate FederatedQuotaEnforcement.
+
+What is used is counted from the bindings in the server's own store, those that are being written included. So many
+writes at once find what the others have taken, and nothing has to be remembered of a write that fails behind this.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeserver.admission import AdmissionReview, Rejected
+from kubeserver.store import Store
+from leeward.api.quota import FederatedResourceQuota
+from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
+from leeward.api.work import ResourceBinding
+from leeward.core.amounts import Amounts
+from leeward.core.quota.enforcement import EXCEEDED, grows, refusal_of_growth
+from leeward.core.quota.usage import usage_of
+from leeward.manager.gates import FeatureGates
+
+REMEMBERED = 8_192
+"""So many stored bindings are not read again for what they use."""
+_BINDINGS = f"/{RESOURCE_BINDINGS.group}/{RESOURCE_BINDINGS.plural}/"
+_QUOTAS = f"/{FEDERATED_RESOURCE_QUOTAS.group}/{FEDERATED_RESOURCE_QUOTAS.plural}/"
+
+
+def quota_admissions(store: Store, gates: FeatureGates) -> tuple["QuotaAdmission", ...]:
+    """None without the gate."""
+    if not gates.enabled("FederatedQuotaEnforcement"):
+        return ()
+    return (QuotaAdmission(store, multiple_pod_templates=gates.enabled("MultiplePodTemplatesScheduling")),)
+
+
+class QuotaAdmission:
+    """An `Admission` for the embedded API server; `store` is that server's own."""
+
+    def __init__(self, store: Store, *, multiple_pod_templates: bool) -> None:
+        self._store = store
+        self._multiple_pod_templates = multiple_pod_templates
+
+    def admit(self, review: AdmissionReview) -> Manifest:
+        if review.kind.prefix != _BINDINGS or review.operation == "DELETE" or review.subresource:
+            return review.object
+        quotas = list(self._quotas(review.namespace))
+        if not quotas:
+            return review.object
+        before = self._usage(review.old_object) if review.old_object is not None else {}
+        after = self._usage(review.object)
+        if grows(before, after):
+            others = self._others(review.namespace, review.object["metadata"].get("name", ""))
+            if refusal := refusal_of_growth(before, after, others, quotas):
+                raise Rejected(refusal, reason=EXCEEDED)
+        return review.object
+
+    def _quotas(self, namespace: str) -> Iterator[FederatedResourceQuota]:
+        for record in self._store.heads(f"{_QUOTAS}{namespace}/"):
+            with suppress(codec.DecodeError):
+                yield codec.decode(record.value, FederatedResourceQuota)
+
+    def _others(self, namespace: str, name: str) -> Iterator[Amounts]:
+        own = f"{_BINDINGS}{namespace}/{name}"
+        for record in self._store.heads(f"{_BINDINGS}{namespace}/"):
+            if record.key != own:
+                yield _usage_of_stored(record.value, self._multiple_pod_templates)
+
+    def _usage(self, binding: ReadOnlyManifest) -> Amounts:
+        return _usage_of_stored(codec.encode(binding), self._multiple_pod_templates)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _usage_of_stored(value: bytes, multiple_pod_templates: bool) -> Amounts:
+    """Nothing for a binding that cannot be read: no controller carries it out."""
+    try:
+        binding = codec.decode(value, ResourceBinding)
+    except codec.DecodeError:
+        return {}
+    return usage_of(binding.spec, multiple_pod_templates=multiple_pod_templates)

@@ -1,0 +1,76 @@
+"""A decision that a quota has bounded: what there is moves, and nothing grows."""
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import find_condition
+from leeward.api.work import GracefulEvictionTask, ResourceBinding
+from leeward.core.binding_status import status_after
+from leeward.core.placement import Decision, Snapshot, decide
+from leeward.core.placement.check import check
+from leeward.planning.recording import decode_snapshot, encode_snapshot
+from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
+
+HALVES = divided({"member1": 1, "member2": 1})
+NAMES = ("member1", "member2", "member3", "member4")
+
+
+def bounded(placed: ResourceBinding, *clusters: Cluster) -> Decision:
+    """The decision, which breaks no invariant and is the same of a recorded snapshot."""
+    snapshot = Snapshot(placed, fleet(*clusters), quota_refusal="exceeded", now=at(300))
+    decision = decide(snapshot)
+    assert check(snapshot, decision) == ()
+    assert decide(decode_snapshot(encode_snapshot(snapshot))) == decision
+    assert decision.quota_refusal == "exceeded"
+    return decision
+
+
+def replicas(decision: Decision) -> dict[str, int]:
+    return {target.name: target.replicas for target in decision.clusters}
+
+
+def test_what_was_never_placed_stays_so() -> None:
+    decision = bounded(binding(HALVES, 6), cluster("member1"), cluster("member2"))
+    assert (decision.clusters, decision.result) == ((), None)
+
+
+def test_more_replicas_are_not_placed_and_the_condition_says_why() -> None:
+    placed = binding(HALVES, 6, targets(member1=2, member2=2))
+    decision = bounded(placed, cluster("member1"), cluster("member2"))
+    assert replicas(decision) == {"member1": 2, "member2": 2}
+    status = status_after(placed.status, placed, decision, at(300))
+    said = find_condition(status.conditions, "Scheduled")
+    assert said is not None
+    assert (said.status, said.reason, said.message) == ("False", "QuotaExceeded", "exceeded")
+    assert status.scheduler_observed_generation == 0
+
+
+def test_divided_replicas_leave_a_dead_cluster_as_many_as_they_are() -> None:
+    placed = binding(HALVES, 6, targets(member1=2, member2=2))
+    decision = bounded(placed, dead("member1"), cluster("member2"))
+    assert replicas(decision) == {"member2": 4}
+    assert [task.from_cluster for task in decision.eviction_tasks] == ["member1"]
+
+
+def test_a_lost_copy_is_replaced_by_one_of_its_size_though_more_clusters_match_now() -> None:
+    placed = binding(duplicated(*NAMES), 6, targets(member1=4, member2=4))
+    decision = bounded(placed, dead("member1"), *map(cluster, NAMES[1:]))
+    assert replicas(decision) == {"member2": 4, "member3": 4}
+    assert [task.from_cluster for task in decision.eviction_tasks] == ["member1"]
+
+
+def test_no_cluster_is_added_where_none_is_lost() -> None:
+    placed = binding(duplicated(*NAMES), 4, targets(member1=4, member2=4))
+    decision = bounded(placed, *map(cluster, NAMES))
+    assert replicas(decision) == {"member1": 4, "member2": 4}
+
+
+def test_what_would_be_spread_too_little_stays() -> None:
+    placed = binding(duplicated(*NAMES, groups=3), 4, targets(member1=4, member2=4))
+    decision = bounded(placed, dead("member1"), *map(cluster, NAMES[1:]))
+    assert (replicas(decision), decision.eviction_tasks) == ({"member1": 4, "member2": 4}, ())
+
+
+def test_an_eviction_that_is_under_way_is_not_forgotten_where_all_stays() -> None:
+    task = GracefulEvictionTask("member4", "TaintUntolerated", "TaintManager", "Gracefully", creation_timestamp=at(299))
+    placed = binding(duplicated(*NAMES, groups=3), 4, targets(member1=4, member2=4), (task,))
+    decision = bounded(placed, dead("member1"), cluster("member2"), cluster("member3"), dead("member4"))
+    assert (replicas(decision), decision.eviction_tasks) == ({"member1": 4, "member2": 4}, (task,))

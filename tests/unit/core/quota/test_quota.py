@@ -1,0 +1,150 @@
+"""Quotas: what is used, whether it may grow, which Works there must be, and what is said of it."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubeapi.codec import from_wire, to_wire
+from kubeapi.meta import Manifest
+from leeward.api.quota import FederatedResourceQuota
+from leeward.api.work import ResourceBindingSpec, Work
+from leeward.core.amounts import Doubts
+from leeward.core.quota.enforcement import leaves_more, refusal_of_growth
+from leeward.core.quota.quota_status import aggregated_status, used_by_bindings, used_in_clusters
+from leeward.core.quota.static_assignments import brought_to, is_of, needless, quota_of_work, quota_works
+from leeward.core.quota.usage import amounts_of, usage_of
+
+
+def quota(overall: Mapping[str, str], static: Mapping[str, Mapping[str, str]] | None = None) -> FederatedResourceQuota:
+    assignments = [{"clusterName": name, "hard": hard} for name, hard in (static or {}).items()]
+    spec = {"overall": overall, "staticAssignments": assignments}
+    wire = {"metadata": {"name": "team", "namespace": "shop"}, "spec": spec}
+    return from_wire(wire, FederatedResourceQuota)
+
+
+def spec(request: Mapping[str, str], clusters: Mapping[str, int], **more: Any) -> ResourceBindingSpec:
+    wire = {
+        "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+        "replicaRequirements": {"resourceRequest": request},
+        "clusters": [{"name": name, "replicas": count} for name, count in clusters.items()],
+        **more,
+    }
+    return from_wire(wire, ResourceBindingSpec)
+
+
+def work_of(manifest: Manifest, status: object = None, applied: str = "True") -> Work:
+    identifier = {"ordinal": 0, "version": "v1", "kind": "ResourceQuota", "resource": "resourcequotas", "name": "team"}
+    told = [{"identifier": identifier, "status": status}] if status is not None else []
+    conditions = [{"type": "Applied", "status": applied, "reason": "", "message": ""}]
+    return from_wire({**manifest, "status": {"manifestStatuses": told, "conditions": conditions}}, Work)
+
+
+def works_of(static: Mapping[str, Mapping[str, str]]) -> dict[str, Manifest]:
+    return dict(quota_works(quota({"cpu": "100"}, static), static))
+
+
+def test_every_assigned_replica_is_counted_and_what_asks_for_nothing_is_not() -> None:
+    used = usage_of(spec({"cpu": "250m", "memory": "1Gi", "pods": "0"}, {"a": 2, "b": 1}))
+    assert {name: (amount.value, amount.binary) for name, amount in used.items()} == {
+        "cpu": (Decimal("0.75"), False),
+        "memory": (Decimal(3 * 1024**3), True),
+    }
+
+
+def test_a_quota_that_is_not_concerned_refuses_nothing() -> None:
+    before, after = amounts_of({"cpu": "1"}), amounts_of({"cpu": "9"})
+    assert refusal_of_growth(before, after, (), [quota({"memory": "1Gi"})]) == ""
+    assert refusal_of_growth(before, after, (), []) == ""
+
+
+def test_the_first_of_several_quotas_that_is_exceeded_is_told_with_what_others_use() -> None:
+    wide, narrow = quota({"cpu": "100"}), quota({"cpu": "9"})
+    before, after = amounts_of({"cpu": "1"}), amounts_of({"cpu": "2500m"})
+    said = refusal_of_growth(before, after, [amounts_of({"cpu": "7"})], [wide, narrow])
+    assert said == "FederatedResourceQuota(shop/team) exceeded for resource cpu: requested sum 9500m, limit 9."
+    assert refusal_of_growth(before, after, [amounts_of({"cpu": "6500m"})], [wide, narrow]) == ""
+
+
+def test_only_the_resource_that_grows_is_judged() -> None:
+    """Memory is over its limit already, and becomes less."""
+    before, after = amounts_of({"cpu": "1", "memory": "9Gi"}), amounts_of({"cpu": "2", "memory": "8Gi"})
+    assert refusal_of_growth(before, after, (), [quota({"cpu": "2", "memory": "1Gi"})]) == ""
+
+
+@pytest.mark.parametrize(
+    ("overall", "used", "expected"),
+    [
+        ({"cpu": "4"}, {"cpu": "4"}, False),
+        ({"cpu": "5"}, {"cpu": "4"}, True),
+        ({"memory": "1Gi"}, {"cpu": "4"}, True),
+        ({"cpu": "4"}, {"cpu": "3"}, True),
+        ({"cpu": "4"}, {}, True),
+        ({"cpu": "3"}, {"cpu": "5"}, False),
+    ],
+)
+def test_a_quota_leaves_more_when_it_is_raised_or_less_is_used(
+    overall: dict[str, str], used: dict[str, str], expected: bool
+) -> None:
+    def with_used(found: FederatedResourceQuota, used: dict[str, str]) -> FederatedResourceQuota:
+        return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, overall_used=used))
+
+    old = with_used(quota({"cpu": "4"}), {"cpu": "4"})
+    assert leaves_more(old, with_used(quota(overall), used)) is expected
+
+
+def test_a_work_carries_the_limit_of_its_cluster_and_names_its_quota() -> None:
+    manifests = quota_works(quota({"cpu": "9"}, {"a": {"cpu": "4"}, "gone": {"cpu": "1"}}), ["a", "b"])
+    assert list(manifests) == ["a"]
+    work = work_of(manifests["a"])
+    assert (work.namespace, work.metadata.finalizers) == ("karmada-es-a", ("karmada.io/execution-controller",))
+    assert quota_of_work(work) == ("shop", "team")
+    [limit] = work.spec.workload.manifests
+    assert (limit["kind"], limit["metadata"]["namespace"], limit["spec"]) == (
+        "ResourceQuota",
+        "shop",
+        {"hard": {"cpu": "4"}},
+    )
+
+
+def test_works_without_an_assignment_are_needless_and_all_of_a_quota_that_is_gone() -> None:
+    works = [work_of(manifest) for manifest in works_of({"a": {"cpu": "1"}, "b": {"cpu": "1"}}).values()]
+    assert [work.namespace for work in needless(works, quota({"cpu": "9"}, {"b": {"cpu": "1"}}))] == ["karmada-es-a"]
+    assert list(needless(works, None)) == works
+    assert all(is_of(work, quota({})) for work in works)
+
+
+def test_of_a_work_only_contents_and_labels_are_ours() -> None:
+    before, after = works_of({"a": {"cpu": "1"}})["a"], works_of({"a": {"cpu": "2"}})["a"]
+    marked = {**before, "metadata": {**before["metadata"], "annotations": {"of": "others"}}}
+    work = work_of({**marked, "spec": {**before["spec"], "suspendDispatching": True}})
+    assert brought_to(work, before) is None
+    changed = brought_to(work, after)
+    assert changed is not None
+    assert changed["spec"] == {**to_wire(work)["spec"], "workload": after["spec"]["workload"]}
+    assert changed["metadata"]["annotations"] == {"of": "others"}
+
+
+def test_what_clusters_report_is_added_up_and_what_is_absurd_is_cut_and_told() -> None:
+    manifests = works_of({name: {"cpu": "4"} for name in "abcd"})
+    works = [
+        work_of(manifests["d"], {"hard": {"cpu": "4"}, "used": {"cpu": "1500m", "memory": "1Gi"}}),
+        work_of(manifests["b"], {"hard": {"cpu": "4"}, "used": {"cpu": "-3", "memory": ["?"]}}),
+        work_of(manifests["a"], {"hard": {"cpu": "4"}, "used": {"cpu": "9"}}, applied="False"),
+        work_of(manifests["c"]),
+    ]
+    doubts = Doubts()
+    reports = aggregated_status(works, doubts)
+    assert to_wire(reports) == [
+        {"clusterName": "b", "hard": {"cpu": "4"}, "used": {"cpu": "0"}},
+        {"clusterName": "d", "hard": {"cpu": "4"}, "used": {"cpu": "1500m", "memory": "1Gi"}},
+    ]
+    assert used_in_clusters(reports) == {"cpu": "1500m", "memory": "1Gi"}
+    assert str(doubts) == "cluster b: status.used: cpu is -3"
+
+
+def test_of_bindings_only_what_the_quota_limits_is_told() -> None:
+    usages = [amounts_of({"cpu": "1", "memory": "1Gi"}), amounts_of({"cpu": "500m"})]
+    assert used_by_bindings(quota({"cpu": "9", "pods": "3"}), usages) == {"cpu": "1500m"}

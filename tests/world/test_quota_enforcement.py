@@ -1,0 +1,176 @@
+"""Enforcement of quotas (gate FederatedQuotaEnforcement): growth beyond one is refused, and no failover is."""
+
+import pytest
+
+from kubeapi.meta import Manifest
+from leeward.api.meta import find_condition
+from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
+from leeward.client import Forbidden
+from leeward.manager.gates import switch_gates
+from leeward.manager.settings import ManagerSettings
+from leeward.sim.world import World
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, play, policy, tasks
+from tests.world.test_quota import asking, change_quota, create_quota, quota_status
+
+ENFORCED = ManagerSettings(gates=switch_gates([("FederatedQuotaEnforcement", True)]))
+ALL = ("member1", "member2", "member3")
+DIVIDED = {
+    "clusterAffinity": {"clusterNames": list(ALL)},
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
+    "replicaScheduling": {
+        "replicaSchedulingType": "Divided",
+        "replicaDivisionPreference": "Weighted",
+        "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+    },
+}
+DUPLICATED = {
+    "clusterAffinity": {"clusterNames": list(ALL)},
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
+    "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+}
+
+
+def scheduled(world: World, name: str) -> tuple[str, str, str]:
+    """Status, reason and message of the condition."""
+    binding = world.binding(f"{name}-deployment")
+    condition = find_condition(binding.status.conditions, "Scheduled") if binding is not None else None
+    return (condition.status, condition.reason, condition.message) if condition is not None else ("", "", "")
+
+
+def total(world: World, name: str) -> int:
+    return sum(world.assigned(f"{name}-deployment").values())
+
+
+async def scale(world: World, name: str, replicas: int) -> None:
+    await world.client.patch(DEPLOYMENTS, name, {"spec": {"replicas": replicas}}, "default")
+
+
+def test_what_exceeds_a_quota_is_not_scheduled_and_is_when_the_quota_is_raised() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4"})
+        await apply(world.client, asking("web", 5), policy("web", by_weight({"member1": 1, "member2": 1})))
+        await world.sleep(20)
+        refusal = "FederatedResourceQuota(default/team) exceeded for resource cpu: requested sum 5, limit 4."
+        assert scheduled(world, "web") == ("False", "QuotaExceeded", refusal)
+        assert total(world, "web") == 0
+        assert await quota_status(world) == {"overall": {"cpu": "4"}}
+
+        await change_quota(world, {"overall": {"cpu": "5"}})
+        await world.sleep(5)
+        assert scheduled(world, "web")[:2] == ("True", "Success")
+        assert total(world, "web") == 5
+        assert await quota_status(world) == {"overall": {"cpu": "5"}, "overallUsed": {"cpu": "5"}}
+
+    play(story, manager=ENFORCED)
+
+
+def test_what_waits_is_scheduled_when_somebody_else_leaves_room() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4"})
+        for name in ("a", "b"):
+            await apply(world.client, asking(name, 3), policy(name, by_weight({"member1": 1})))
+            await world.sleep(10)
+        assert (total(world, "a"), total(world, "b")) == (3, 0)
+        assert scheduled(world, "b")[1] == "QuotaExceeded"
+
+        await scale(world, "a", 1)
+        await world.sleep(10)
+        assert (total(world, "a"), total(world, "b")) == (1, 3)
+        await scale(world, "b", 4)
+        await world.sleep(10)
+        assert total(world, "b") == 3
+        await world.client.delete(DEPLOYMENTS, "a", "default")
+        await world.sleep(20)
+        assert total(world, "b") == 4
+
+    play(story, manager=ENFORCED)
+
+
+def test_many_that_come_at_once_do_not_exceed_it_together() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4"})
+        for index in range(8):
+            name = f"web-{index}"
+            await apply(world.client, asking(name, 1), policy(name, by_weight({"member1": 1})))
+        await world.sleep(30)
+        reasons = sorted(scheduled(world, f"web-{index}")[1] for index in range(8))
+        assert reasons == ["QuotaExceeded"] * 4 + ["Success"] * 4
+        assert (await quota_status(world))["overallUsed"] == {"cpu": "4"}
+
+    play(story, manager=ENFORCED)
+
+
+def test_without_the_gate_nothing_is_refused() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4"})
+        await apply(world.client, asking("web", 5), policy("web", by_weight({"member1": 1})))
+        await world.sleep(20)
+        assert total(world, "web") == 5
+
+    play(story)
+
+
+@pytest.mark.parametrize("placement", [DIVIDED, DUPLICATED], ids=["divided", "duplicated"])
+@pytest.mark.parametrize("trouble", ["full", "lowered", "wanting more"])
+def test_a_dead_cluster_is_failed_over_though_the_quota_is_full(placement: Manifest, trouble: str) -> None:
+    """Also where it was lowered below what runs, and where more is wanted than it allows."""
+
+    async def story(world: World) -> None:
+        copies = 1 if placement is DIVIDED else 2
+        limit = str(4 * copies)
+        await create_quota(world, {"cpu": limit})
+        await apply(world.client, asking("web", 4), policy("web", placement))
+        await world.sleep(30)
+        before = world.assigned("web-deployment")
+        assert (len(before), sum(before.values())) == (2, 4 * copies)
+        if trouble == "lowered":
+            await change_quota(world, {"overall": {"cpu": "1"}})
+        elif trouble == "wanting more":
+            await scale(world, "web", 6)
+        await world.sleep(10)
+        assert world.assigned("web-deployment") == before
+
+        lost = "member1" if "member1" in before else "member2"
+        await world.member(lost).stop()
+        await world.until(lambda: bool(tasks(world, "web-deployment")))
+        await world.sleep(1)
+        after = world.assigned("web-deployment")
+        assert lost not in after
+        assert sum(after.values()) == sum(before.values())
+        assert tasks(world, "web-deployment") == [lost]
+        if trouble == "wanting more":
+            assert scheduled(world, "web")[:2] == ("False", "QuotaExceeded")
+            await change_quota(world, {"overall": {"cpu": "100"}})
+            await world.sleep(10)
+            assert total(world, "web") == 6 * copies
+
+    play(story, manager=ENFORCED)
+
+
+def test_a_quota_that_goes_limits_nothing_any_more() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4"})
+        await apply(world.client, asking("web", 5), policy("web", by_weight({"member1": 1})))
+        await world.sleep(20)
+        assert total(world, "web") == 0
+        await world.client.delete(FEDERATED_RESOURCE_QUOTAS, "team", "default")
+        await world.sleep(5)
+        assert total(world, "web") == 5
+
+    play(story, manager=ENFORCED)
+
+
+def test_whoever_writes_a_binding_is_refused_with_the_reason() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4"})
+        await apply(world.client, asking("web", 2), policy("web", by_weight({"member1": 1})))
+        await world.sleep(20)
+        body = {"spec": {"clusters": [{"name": "member1", "replicas": 9}]}}
+        with pytest.raises(Forbidden) as refused:
+            await world.client.patch(RESOURCE_BINDINGS, "web-deployment", body, "default")
+        assert (refused.value.status.code, refused.value.status.reason) == (403, "QuotaExceeded")
+        said = "FederatedResourceQuota(default/team) exceeded for resource cpu: requested sum 9, limit 4."
+        assert said in refused.value.status.message
+        assert total(world, "web") == 2
+
+    play(story, manager=ENFORCED)
