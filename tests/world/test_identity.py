@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from kubeapi.meta import ObjectMeta
+from leeward.agent.agent import register
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import Invalid, Request, Response
@@ -85,5 +86,25 @@ def test_l5_an_agent_that_is_refused_asks_seldom_and_joins_when_it_may() -> None
         assert len(pauses) == 4 + (600 - 15) // 10
         world.place.audit = None
         await world.until(lambda: world.is_ready("member3"), 120)
+
+    play(story)
+
+
+def test_an_agent_says_where_its_cluster_is_when_it_joins_and_changes_nothing_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    described = ClusterSpec(sync_mode="Pull", region="eu", zones=("a", "b"), provider="own")
+
+    async def story(world: World) -> None:
+        member = world.member("member3")
+        await member.stop_agent()
+        await world.client.delete(CLUSTERS, "member3")
+        await world.sleep(30)
+        joined = await register(world.client, "member3", member.client, described)
+        assert (joined.spec.region, joined.spec.zones, joined.spec.provider) == ("eu", ("a", "b"), "own")
+        assert joined.spec.id == member.identity
+        again = await register(world.client, "member3", member.client, ClusterSpec(sync_mode="Pull", region="us"))
+        assert again.spec == joined.spec
+        assert "cluster member3 has joined before, and this changes nothing of it: region" in caplog.text
 
     play(story)

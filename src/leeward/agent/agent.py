@@ -3,6 +3,8 @@
 import asyncio
 import logging
 
+import msgspec
+
 from kubeapi.meta import ObjectMeta
 from leeward.agent.lease import LeaseController
 from leeward.api.cluster import Cluster, ClusterSpec
@@ -22,13 +24,26 @@ period), before it takes the silence for an outage."""
 ACCESS_SECONDS, LAST_ACCESS_SECONDS = 0.1, 10.0
 ACCESS_TOLD_SECONDS = 5.0
 """Until then nobody wonders that the rights are not there yet."""
+PULL = ClusterSpec(sync_mode="Pull")
+_DESCRIBED = {
+    "api_endpoint": "apiEndpoint",
+    "proxy_url": "proxyURL",
+    "provider": "provider",
+    "region": "region",
+    "zones": "zones",
+}
+"""What an agent can say of its cluster, and the names of the fields."""
 
 
 class Agent:
     """Start it with a plane and a member whose supervisors end with the agent."""
 
-    def __init__(self, plane: ControlPlane, member: Member, member_side: MemberSide) -> None:
+    def __init__(
+        self, plane: ControlPlane, member: Member, member_side: MemberSide, described: ClusterSpec = PULL
+    ) -> None:
+        """`described`: what the agent says of its cluster when it joins."""
         self._plane = plane
+        self._described = described
         self._member = member
         self._member_side = member_side
 
@@ -46,7 +61,7 @@ class Agent:
         trouble = Trouble(log, f"cluster {self._member.name} cannot be registered yet")
         while True:
             try:
-                await register(self._plane.client, self._member.name, self._member.server.client)
+                await register(self._plane.client, self._member.name, self._member.server.client, self._described)
             except (WorldError, JoinedAlready) as error:
                 trouble.tell(error)
                 await asyncio.sleep(pauses.next_seconds())
@@ -71,24 +86,35 @@ class Agent:
                 return
 
 
+def _keep(present: Cluster, described: ClusterSpec) -> Cluster:
+    """Says in the log where a Cluster that is there says something else than its agent was told."""
+    wished = {field: getattr(described, field) for field in _DESCRIBED if getattr(described, field)}
+    others = [_DESCRIBED[field] for field, value in wished.items() if getattr(present.spec, field) != value]
+    if others:
+        log.warning("cluster %s has joined before, and this changes nothing of it: %s", present.name, ", ".join(others))
+    return present
+
+
 class JoinedAlready(Exception):
     """The cluster has joined under another name; the message names it, and the way out."""
 
 
-async def register(client: Client, name: str, member: Client) -> Cluster:
+async def register(client: Client, name: str, member: Client, described: ClusterSpec = PULL) -> Cluster:
     """The Cluster in Pull mode, made where it is missing; it is known by what the member says of itself.
+
+    One that is there keeps what it says: an agent may not change it.
 
     Raises: WorldError; JoinedAlready.
     """
     try:
-        return await client.get(CLUSTERS, name)
+        return _keep(await client.get(CLUSTERS, name), described)
     except NotFound:
         cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
     clusters = (await client.list(CLUSTERS)).items
     joined = (Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters)
     if problem := problem_of_identity(name, cluster_id, joined):
         raise JoinedAlready(problem)
-    cluster = Cluster(metadata=ObjectMeta(name=name), spec=ClusterSpec(sync_mode="Pull", id=cluster_id))
+    cluster = Cluster(metadata=ObjectMeta(name=name), spec=msgspec.structs.replace(described, id=cluster_id))
     try:
         return await client.create(CLUSTERS, cluster)
     except AlreadyExists:

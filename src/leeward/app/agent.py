@@ -2,12 +2,13 @@
 
 import asyncio
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from leeward.agent.agent import Agent
+from leeward.api.cluster import ClusterSpec
 from leeward.app.config import AgentConfig
 from leeward.app.probes import Probes, served
 from leeward.app.renewal import CertificateRenewal
@@ -38,7 +39,8 @@ async def run_agent(config: AgentConfig) -> None:
             member = Member.of(config.cluster, member_client, randomness, supervisor)
             if config.renews_certificate and holds_one_user(config.control_plane_kubeconfig):
                 supervisor.start(_renewal(config, client, transport, control_plane).run(), "certificate-renewal")
-            await Agent(plane, member, MemberSide.of(config.settings.manager)).start()
+            described = ClusterSpec(sync_mode="Pull", **asdict(config.described))
+            await Agent(plane, member, MemberSide.of(config.settings.manager), described).start()
             probes.ready = True
             config.ready()
             await asyncio.Event().wait()

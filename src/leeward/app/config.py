@@ -65,8 +65,20 @@ class MemberConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterDescription:
+    """Fields of a Cluster's spec that its agent fills in when it joins; empty ones are left out."""
+
+    api_endpoint: str = ""
+    proxy_url: str = ""
+    provider: str = ""
+    region: str = ""
+    zones: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentConfig:
-    """The agent of a Pull member. `ready` is called once, when it is at work: the control plane answered.
+    """The agent of a Pull member. `ready` is called once, when it is at work: the control plane answered. `described`
+    is what it says of its cluster when it joins.
 
     Without a kubeconfig of the member it is reached as a Pod's own cluster is; an empty context is the current one.
     """
@@ -79,3 +91,4 @@ class AgentConfig:
     settings: "ComponentSettings"
     renews_certificate: bool
     ready: Callable[[], None]
+    described: ClusterDescription = ClusterDescription()

@@ -8,7 +8,7 @@ from kubeapi.process import log_to_stderr, serve
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
-from leeward.cli.flags import component_flags
+from leeward.cli.flags import component_flags, left_out_flags, tell_left_out
 
 
 @click.command()
@@ -17,7 +17,13 @@ from leeward.cli.flags import component_flags
 @click.option("--karmada-context", default="", help="The context of it.  [default: its current one]")
 @click.option("--kubeconfig", type=FILE, help="The member's kubeconfig.  [default: the service account of this Pod]")
 @click.option("--context", "kubeconfig_context", default="", help="The context of it.  [default: its current one]")
+@click.option("--cluster-api-endpoint", default="", help="Where the member's API server is reached, for the proxy.")
+@click.option("--proxy-server-address", default="", help="The proxy before the member's API server.")
+@click.option("--cluster-provider", default="", help="What the Cluster says of its provider when it joins.")
+@click.option("--cluster-region", default="", help="What it says of its region.")
+@click.option("--cluster-zones", default="", help="What it says of its zones, with commas between.")
 @component_flags("agent")
+@left_out_flags
 @click.pass_context
 def agent(
     context: click.Context,
@@ -26,10 +32,15 @@ def agent(
     karmada_context: str,
     kubeconfig: Path | None,
     kubeconfig_context: str,
+    cluster_api_endpoint: str,
+    proxy_server_address: str,
+    cluster_provider: str,
+    cluster_region: str,
+    cluster_zones: str,
 ) -> None:
     """Run the agent of a Pull member."""
     from leeward.app.agent import run_agent
-    from leeward.app.config import AgentConfig
+    from leeward.app.config import AgentConfig, ClusterDescription
 
     if problem := problem_of_member_name(cluster_name):
         raise FleetError(f"--cluster-name: {cluster_name!r}: {problem}")
@@ -42,6 +53,14 @@ def agent(
         settings=settings_from(context, "agent"),
         renews_certificate=True,
         ready=lambda: None,
+        described=ClusterDescription(
+            api_endpoint=cluster_api_endpoint,
+            proxy_url=proxy_server_address,
+            provider=cluster_provider,
+            region=cluster_region,
+            zones=tuple(filter(None, cluster_zones.split(","))),
+        ),
     )
     log_to_stderr()
+    tell_left_out(context)
     serve(run_agent(config), f"agent of {cluster_name}")

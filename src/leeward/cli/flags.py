@@ -1,12 +1,15 @@
-"""Options of a verb out of the table of flags."""
+"""Options of a verb out of the table of flags, and those of Karmada's that are taken and not used."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
+from leeward.app.flags.left_out import LEFT_OUT, OF_THE_WEBHOOK, SWITCHES
 from leeward.app.flags.table import Component, Flag, FlagProblem, flags_of
 
+log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -31,17 +34,54 @@ def component_flags(component: Component) -> Callable[[F], F]:
 
     def decorate(verb: F) -> F:
         for flag in reversed(flags_of(component)):
-            verb = _option(flag)(verb)
+            verb = _option(flag, flag.default_of(component))(verb)
         return verb
 
     return decorate
 
 
-def _option(flag: Flag) -> Callable[[F], F]:
+def _option(flag: Flag, default: str) -> Callable[[F], F]:
     keywords: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if flag.is_switch else {}
     return click.option(
-        f"--{flag.name}", type=FlagText(flag), callback=_collect, expose_value=False, help=_help(flag), **keywords
+        f"--{flag.name}",
+        type=FlagText(flag),
+        callback=_collect,
+        expose_value=False,
+        help=_help(flag, default),
+        **keywords,
     )
+
+
+def left_out_flags(verb: F) -> F:
+    """Adds what Karmada's component takes and this one does not use; help and completion do not show it."""
+    return _passed_over(verb, LEFT_OUT)
+
+
+def webhook_left_out_flags(verb: F) -> F:
+    return _passed_over(verb, {**LEFT_OUT, **OF_THE_WEBHOOK})
+
+
+def _passed_over(verb: F, names: Iterable[str]) -> F:
+    for name in names:
+        keywords: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if name in SWITCHES else {}
+        short = ["-v"] if name == "v" else []
+        verb = click.option(
+            *short,
+            f"--{name}",
+            name.replace("-", "_"),
+            hidden=True,
+            callback=_pass_over,
+            expose_value=False,
+            **keywords,
+        )(verb)
+    return verb
+
+
+def tell_left_out(context: click.Context) -> None:
+    """Says in one line of the log which flags were written and are not used."""
+    written: list[str] = context.meta.get(_LEFT_OUT_KEY, [])
+    if written:
+        log.info("not used: %s", "; ".join(f"--{name} ({_WHY[name]})" for name in sorted(written)))
 
 
 def written_flags(context: click.Context) -> dict[str, str]:
@@ -49,7 +89,13 @@ def written_flags(context: click.Context) -> dict[str, str]:
     return context.meta.setdefault(_KEY, {})
 
 
-_KEY = "leeward.flags"
+_WHY = {**LEFT_OUT, **OF_THE_WEBHOOK}
+_KEY, _LEFT_OUT_KEY = "leeward.flags", "leeward.flags.left-out"
+
+
+def _pass_over(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.meta.setdefault(_LEFT_OUT_KEY, []).append(str(parameter.name).replace("_", "-"))
 
 
 def _collect(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -57,5 +103,5 @@ def _collect(context: click.Context, parameter: click.Parameter, value: str | No
         written_flags(context)[parameter.opts[0].removeprefix("--")] = value
 
 
-def _help(flag: Flag) -> str:
-    return f"{flag.help}  [default: {flag.default}]" if flag.default else flag.help
+def _help(flag: Flag, default: str) -> str:
+    return f"{flag.help}  [default: {default}]" if default else flag.help

@@ -1,12 +1,18 @@
 """`leeward webhook`: admission for a control plane on a real kube-apiserver."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kubeapi.process import log_to_stderr, serve
 from leeward.cli.component import connection_of, context_option, kubeconfig_option
 from leeward.cli.connections import client_of
+from leeward.cli.flags import tell_left_out, webhook_left_out_flags
+
+if TYPE_CHECKING:
+    from leeward.api.rules.member_addresses import Network
+    from leeward.core.propagation.reach import Reach
 
 
 @click.command()
@@ -26,7 +32,10 @@ from leeward.cli.connections import client_of
 @click.option("--allowed-member-addresses", default="", help="Networks that members may be in although refused.")
 @kubeconfig_option
 @context_option
+@webhook_left_out_flags
+@click.pass_context
 def webhook(
+    context: click.Context,
     bind_address: str,
     secure_port: int,
     url: str,
@@ -43,20 +52,13 @@ def webhook(
         raise click.BadParameter("must begin with https://", param_hint="--url")
     from kubeapi.loop.clock import SystemClock
     from kubeapi.loop.randomness import Randomness
-    from leeward.api.rules.member_addresses import parse_networks, rules_of_control_plane
-    from leeward.app.flags.parsing import parse_patterns, parse_skipped_apis
-    from leeward.core.propagation.reach import Reach
+    from leeward.api.rules.member_addresses import rules_of_control_plane
     from leeward.webhook import Endpoint, Webhook, WebhookSettings
 
-    try:
-        reach = Reach(parse_skipped_apis(skipped_propagating_apis), parse_patterns(skipped_propagating_namespaces))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--skipped-propagating-*") from error
-    try:
-        allowed = parse_networks(allowed_member_addresses)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--allowed-member-addresses") from error
+    reach = _reach_of(skipped_propagating_apis, skipped_propagating_namespaces)
+    allowed = _networks_of(allowed_member_addresses)
     log_to_stderr()
+    tell_left_out(context)
     connection = connection_of(kubeconfig, kubeconfig_context)
     client = client_of(connection, greets=False)
     settings = WebhookSettings(
@@ -69,3 +71,22 @@ def webhook(
         addresses=rules_of_control_plane(connection.server, allowed=allowed),
     )
     serve(Webhook(client, SystemClock(), Randomness(), settings).run(), "webhook")
+
+
+def _reach_of(skipped_apis: str, skipped_namespaces: str) -> "Reach":
+    from leeward.app.flags.parsing import parse_patterns, parse_skipped_apis
+    from leeward.core.propagation.reach import Reach
+
+    try:
+        return Reach(parse_skipped_apis(skipped_apis), parse_patterns(skipped_namespaces))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--skipped-propagating-*") from error
+
+
+def _networks_of(text: str) -> "tuple[Network, ...]":
+    from leeward.api.rules.member_addresses import parse_networks
+
+    try:
+        return parse_networks(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--allowed-member-addresses") from error

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
+from leeward.cli.flags import left_out_flags, tell_left_out
 from leeward.cli.program import main
 
 Run = Callable[..., str]
@@ -54,4 +56,46 @@ def test_help_tells_the_default_of_every_flag(capsys: pytest.CaptureFixture[str]
         main(["scheduler", "--help"])
     told = " ".join(capsys.readouterr().out.split())
     assert "How long others wait after a renewal that they saw. [default: 15s]" in told
-    assert "[scheduler: :10351]" in told
+    assert "Where /healthz and /readyz are served; 0: nowhere. [default: :10351]" in told
+    assert "--vmodule" not in told, "what is taken and not used is not shown"
+
+
+KARMADA_COMMANDS = (
+    "controller-manager --kubeconfig=none --metrics-bind-address=10.0.0.1:8080 "
+    "--health-probe-bind-address=10.0.0.1:10357 --cluster-status-update-frequency=10s --failover-eviction-timeout=30s "
+    "--controllers=*,hpaScaleTargetMarker,deploymentReplicasSyncer --feature-gates=PropagationPolicyPreemption=true "
+    "--v=4",
+    "scheduler --kubeconfig=none --metrics-bind-address=10.0.0.1:8080 --health-probe-bind-address=10.0.0.1:10351 "
+    "--enable-scheduler-estimator=true --scheduler-estimator-ca-file=/ca.crt --scheduler-estimator-cert-file=/tls.crt "
+    "--scheduler-estimator-key-file=/tls.key --v=4",
+    "webhook --kubeconfig=none --bind-address=10.0.0.1 --metrics-bind-address=10.0.0.1:8080 --secure-port=8443 "
+    "--health-probe-bind-address=10.0.0.1:8000 --cert-dir=/pki --feature-gates=AllAlpha=true,AllBeta=true "
+    "--allow-no-execute-taint-policy=true --logging-format=json --v=4",
+    "agent --karmada-kubeconfig=none --karmada-context=karmada --cluster-name=member3 --cluster-region=eu "
+    "--cluster-provider=x --cluster-zones=a,b --cluster-api-endpoint=https://10.0.0.2 --report-secrets=None "
+    "--cluster-namespace=karmada-cluster --cluster-status-update-frequency=10s --logtostderr -v 4",
+)
+"""Those of Karmada's own Deployments, with the flags that its users add."""
+
+
+@pytest.mark.parametrize("command", KARMADA_COMMANDS, ids=lambda command: command.split()[0])
+def test_the_command_of_karmadas_deployment_starts(
+    complaint: Run, command: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All that is missing is the kubeconfig; what is not used is told in one line."""
+    with caplog.at_level("INFO"):
+        assert "none: cannot be read" in complaint(*command.split())
+
+
+def test_what_is_written_and_not_used_is_told_with_its_reason(caplog: pytest.LogCaptureFixture) -> None:
+    @click.command()
+    @left_out_flags
+    @click.pass_context
+    def verb(context: click.Context) -> None:
+        tell_left_out(context)
+
+    with caplog.at_level("INFO"):
+        verb.main(["--v=4", "--plugins", "*", "--logtostderr"], standalone_mode=False)
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told.startswith("not used: --logtostderr (the log is written to standard error")
+    assert "; --plugins (all plug-ins filter and score); --v (" in told

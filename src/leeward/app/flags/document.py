@@ -21,7 +21,9 @@ _GATES = """
 |---|---|---|
 """
 _LEFT_OUT = """
-## Flags of Karmada that are left out
+## Flags of Karmada that are taken and not used
+
+Its Deployments start with Leeward's image. The log names those that were written, in one line.
 
 | flag | why |
 |---|---|
@@ -42,7 +44,8 @@ def _flags() -> Iterator[str]:
 def _flag(flag: Flag) -> str:
     components = ", ".join(component for component in COMPONENTS if component in flag.components)
     what = flag.help.partition("  [")[0] + (" *Ours.*" if flag.ours else "")
-    return f"| `--{flag.name}` | {f'`{flag.default}`' if flag.default else ''} | {components} | {what} |"
+    others = "".join(f", {component} `{default}`" for component, default in flag.defaults.items())
+    return f"| `--{flag.name}` | {f'`{flag.default}`' if flag.default else ''}{others} | {components} | {what} |"
 
 
 if __name__ == "__main__":

@@ -1,17 +1,30 @@
-"""Flags of Karmada's controller manager, scheduler and agent that Leeward has not, each with the reason."""
+"""Flags of Karmada's components that have no meaning here, each with the reason.
+
+Karmada's components take them, so that its Deployments start with Leeward's image; the log says in one line which were
+written, and why they are not used.
+"""
 
 _LOGS = "the log is written to standard error, one line an event"
 _WORKERS = "workers take what is due; a count of them decides nothing here"
 _QUEUES = "pauses between retries are fixed: 50 ms at first, 30 s at most"
 _NO_CONTROLLER = "there is no such controller"
 _NO_PROFILING = "use a profiler of the machine"
+_NO_ESTIMATOR = "room is estimated from what the Cluster objects say; no estimator is asked"
+_CERTIFICATES = "the webhook makes and renews its certificates itself"
+_ROTATION = "the agent's certificate is renewed when two thirds of its time are over"
 
 LEFT_OUT = {
     "add-dir-header": _LOGS,
+    "allow-no-execute-taint-policy": "policies that add NoExecute taints are taken; the brake bounds what they cause",
     "alsologtostderr": _LOGS,
+    "auto-gomemlimit-ratio": "memory is bounded by the container",
+    "cert-dir": _CERTIFICATES,
+    "cert-rotation-checking-interval": _ROTATION,
+    "cert-rotation-remaining-time-threshold": _ROTATION,
     "cluster-api-context": _NO_CONTROLLER,
     "cluster-api-kubeconfig": _NO_CONTROLLER,
     "cluster-cache-sync-timeout": "a kind that does not sync holds back nothing else",
+    "cluster-namespace": "Secrets of clusters are in karmada-cluster",
     "concurrent-cluster-propagation-policy-syncs": _WORKERS,
     "concurrent-cluster-syncs": _WORKERS,
     "concurrent-clusterresourcebinding-syncs": _WORKERS,
@@ -21,8 +34,11 @@ LEFT_OUT = {
     "concurrent-resource-template-syncs": _WORKERS,
     "concurrent-resourcebinding-syncs": _WORKERS,
     "concurrent-work-syncs": _WORKERS,
+    "disable-scheduler-estimator-in-pull-mode": _NO_ESTIMATOR,
     "enable-cluster-resource-modeling": "use --feature-gates=CustomizedClusterResourceModeling=false",
+    "enable-empty-workload-propagation": "templates with 0 replicas are placed as others are",
     "enable-pprof": _NO_PROFILING,
+    "enable-scheduler-estimator": _NO_ESTIMATOR,
     "federated-resource-quota-sync-period": "what is used is counted anew with every change",
     "horizontal-pod-autoscaler-cpu-initialization-period": _NO_CONTROLLER,
     "horizontal-pod-autoscaler-downscale-delay": _NO_CONTROLLER,
@@ -31,7 +47,10 @@ LEFT_OUT = {
     "horizontal-pod-autoscaler-sync-period": _NO_CONTROLLER,
     "horizontal-pod-autoscaler-tolerance": _NO_CONTROLLER,
     "horizontal-pod-autoscaler-upscale-delay": _NO_CONTROLLER,
+    "insecure-skip-estimator-verify": _NO_ESTIMATOR,
+    "karmada-kubeconfig-namespace": _ROTATION,
     "large-cluster-num-threshold": "the brake takes its place: --unhealthy-cluster-minimum",
+    "leader-elect-resource-name": "the lease has the name that Karmada's component gives it",
     "log-backtrace-at": _LOGS,
     "log-dir": _LOGS,
     "log-file": _LOGS,
@@ -41,17 +60,54 @@ LEFT_OUT = {
     "log-text-split-stream": _LOGS,
     "logging-format": _LOGS,
     "logtostderr": _LOGS,
+    "master": "name the server in the kubeconfig",
     "one-output": _LOGS,
+    "plugins": "all plug-ins filter and score",
     "profiling-bind-address": _NO_PROFILING,
     "rate-limiter-base-delay": _QUEUES,
     "rate-limiter-bucket-size": _QUEUES,
     "rate-limiter-max-delay": _QUEUES,
     "rate-limiter-qps": _QUEUES,
+    "report-secrets": "no Secret is reported: the proxy does not reach members in Pull mode by it",
     "resync-period": "caches follow watches, and are listed anew when a watch cannot be resumed",
+    "scheduler-estimator-ca-file": _NO_ESTIMATOR,
+    "scheduler-estimator-cert-file": _NO_ESTIMATOR,
+    "scheduler-estimator-key-file": _NO_ESTIMATOR,
+    "scheduler-estimator-port": _NO_ESTIMATOR,
+    "scheduler-estimator-service-namespace": _NO_ESTIMATOR,
+    "scheduler-estimator-service-prefix": _NO_ESTIMATOR,
     "secondary-resource-eviction-rate": "the brake takes its place: it stops evictions where this slows them down",
     "skip-headers": _LOGS,
     "skip-log-headers": _LOGS,
     "stderrthreshold": _LOGS,
+    "tls-min-version": "TLS 1.2 and later are spoken",
     "v": _LOGS,
     "vmodule": _LOGS,
 }
+OF_THE_WEBHOOK = {
+    "feature-gates": "the webhook judges alike, whatever gates are on",
+    "health-probe-bind-address": "/healthz and /readyz are served at --secure-port",
+    "kube-api-burst": "the webhook asks little",
+    "kube-api-qps": "the webhook asks little",
+    "metrics-bind-address": "the webhook serves no metrics",
+}
+"""What only the webhook does not use."""
+SWITCHES = frozenset(
+    {
+        "add-dir-header",
+        "allow-no-execute-taint-policy",
+        "alsologtostderr",
+        "disable-scheduler-estimator-in-pull-mode",
+        "enable-cluster-resource-modeling",
+        "enable-empty-workload-propagation",
+        "enable-pprof",
+        "enable-scheduler-estimator",
+        "insecure-skip-estimator-verify",
+        "log-text-split-stream",
+        "logtostderr",
+        "one-output",
+        "skip-headers",
+        "skip-log-headers",
+    }
+)
+"""Of these, those that may stand without a value."""

@@ -15,7 +15,6 @@ from leeward.runtime.leader import LeaderSettings
 
 METRICS_ADDRESS = Address("", 8080)
 HEALTH_ADDRESS = Address("", 10_357)
-SCHEDULER_HEALTH_ADDRESS = Address("", 10_351)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +52,17 @@ _RUN_BY_DEFAULT: Mapping[Component, tuple[str, ...]] = {
 }
 
 
+_SERVING_BY_DEFAULT: Mapping[Component, Serving] = {
+    "scheduler": Serving(metrics=Address("", 8081), health=Address("", 10_351)),
+    "agent": Serving(metrics=Address("", 8082), health=Address("", 10_358)),
+}
+
+
 def defaults_of(component: Component, timing: Timing | None = None) -> ComponentSettings:
     manager = ManagerSettings(
         timing=timing or Timing(), controllers=Choice(by_default=frozenset(_RUN_BY_DEFAULT[component]))
     )
-    serving = Serving(health=SCHEDULER_HEALTH_ADDRESS) if component == "scheduler" else Serving()
-    return ComponentSettings(manager=manager, serving=serving)
+    return ComponentSettings(manager=manager, serving=_SERVING_BY_DEFAULT.get(component, Serving()))
 
 
 def settings_of(component: Component, texts: Mapping[str, str], timing: Timing | None = None) -> ComponentSettings:

@@ -4,8 +4,8 @@ The names are Karmada's; those that Karmada has not are marked as ours. `left_ou
 are missing here, with the reason.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from leeward.app.flags.parsing import (
@@ -49,7 +49,8 @@ class FlagProblem(ValueError):
 class Flag:
     """`path` leads to the setting in `ComponentSettings`, and is empty for a flag without effect.
 
-    `default` is empty where there is none to be told. `ours`: Karmada has no such flag.
+    `default` is empty where there is none to be told; `defaults` are those of single components, so that two of them on
+    one machine do not want the same port. `ours`: Karmada has no such flag.
     """
 
     name: str
@@ -59,6 +60,10 @@ class Flag:
     path: str
     help: str
     ours: bool = False
+    defaults: Mapping[Component, str] = field(default_factory=dict[Component, str])
+
+    def default_of(self, component: Component) -> str:
+        return self.defaults.get(component, self.default)
 
     @property
     def is_switch(self) -> bool:
@@ -164,9 +169,9 @@ FLAGS: tuple[Flag, ...] = (
     Flag("leader-elect-resource-namespace", _LEADING, "karmada-system", parse_name, "leader.namespace",
          "Where the lease is."),
     Flag("metrics-bind-address", _SERVING, ":8080", parse_address, "serving.metrics",
-         "Where /metrics is served; 0: nowhere."),
+         "Where /metrics is served; 0: nowhere.", defaults={"scheduler": ":8081", "agent": ":8082"}),
     Flag("health-probe-bind-address", _SERVING, ":10357", parse_address, "serving.health",
-         "Where /healthz and /readyz are served; 0: nowhere.  [scheduler: :10351]"),
+         "Where /healthz and /readyz are served; 0: nowhere.", defaults={"scheduler": ":10351", "agent": ":10358"}),
     Flag("kube-api-qps", _SERVING, "", parse_rate, "limits.control_plane.per_second",
          "Requests a second to the control plane at most.  [default: no limit]"),
     Flag("kube-api-burst", _SERVING, "60", parse_count, "limits.control_plane.burst", "So many of them at once."),
