@@ -8,19 +8,19 @@ A server that could not be reached for a while may come back with other contents
 anew), whose versions may have passed the last known one by then. So it is listed again, where one that only broke a
 stream is followed from where it was. client-go trusts the version in both cases.
 
-A server of others is given a `CacheBudget`, and bounds on how long and how large a list may be: beyond them nothing new
-is kept, and what is known stays as it was. A page that is too large is asked for in smaller ones.
+A server of others is given a `CacheBudget`, and bounds on the time and size of a list. Beyond them what is known stays.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import Generic, TypeVar
 
 from kubeapi.errors import TooLarge
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.turns import Turns
+from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.client import Client, Expired, NotFound, Page, Unreachable, WatchEvent, WorldError
 from leeward.client.bounds import MAX_LIST_SECONDS
@@ -80,9 +80,9 @@ class Informer(Generic[T]):
         return self._synced.is_set()
 
     @property
-    def unreadable(self) -> frozenset[Key]:
+    def unreadable(self) -> Mapping[Key, Manifest]:
         """Objects that are there and cannot be read; of those that could be once, the last state is kept."""
-        return frozenset(self._client.unreadable)
+        return self._client.unreadable
 
     async def wait_synced(self, timeout_seconds: float = SYNC_TIMEOUT_SECONDS) -> None:
         """Raises: Unreachable when the server's list has not been seen in time."""

@@ -46,8 +46,10 @@ from leeward.core.interpreter.fields import mapping_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.scripts import FUNCTIONS, Operation, Script
+from leeward.core.interpreter.unread import unread_configuration, unread_customization
 from leeward.lua.answers import RememberedAnswers
 from leeward.lua.jail import Jail
+from leeward.runtime.informer import Informer
 from leeward.runtime.informers import Informers
 from leeward.runtime.interpreter_webhooks import Configurations, InterpreterWebhooks
 from leeward.runtime.webhook_queue import NotAnsweredYet, WebhookFailed
@@ -79,7 +81,7 @@ def followed(informers: Informers) -> Customizations:
     async def known() -> Iterable[ResourceInterpreterCustomization]:
         informer = informers.of(RESOURCE_INTERPRETER_CUSTOMIZATIONS)
         await informer.wait_synced()
-        return informer.list()
+        return (*informer.list(), *map(unread_customization, _never_read(informer)))
 
     return known
 
@@ -90,9 +92,14 @@ def followed_webhooks(informers: Informers) -> Configurations:
     async def known() -> Iterable[ResourceInterpreterWebhookConfiguration]:
         informer = informers.of(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS)
         await informer.wait_synced()
-        return informer.list()
+        return (*informer.list(), *map(unread_configuration, _never_read(informer)))
 
     return known
+
+
+def _never_read(informer: Informer[Any]) -> list[Manifest]:
+    """What is there and cannot be read, but for what could be once: that is known as it was."""
+    return [found for key, found in informer.unreadable.items() if informer.get(key.name) is None]
 
 
 class Interpreter:

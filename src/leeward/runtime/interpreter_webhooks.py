@@ -74,6 +74,8 @@ class InterpreterWebhooks:
         hook = self._hook(known, manifest, operation)
         if hook is None:
             return None
+        if hook.client_config.url is None and hook.client_config.service is None:
+            raise WebhookFailed(f"webhook {hook.name}: it says neither a url nor a service, or cannot be read")
         try:
             return await self._queue(hook, known).ask(
                 lambda uid: webhook_exchange.question(uid, operation, manifest, **more)

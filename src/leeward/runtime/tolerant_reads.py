@@ -31,12 +31,12 @@ QUIET_WATCH_SECONDS = 3_600
 
 
 class TolerantReads(Generic[T]):
-    """The `list` and `watch` of a `Client`, for one kind. `unreadable` are the objects that were passed over."""
+    """The `list` and `watch` of a `Client`, for one kind. `unreadable` are the objects that were passed over, as they
+    are stored."""
 
     def __init__(self, client: Client, resource: Resource[T]) -> None:
-        self.unreadable: dict[Key, int] = {}
-        """With their resourceVersions."""
-        self._told: dict[Key, int] = {}
+        self.unreadable: dict[Key, Manifest] = {}
+        self._told: dict[Key, Manifest] = {}
         self._client = client
         self._is_tolerant = resource.group.endswith(KARMADA_SUFFIX)
         self._raw = cast(Resource[Manifest], replace(cast(Resource[Any], resource), object_type=dict))
@@ -94,10 +94,10 @@ class TolerantReads(Generic[T]):
         try:
             obj = codec.decode(codec.encode(manifest), resource.object_type)
         except codec.DecodeError as error:
-            version = version_of(manifest)
-            if version not in (self.unreadable.get(key), self._told.get(key)):
+            known = [version_of(each) for each in (self.unreadable.get(key), self._told.get(key)) if each is not None]
+            if version_of(manifest) not in known:
                 log.warning("%s %s cannot be read, and is left as it was: %s", resource.kind, key, error)
-            self.unreadable[key] = version
+            self.unreadable[key] = manifest
             return None
         self.unreadable.pop(key, None)
         return obj
