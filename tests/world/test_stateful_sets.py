@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.resource import PODS
+from leeward.api.resource import PODS, RESOURCE_BINDINGS
 from leeward.sim.world import Mode, World
 from tests.world.stories import POLICIES, held, play, policy, tasks
 
@@ -77,6 +79,35 @@ def test_a_template_says_when_the_change_of_its_set_is_rolled_out() -> None:
         assert await observed() == (2, 1), "its third Pod is on its way"
         await world.sleep(60)
         assert await observed() == (2, 2)
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["brought up to date", "its policy waits for an override"])
+def test_s12_a_set_of_which_an_earlier_version_has_said_nothing_is_not_taken_for_one_without_volumes(
+    *, waits: bool
+) -> None:
+    """The controllers are replaced by those of this version while its cluster is dead; its toleration is over."""
+
+    async def story(world: World) -> None:
+        first = await deployed(world)
+        before = await pods(world, first)
+        world.member(first).pause()
+        await world.until(lambda: any("NoExecute" in taint for taint in world.taints(first)), 900)
+        await world.sleep(200)
+        await world.stop_controllers()
+        unsaid = {"metadata": {"annotations": {"leeward.dev/claims": None}}}
+        await world.client.patch(RESOURCE_BINDINGS, DB, unsaid, "default")
+        if waits:
+            await world.client.patch(POLICIES, "db", {"spec": {"dependentOverrides": ["none"]}}, "default")
+        world.start_controllers()
+        for _ in range(100):
+            await world.sleep(10)
+            assert (set(world.assigned(DB)), tasks(world, DB)) == ({first}, [])
+        assert held(world, DB) == "VolumesStay"
+        world.member(first).resume()
+        await world.sleep(300)
+        assert await pods(world, first) == before
 
     play(story, TWO)
 

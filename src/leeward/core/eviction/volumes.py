@@ -10,18 +10,20 @@ Holds: S7, S12. Karmada moves it in any case.
 
 from collections.abc import Sequence
 
+from kubeapi.codec import to_wire
 from kubeapi.meta import ReadOnlyManifest
-from leeward.api.names import CLAIMS_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.names import CLAIMS_ANNOTATION, TEMPLATE_DIGEST_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.work import Binding
 from leeward.core.eviction.purge_modes import PurgeMode, rules_of
 from leeward.core.interpreter.fields import list_at, text_at
 
 _TOLD = 5
+UNKNOWN = "which are not known yet"
 
 
 def claims_of(template: ReadOnlyManifest) -> tuple[str, ...]:
     """The claims that a StatefulSet makes for each of its Pods, and those that its Pods name; none of other kinds."""
-    if template.get("kind") != "StatefulSet" or not str(template.get("apiVersion", "")).startswith("apps/"):
+    if not _is_stateful_set(template):
         return ()
     made = (text_at(claim, "metadata", "name") for claim in list_at(template, "spec", "volumeClaimTemplates"))
     volumes = list_at(template, "spec", "template", "spec", "volumes")
@@ -29,14 +31,21 @@ def claims_of(template: ReadOnlyManifest) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in (*made, *named) if name))
 
 
+def _is_stateful_set(resource: ReadOnlyManifest) -> bool:
+    return resource.get("kind") == "StatefulSet" and str(resource.get("apiVersion", "")).startswith("apps/")
+
+
 def claims_annotation(template: ReadOnlyManifest) -> dict[str, str]:
-    """What a binding says of the claims of its template; nothing where there are none."""
-    claims = claims_of(template)
-    return {CLAIMS_ANNOTATION: _listed(claims)} if claims else {}
+    """What a binding says of the claims of its template; empty where it has none, and nothing for other kinds."""
+    return {CLAIMS_ANNOTATION: _listed(claims_of(template))} if _is_stateful_set(template) else {}
 
 
 def has_claims(binding: Binding) -> bool:
-    return CLAIMS_ANNOTATION in binding.metadata.annotations
+    """Also where that is not known: a binding that an earlier version made says nothing, until it is brought up to
+    date. One that others make never does, and is taken for one without claims."""
+    annotations = binding.metadata.annotations
+    is_ours = TEMPLATE_DIGEST_ANNOTATION in annotations
+    return bool(annotations.get(CLAIMS_ANNOTATION, is_ours and _is_stateful_set(to_wire(binding.spec.resource))))
 
 
 def stay_behind(binding: Binding, mode: PurgeMode) -> bool:
@@ -56,7 +65,7 @@ def purge_mode_with_volumes(binding: Binding, mode: PurgeMode) -> PurgeMode:
 def why_volumes_stay(binding: Binding) -> str:
     """Why a StatefulSet does not move, and the ways out."""
     return (
-        f"its volumes ({binding.metadata.annotations.get(CLAIMS_ANNOTATION, '')}) would stay behind, and it would "
+        f"its volumes ({binding.metadata.annotations.get(CLAIMS_ANNOTATION, UNKNOWN)}) would stay behind, and it would "
         f"start empty; if storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true "
         "(not with purgeMode Never); with purgeMode Directly it moves without them"
     )

@@ -63,7 +63,29 @@ def test_claims_are_those_of_the_set_and_of_its_pods() -> None:
     assert claims_annotation(CLAIMS) == {"leeward.dev/claims": "data, logs, shared"}
     assert claims_of({**CLAIMS, "kind": "Deployment"}) == ()
     assert claims_of({"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": "nonsense"}) == ()
-    assert claims_annotation({"apiVersion": "apps/v1", "kind": "StatefulSet"}) == {}
+    assert claims_annotation({"apiVersion": "apps/v1", "kind": "StatefulSet"}) == {"leeward.dev/claims": ""}
+    assert claims_annotation({"apiVersion": "apps/v1", "kind": "Deployment"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "kind", "stays"),
+    [
+        ({"leeward.dev/template-digest": "d", "leeward.dev/claims": "data"}, "StatefulSet", True),
+        ({"leeward.dev/template-digest": "d", "leeward.dev/claims": ""}, "StatefulSet", False),
+        ({"leeward.dev/template-digest": "d"}, "StatefulSet", True),
+        ({"leeward.dev/template-digest": "d"}, "Deployment", False),
+        ({}, "StatefulSet", False),
+    ],
+    ids=["claims", "no claims", "of an earlier version", "of another kind", "of Karmada's detector"],
+)
+def test_s12_a_set_of_which_a_binding_says_nothing_may_have_volumes(
+    annotations: dict[str, str], kind: str, *, stays: bool
+) -> None:
+    made = bound()
+    resource = msgspec.structs.replace(made.spec.resource, api_version="apps/v1", kind=kind)
+    metadata = msgspec.structs.replace(made.metadata, annotations=annotations)
+    told = msgspec.structs.replace(made, metadata=metadata, spec=msgspec.structs.replace(made.spec, resource=resource))
+    assert stay_behind(told, PurgeMode.GRACEFULLY) is stays
 
 
 def test_many_claims_are_told_in_a_few_words() -> None:
