@@ -5,11 +5,12 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION, work_name
 from leeward.api.resource import LEASES
 from leeward.core.cluster_health.watched_time import parse_gaps
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
+    CONFIG_MAPS,
     POLICIES,
     apply,
     deployment,
@@ -21,6 +22,7 @@ from tests.world.stories import (
     with_room,
     without_room,
 )
+from tests.world.test_dependencies import config, followed, reading
 from tests.world.test_ownership import on
 
 WEB = "web-deployment"
@@ -204,6 +206,47 @@ def test_s13_controllers_that_start_on_a_backup_without_a_heartbeat_take_nothing
             if not await served_elsewhere(world, old, new):
                 assert await identities(world, "web", [old]) == before
                 assert await ready_replicas(world, old, "web") == 3
+
+    play(story, members)
+
+
+@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
+@pytest.mark.parametrize("controllers_stay", [True, False], ids=["controllers go on", "controllers are restarted"])
+def test_s1_what_a_copy_needs_of_which_a_restored_hub_does_not_know_is_not_removed_while_it_is_the_only_one(
+    members: dict[str, Mode], *, controllers_stay: bool
+) -> None:
+    """In the backup the application has left, and only its ConfigMap is still to be removed; it has returned since."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, config("settings"), followed("web", ONE_COPY), reading("web", "settings", replicas=3))
+        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+        await world.sleep(60)
+        (old,) = world.assigned(WEB)
+        elsewhere = {"clusterAffinity": {"clusterNames": [name for name in members if name != old]}}
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": elsewhere}}, "default")
+        work = work_name("Deployment", "web", "default")
+        await world.until(lambda: old not in world.assigned(WEB) and world.work(old, work) is None, 180)
+        await world.member(old).stop()
+        await world.sleep(20)
+        backup = await world.medium.load()
+        leaving = world.work(old, work_name("ConfigMap", "settings", "default"))
+        assert leaving is not None
+        assert leaving.metadata.deletion_timestamp is not None
+        await world.member(old).start()
+        await world.until(lambda: world.is_ready(old), 120)
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": on(old)}}, "default")
+        await world.sleep(120)
+        assert list(await identities(world, "web")) == [old]
+        before = await identities(world, "settings", [old], CONFIG_MAPS)
+        await restore(world, backup, controllers_stay=controllers_stay)
+        for _ in range(120):
+            await world.sleep(1)
+            if not await served_elsewhere(world, old):
+                assert await identities(world, "settings", [old], CONFIG_MAPS) == before
+                assert await ready_replicas(world, old, "web") == 3
+        await world.sleep(120)
+        assert await served_elsewhere(world, old)
+        assert await identities(world, "settings", [old], CONFIG_MAPS) == {}, "it does not stay for ever"
 
     play(story, members)
 

@@ -6,16 +6,21 @@ from datetime import datetime, timedelta
 import msgspec
 
 from kubeapi.meta import wire_time
-from leeward.api.resource import CLUSTERS
-from leeward.api.work import Binding, Work
+from leeward.api.names import execution_space
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
+from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT
-from leeward.core.execution.removal import is_removal_held
+from leeward.core.execution.claims import name_of_works
+from leeward.core.execution.removal import PlacedCopies, is_removal_held
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
 FOLLOWS_WITHIN = timedelta(seconds=60)
 """So long after the return of a control plane its controllers may still write what they knew before."""
+
+LOOK_AGAIN = timedelta(seconds=20)
+"""After which a dependency that is held is looked at again: its own binding does not hear of those that need it."""
 
 
 class RemovalHolds:
@@ -33,6 +38,8 @@ class RemovalHolds:
         self.enabled = enabled
         self._clock = plane.clock
         self._clusters = plane.informers.of(CLUSTERS)
+        self._bindings = plane.informers.of(RESOURCE_BINDINGS)
+        self._works = plane.informers.of(WORKS)
         self._heartbeat = heartbeat
         self._brake = brake
 
@@ -73,5 +80,19 @@ class RemovalHolds:
         fleet = {found.name: found for found in self._clusters.list()}
         attention = self._heartbeat.attention() if self._heartbeat is not None else UNKEPT
         now = self._clock.now()
-        held = is_removal_held(binding.spec, cluster, present, fleet, attention, now, brake=self.is_braked)
-        return held, attention.settles_at(now) if held else None
+        needed_by = [self._copies(d) for d in self._dependants(binding) if not d.spec.asks_for_none]
+        held = is_removal_held(
+            binding.spec, cluster, present, fleet, attention, now, brake=self.is_braked, needed_by=needed_by
+        )
+        later = attention.settles_at(now) or (now + LOOK_AGAIN if needed_by else None)
+        return held, later if held else None
+
+    def _dependants(self, binding: Binding) -> list[ResourceBinding]:
+        """Of a binding that others need; what is deleted needs nothing."""
+        found = [self._bindings.get(each.name, each.namespace) for each in binding.spec.required_by]
+        return [each for each in found if each is not None and each.metadata.deletion_timestamp is None]
+
+    def _copies(self, dependant: ResourceBinding) -> PlacedCopies:
+        name, targets = name_of_works(dependant), [target.name for target in dependant.spec.clusters]
+        works = {target: self._works.get(name, execution_space(target)) for target in targets}
+        return PlacedCopies(dependant.spec, {target: work for target, work in works.items() if work is not None})

@@ -6,6 +6,7 @@ removals_blocked   what the binding says of its Works, with the clusters
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -20,6 +21,21 @@ from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.eviction.evidence import is_seen_healthy
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedCopies:
+    """What a binding is to run, and its Works by cluster."""
+
+    spec: ResourceBindingSpec
+    works: Mapping[str, Work]
+
+    def are_seen_healthy(self, clusters: Mapping[str, Cluster]) -> bool:
+        """Whether all are, and there is one."""
+        targets = self.spec.clusters
+        return bool(targets) and all(
+            is_seen_healthy(self.works.get(t.name), clusters.get(t.name), t.replicas) for t in targets
+        )
 
 
 def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
@@ -47,6 +63,7 @@ def is_removal_held(
     now: datetime,
     *,
     brake: bool = False,
+    needed_by: Sequence[PlacedCopies] = (),
 ) -> bool:
     """Whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
@@ -55,22 +72,24 @@ def is_removal_held(
     since the deletion was asked for, as in a control plane that was restored from a backup (decision 48); then nothing
     is known before the members were looked at again. While the brake is engaged, what was asked for while its cluster
     was away stays as well: what is seen of the fleet is in doubt (decision 58). Once held, it is held until all targets
-    are seen healthy. A dependency without a placement leaves after what needs it, and waits for nothing itself. `works`
-    are those of the binding, by cluster. Holds: S1, S4, S13.
+    are seen healthy. A dependency without a placement leaves after what needs it. It waits only where nobody watched
+    meanwhile: until all copies of those that it is `needed_by` are seen healthy, since one that needs it here may be
+    unknown by now. `works` are those of the binding, by cluster. Holds: S1, S4, S13.
     """
     own, work = clusters.get(cluster), works[cluster]
-    if own is None or own.is_being_deleted or spec.asks_for_none or _only_follows(spec):
+    if own is None or own.is_being_deleted or (spec.asks_for_none and not _only_follows(spec)):
         return False
     is_held, asked_at = REMOVAL_HELD_ANNOTATION in work.metadata.annotations, work.metadata.deletion_timestamp
     is_old = asked_at is not None and attention.time.has_gap_since(asked_at)
     if is_old and not attention.has_settled(now):
         return True
+    if _only_follows(spec):
+        return is_old and not all(each.are_seen_healthy(clusters) for each in needed_by)
     if brake and _was_away(own, asked_at):
         return True
     if not all(_is_well(clusters.get(target.name)) for target in spec.clusters):
         return is_old or is_held or not own.is_ready
-    seen = (is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas) for t in spec.clusters)
-    return (is_old or is_held) and not (spec.clusters and all(seen))
+    return (is_old or is_held) and not PlacedCopies(spec, works).are_seen_healthy(clusters)
 
 
 def _only_follows(spec: ResourceBindingSpec) -> bool:
