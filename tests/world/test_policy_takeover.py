@@ -5,15 +5,29 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest, labels_of
-from leeward.api.names import LAZY_DIGEST_ANNOTATION, POLICY_NAME_ANNOTATION
+from kubeapi.resource import Resource
+from leeward.api.names import LAZY_DIGEST_ANNOTATION, POLICY_ID_LABEL, POLICY_NAME_ANNOTATION
 from leeward.api.resource import EVENTS, RESOURCE_BINDINGS
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy
+from tests.security.worlds import UnaskedWorld, play_in
+from tests.world.stories import (
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+)
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
 WEB = "web-deployment"
+CLUSTER_POLICIES = Resource.of_manifests(
+    POLICIES.api_version, "clusterpropagationpolicies", "ClusterPropagationPolicy", False
+)
 PREEMPTION = ManagerSettings(gates=FeatureGates({"PropagationPolicyPreemption": True}))
 
 
@@ -148,3 +162,37 @@ def test_a_policy_that_is_lazy_no_more_takes_effect_at_once() -> None:
         assert LAZY_DIGEST_ANNOTATION not in template["metadata"]["annotations"]
 
     play(story, TWO)
+
+
+def test_s5_what_was_claimed_by_a_policy_that_cannot_be_read_is_taken_over_by_no_other() -> None:
+    """Also by controllers that have never read it: they would see only the one that selects everything."""
+
+    async def story(world: World) -> None:
+        wanted = policy("web", {"clusterAffinity": {"clusterNames": ["member1"]}})
+        wanted["metadata"]["labels"] = {POLICY_ID_LABEL: "0001"}
+        await apply(world.client, deployment("web", 2), wanted)
+        await world.sleep(60)
+        before = await identities(world, "web")
+        assert list(before) == ["member1"]
+        everything = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
+        spec = {"resourceSelectors": everything, "placement": {"clusterAffinity": {"clusterNames": ["member2"]}}}
+        await world.client.create(CLUSTER_POLICIES, {"metadata": {"name": "all"}, "spec": spec})
+        await world.client.patch(POLICIES, "web", {"spec": {"priority": 1.0}}, "default")
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(120)
+        assert await identities(world, "web") == before
+        (why,) = await told(world, "ApplyPolicyFailed")
+        assert "PropagationPolicy default/web, which has claimed it, cannot be read" in why
+        await world.client.patch(POLICIES, "web", {"spec": {"priority": 2}}, "default")
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+        await world.sleep(60)
+        assert await ready_replicas(world, "member1", "web") == 3
+        await world.client.patch(POLICIES, "web", {"spec": {"priority": 1.0}}, "default")
+        await world.stop_controllers()
+        await world.client.delete(POLICIES, "web", "default")
+        world.start_controllers()
+        await world.sleep(60)
+        assert list(await identities(world, "web")) == ["member2"], "a deletion is none of that"
+
+    play_in(UnaskedWorld, story, {"member1": "Push", "member2": "Push"})

@@ -6,14 +6,15 @@ selects (`runtime.policy_matching`).
 A template that no policy selects any more keeps its binding, so that deleting a policy never deletes an application;
 it is only released for another policy to claim. A policy that names override policies takes effect once they are
 there; until then all stays as it is. A binding that is on its way out, or was made for an earlier template of the same
-name, is let go first, and made anew when it is gone.
+name, is let go first, and made anew when it is gone. What a policy has claimed that is there and has never been read
+stays, too, whichever other one would select it (Holds: S5).
 
 Karmada: pkg/detector; same for the parts named here.
 """
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from kubeapi.codec import to_wire
@@ -42,6 +43,8 @@ from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey, Templates
 from leeward.runtime.webhook_queue import NotAnsweredYet
 
+UNREAD_AGAIN = timedelta(seconds=30)
+"""After which a template is looked at again whose policy could not be read: of its deletion nothing is told."""
 SKIPPED_TOLD = 4_096
 """So many skipped templates are remembered, so that each is told of once."""
 
@@ -98,6 +101,10 @@ class Detector:
         if self._is_skipped(key):
             await self._tell_skipped(key, resource, template)
             return None
+        if unread := self._matching.never_read(template):
+            message = f"it stays as it is: {unread}, which has claimed it, cannot be read"
+            self._recorder.warning(resource, template, "ApplyPolicyFailed", message)
+            return self._plane.clock.now() + UNREAD_AGAIN
         started = self._plane.clock.monotonic()
         policy = await self._matching.find(template, claimed_by(template))
         self._plane.metrics.propagation.matched_policy(self._plane.clock.monotonic() - started)

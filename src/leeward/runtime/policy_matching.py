@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
+from leeward.core.propagation.claiming import claimed_by
 from leeward.core.propagation.matching import NO_MATCH
 from leeward.core.propagation.selecting import Scope, Selected, SelectedIn, precision_in
 from leeward.runtime.identity import Key, key_of
@@ -60,12 +62,12 @@ class PolicyMatching:
         await self._policies.wait_synced()
         await self._cluster_policies.wait_synced()
 
-    async def find(self, template: ReadOnlyManifest, claimed_by: str = "") -> AnyPropagationPolicy | None:
-        """The policy with the permanent id `claimed_by` while it selects the template, or one that preempts it.
+    async def find(self, template: ReadOnlyManifest, claimant: str = "") -> AnyPropagationPolicy | None:
+        """The policy with the permanent id `claimant` while it selects the template, or one that preempts it.
 
         Where there is neither, the one that wins the template.
         """
-        searching = self._known.search(template, claimed_by)
+        searching = self._known.search(template, claimant)
         while True:
             try:
                 next(searching)
@@ -77,9 +79,21 @@ class PolicyMatching:
     def selected_by(self, policy: AnyPropagationPolicy) -> Selected:
         return self._known.selected(key_of(policy), clustered=not policy.namespace)
 
-    def claiming(self, template: ReadOnlyManifest, claimed_by: str) -> AnyPropagationPolicy | None:
-        """The policy with the permanent id `claimed_by`, while it selects the template."""
-        return self._known.claiming(template, claimed_by)
+    def claiming(self, template: ReadOnlyManifest, claimant: str) -> AnyPropagationPolicy | None:
+        """The policy with the permanent id `claimant`, while it selects the template."""
+        return self._known.claiming(template, claimant)
+
+    def never_read(self, template: ReadOnlyManifest) -> str:
+        """The policy that has claimed the template, where it is there and nothing is known of it; else empty."""
+        claimant, namespace = claimed_by(template), key_of(template).namespace
+        if not claimant or self.claiming(template, claimant) is not None:
+            return ""
+        for policies, label in ((self._policies, POLICY_ID_LABEL), (self._cluster_policies, CLUSTER_POLICY_ID_LABEL)):
+            for key, stored in policies.unreadable.items():
+                is_known = policies.get(key.name, key.namespace) is not None
+                if not is_known and key.namespace in ("", namespace) and labels_of(stored).get(label) == claimant:
+                    return f"{policies.resource.kind} {key}"
+        return ""
 
     async def reconcile(self, key: PolicyKey) -> datetime | None:
         """Tells of the templates that a policy has selected, or selects."""
