@@ -104,3 +104,38 @@ def test_a_label_that_a_user_has_set_stays() -> None:
         assert labels_of(template)[RETAIN_REPLICAS_LABEL] == "true"
 
     play(story, TWO, manager=NAMED)
+
+
+def test_s12_what_an_autoscaler_has_scaled_up_stays_when_its_policy_is_deleted() -> None:
+    """It still scales in the members; the template still asks for as many as in the beginning."""
+
+    async def story(world: World) -> None:
+        await deployed(world)
+        for name in TWO:
+            await load(world, name, "2000m")
+        await world.sleep(120)
+        assert [await replicas(world, name) for name in TWO] == [8, 8]
+        await world.client.delete(POLICIES, "scaler", "default")
+        for _ in range(40):
+            await world.sleep(3)
+            assert [await replicas(world, name) for name in TWO] == [8, 8]
+
+    play(story, TWO, manager=ManagerSettings(controllers=Choice(("*", "hpaScaleTargetMarker"))))
+
+
+def test_a_rollout_that_hangs_makes_no_template_grow() -> None:
+    async def story(world: World) -> None:
+        await deployed(world)
+        for name in TWO:
+            await load(world, name, "200m")
+        await world.sleep(120)
+        template = await world.client.get(DEPLOYMENTS, "web", "default")
+        assert (template["spec"]["replicas"], template["status"]["replicas"]) == (8, 8)
+        nowhere = {"spec": {"template": {"spec": {"nodeSelector": {"no": "such"}}}}}
+        await world.client.patch(DEPLOYMENTS, "web", nowhere, "default")
+        await world.sleep(120)
+        template = await world.client.get(DEPLOYMENTS, "web", "default")
+        assert template["status"]["replicas"] > 8, "a Pod is made beside the others"
+        assert template["spec"]["replicas"] == 8
+
+    play(story, TWO, manager=NAMED)

@@ -23,8 +23,9 @@ LEAVING = GracefulEvictionTask("c", "TaintUntolerated", "Leeward")
 FLEET = fleet(cluster("a"), cluster("b"))
 
 
-def item(name: str, replicas: int, generation: int = 3) -> AggregatedStatusItem:
-    return AggregatedStatusItem(name, status={"replicas": replicas, "resourceTemplateGeneration": generation})
+def item(name: str, replicas: int, generation: int = 3, updated: int | None = None) -> AggregatedStatusItem:
+    status = {"replicas": replicas, "updatedReplicas": replicas if updated is None else updated}
+    return AggregatedStatusItem(name, status={**status, "resourceTemplateGeneration": generation})
 
 
 def bound(*items: AggregatedStatusItem, observed: int = 1, **spec: Any) -> ResourceBinding:
@@ -63,6 +64,7 @@ def test_what_all_members_have_is_followed() -> None:
         (TEMPLATE, bound(item("a", 4)), FLEET),
         (TEMPLATE, bound(item("a", 4), item("b", 1)), FLEET),
         (TEMPLATE, bound(item("a", 4), item("b", 2, generation=2)), FLEET),
+        (TEMPLATE, bound(item("a", 4, updated=2), item("b", 2)), FLEET),
         (TEMPLATE, bound(item("a", 4), item("b", 2), observed=0), FLEET),
         (TEMPLATE, bound(item("a", 4), item("b", 2), placement=duplicated("a", "b")), FLEET),
         (TEMPLATE, bound(item("a", 4), item("b", 2), graceful_eviction_tasks=(LEAVING,)), FLEET),
@@ -72,7 +74,8 @@ def test_what_all_members_have_is_followed() -> None:
     ],
     ids=[
         "without the label", "not added up yet", "nothing is reported", "as asked for", "the binding is older",
-        "one has not reported", "the sum is older", "of an earlier template", "not scheduled yet", "on each cluster",
+        "one has not reported", "the sum is older", "of an earlier template", "a rollout is under way",
+        "not scheduled yet", "on each cluster",
         "it moves", "it is nowhere", "one is lost", "one is not listed",
     ],
 )  # fmt: skip
@@ -96,4 +99,5 @@ def test_a_scale_target_is_marked_and_only_our_mark_is_taken_off() -> None:
     assert scale_target_patch(TEMPLATE, []) == {}, "a user has set it"
     assert scale_target_patch(TEMPLATE, [autoscaler()]) == {}, "and it stays the user's"
     assert scale_target_patch(bare, [autoscaler(labels={})]) == {}, "it is not propagated"
+    assert scale_target_patch(changed(metadata=marked), [autoscaler(labels={})]) == {}, "its policy was deleted"
     assert scale_target_patch(bare, [autoscaler(deletionTimestamp="2026-01-01T00:00:00Z")]) == {}

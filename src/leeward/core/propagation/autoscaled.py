@@ -5,8 +5,9 @@
     replicas_to_follow   the number that the members have arrived at, so that the template and what is divided agree
 
 Karmada: hpaScaleTargetMarker and deploymentReplicasSyncer (pkg/controllers); same conditions, and nothing is followed
-that is not known: while a cluster is not Ready or an application moves, its last report may be old. Only a label that
-was set here is taken off.
+that is not known: while a cluster is not Ready or an application moves, its last report may be old; and in the middle
+of a rollout the Pods that it makes beside the others are no replicas. Only a label that was set here is taken off, and
+not while there is such an autoscaler: one whose policy was deleted still scales in the members (Holds: S12).
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +25,8 @@ def scale_target_patch(template: ReadOnlyManifest, autoscalers: Iterable[ReadOnl
     """What marks the template, or takes our mark off; empty when it is right. `autoscalers` are its namespace's."""
     labels, annotations = labels_of(template), annotations_of(template)
     is_marked, is_ours = labels.get(RETAIN_REPLICAS_LABEL) == "true", annotations.get(RETAINED_ANNOTATION) == "true"
-    wanted = any(_scales(autoscaler, template) for autoscaler in autoscalers)
+    scaling = [autoscaler for autoscaler in autoscalers if _scales(autoscaler, template)]
+    wanted = bool(scaling) if is_ours else any(map(claimed_by, scaling))
     if wanted and not is_marked:
         labels, annotations = {**labels, RETAIN_REPLICAS_LABEL: "true"}, {**annotations, RETAINED_ANNOTATION: "true"}
     elif not wanted and is_ours:
@@ -36,8 +38,8 @@ def scale_target_patch(template: ReadOnlyManifest, autoscalers: Iterable[ReadOnl
 
 
 def _scales(autoscaler: ReadOnlyManifest, template: ReadOnlyManifest) -> bool:
-    """Whether it is propagated, and names the template."""
-    if not claimed_by(autoscaler) or "deletionTimestamp" in autoscaler["metadata"]:
+    """Whether it names the template."""
+    if "deletionTimestamp" in autoscaler["metadata"]:
         return False
     target = mapping_at(autoscaler, "spec", "scaleTargetRef")
     named = (text_at(target, "apiVersion"), text_at(target, "kind"), text_at(target, "name"))
@@ -47,7 +49,7 @@ def _scales(autoscaler: ReadOnlyManifest, template: ReadOnlyManifest) -> bool:
 def replicas_to_follow(template: ReadOnlyManifest, binding: Binding, clusters: Mapping[str, Cluster]) -> int | None:
     """The replicas that a divided Deployment's template is to ask for; None where it stays as it is.
 
-    All members have reported the present template, and together they have what its status says.
+    All members have reported the present template and rolled it out, and together they have what its status says.
     """
     spec, generation = binding.spec, int_at(template, "metadata", "generation")
     if labels_of(template).get(RETAIN_REPLICAS_LABEL) != "true" or not spec.is_divided or not spec.clusters:
@@ -67,5 +69,7 @@ def replicas_to_follow(template: ReadOnlyManifest, binding: Binding, clusters: M
     if not all(name in clusters and clusters[name].is_ready for name in reported):
         return None
     if any(int_at(status, "resourceTemplateGeneration") != generation for status in reported.values()):
+        return None
+    if any(int_at(status, "updatedReplicas") != int_at(status, "replicas") for status in reported.values()):
         return None
     return found if sum(int_at(status, "replicas") for status in reported.values()) == found else None
