@@ -2,15 +2,18 @@
 
 from datetime import datetime
 
+import msgspec
 import pytest
 
 from leeward.api.meta import Condition
 from leeward.core.cluster_health.ready_condition import (
     BEFORE_ALL,
+    TOO_LARGE,
     HealthMemory,
     Sight,
     Thresholds,
     decide_ready,
+    is_uncollected,
     ready_condition,
     watched_memory,
 )
@@ -69,11 +72,30 @@ def test_an_agent_that_was_not_heard_has_counted_on() -> None:
         ("unreachable", "any", "False", "ClusterNotReachable", "cluster is not reachable"),
         ("refused", "HTTP 403", "False", "StatusCollectionFailed", "HTTP 403"),
         ("refused", "", "False", "StatusCollectionFailed", "the cluster's status could not be read"),
+        ("too large", "9 MB", "False", TOO_LARGE, "9 MB"),
+        ("too large", "", "False", TOO_LARGE, "the cluster answers more than is read of a member"),
     ],
 )
 def test_each_sight_has_its_own_reason(sight: Sight, detail: str, status: str, reason: str, message: str) -> None:
     assert ready_condition(sight, detail) == Condition("Ready", status, reason, message)
     assert detail or ready_condition(sight) == ready_condition(sight, detail)
+
+
+@pytest.mark.parametrize(
+    ("sight", "uncollected"),
+    [
+        ("healthy", False),
+        ("unhealthy", False),
+        ("not serving", False),
+        ("unreachable", False),
+        ("refused", True),
+        ("too large", True),
+    ],
+)
+def test_what_could_not_be_looked_at_is_no_outage(sight: Sight, *, uncollected: bool) -> None:
+    assert is_uncollected(ready_condition(sight)) is uncollected
+    ready = msgspec.structs.replace(ready_condition(sight), status="True")
+    assert not is_uncollected(ready), "whatever its reason is"
 
 
 UP, DOWN = ready_condition("healthy"), ready_condition("unreachable")
@@ -150,3 +172,16 @@ def test_s13_what_nobody_watched_does_not_complete_a_threshold(
     since: datetime, wall: float, monotonic: float, expected: datetime
 ) -> None:
     assert watched(since, wall, monotonic) == HealthMemory("False", expected)
+
+
+@pytest.mark.parametrize(
+    ("since", "wall", "still", "expected"),
+    [(0, 125, 20.0, 20), (0, 126, 20.5, 106), (95, 400, 310.0, 395)],
+    ids=["as long as is borne", "longer", "longer than between the looks"],
+)
+def test_s13_what_this_process_stood_still_does_not_complete_a_threshold(
+    since: float, wall: float, still: float, expected: float
+) -> None:
+    memory = HealthMemory("False", at(since))
+    moved = watched_memory(memory, (at(100), 100.0), (at(wall), wall), 20, 10, UNEQUAL, still)
+    assert moved == HealthMemory("False", at(expected))

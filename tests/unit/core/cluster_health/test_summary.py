@@ -201,10 +201,16 @@ def test_a_pod_takes_its_containers_or_its_greatest_init_container_and_its_overh
     assert summarize([], [Pod(metadata=ObjectMeta(name="p"), spec=bound)]).resources.allocated["cpu"] == "1"
 
 
+def test_pods_are_counted_in_tens() -> None:
+    waiting = [pod(cpu="1")] * 1024
+    assert summarize([], waiting).resources.allocating == {"cpu": "1024", "pods": "1024"}
+
+
 def test_whose_number_is_absurd_is_said_by_its_kind_and_name() -> None:
     absurd = summarize([node("a", cpu="-3")], [pod(on="a", cpu="much"), pod(memory="-1", init={"cpu": "-7"})])
     for whose in ("Node a", "Pod default/p"):
         assert whose in absurd.doubts
+    assert summarize([], [pod(init={"cpu": "-7"})]).doubts == "Pod default/p: cpu is -7"
     overhead = PodSpec(overhead={"cpu": "-5"}, containers=())
     told = summarize([], [Pod(metadata=ObjectMeta(name="q", namespace="x"), spec=overhead)]).doubts
     assert "Pod x/q" in told

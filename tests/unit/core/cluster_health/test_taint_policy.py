@@ -27,6 +27,7 @@ from leeward.core.cluster_health.taint_policy import (
     all_match,
     apply_policies,
     decide_policy_taints,
+    follow_policies,
     is_condition_confirmed,
     policy_confirmation,
 )
@@ -290,6 +291,46 @@ def test_s13_what_policies_drive_out_for_is_confirmed_once_for_each_heartbeat(
     there: Cluster, owned: str, attention: Attention, expected: dict[str, str | None], *, confirmed: bool
 ) -> None:
     assert policy_confirmation(there, PolicyTaints((), owned), attention, confirmed=confirmed) == expected
+
+
+MINE = PolicyTaint("example.com/mine", "NoExecute")
+
+
+@pytest.mark.parametrize(
+    ("there", "attention", "braked", "added"),
+    [
+        (watched("False"), UNKEPT, False, True),
+        (watched("False"), UNKEPT, True, False),
+        (watched("True"), UNKEPT, True, True),
+        (watched("False"), NOW, False, False),
+        (watched("False", "one"), NOW, False, True),
+        (watched("False", "one"), NOW, True, False),
+    ],
+    ids=["an outage", "S4", "the brake is for the dead", "S13", "it was seen", "seen, and S4"],
+)
+def test_a_policy_drives_out_where_nothing_holds_it(
+    there: Cluster, attention: Attention, *, braked: bool, added: bool
+) -> None:
+    both = policy(add=("True", "False"), taints=(MINE, PolicyTaint("example.com/lost", "NoSchedule")))
+    decision = follow_policies(there, [both], at(0), attention, braked=braked)
+    taints = ["example.com/mine:NoExecute"] * added + ["example.com/lost:NoSchedule"]
+    assert [str(taint) for taint in decision.taints] == taints
+    assert [taint.time_added for taint in decision.taints] == [at(0)] * len(taints)
+    confirmed = {POLICY_TAINTS_CONFIRMED_ANNOTATION: "one"} if added and attention is NOW else {}
+    assert decision.annotations == {POLICY_TAINTS_ANNOTATION: ",".join(sorted(taints)), **confirmed}
+
+
+def test_what_policies_have_said_already_is_not_written_again_and_goes_with_the_last() -> None:
+    lost = policy(add=("True",), remove=("False",), taints=(MINE,))
+    there = cluster("m").with_taints((), {})
+    tainted = follow_policies(there, [lost], at(0), UNKEPT, braked=False)
+    there = there.with_taints(tainted.taints, tainted.annotations)
+    again = follow_policies(there, [lost], at(60), UNKEPT, braked=False)
+    assert (again.taints, again.annotations) == (tainted.taints, {})
+    gone = follow_policies(now_ready(there, "False"), [lost], at(60), UNKEPT, braked=False)
+    assert (gone.taints, gone.annotations) == ((), {POLICY_TAINTS_ANNOTATION: None})
+    bare = follow_policies(cluster("m"), [], at(60), UNKEPT, braked=False)
+    assert (bare.taints, bare.annotations) == ((), {})
 
 
 def test_an_operator_that_nobody_knows_matches_nothing() -> None:

@@ -43,6 +43,12 @@ def test_what_counts_since_an_instant_is_moved_by_what_was_missed_after_it(since
     assert ALWAYS.moved(at(since)) == at(since)
 
 
+@pytest.mark.parametrize(("since", "had_one"), [(0, True), (159, True), (299, True), (300, False), (400, False)])
+def test_a_gap_that_ended_before_an_instant_is_none_since_then(since: float, *, had_one: bool) -> None:
+    assert TIME.has_gap_since(at(since)) is had_one
+    assert not ALWAYS.has_gap_since(at(since))
+
+
 def test_gaps_never_overlap_and_none_is_yet_to_come() -> None:
     assert TIME.missing(Gap(at(250), at(400))).gaps[-1] == Gap(at(300), at(400))
     assert TIME.missing(Gap(at(250), at(280))) == TIME
@@ -86,6 +92,7 @@ def test_s13_what_the_watching_process_stood_still_is_a_gap() -> None:
     last, now = (at(0), 5.0), (at(20), 25.0)
     assert gap_between(last, now, 40, 0.9) is None
     assert gap_between(last, now, 40, 6.0) == Gap(at(14), at(20))
+    assert gap_between(last, now, 40, 25.0) == Gap(at(0), at(20)), "it stood still also before"
     assert gap_between(last, now, 15, 6.0) == Gap(at(0), at(20)), "it was away for longer than is borne anyhow"
 
 
