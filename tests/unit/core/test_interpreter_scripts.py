@@ -181,8 +181,8 @@ NOTHING: list[Any] = []
     ("results", "said"),
     [
         (NOTHING, "Retain must return a table, not nothing"),
-        ([[1]], "Retain must return a table, not a list"),
-        ([{"spec": {}}], "Retain returned an object without kind"),
+        ([["text"]], "Retain must return a table, not a list"),
+        ([{"spec": 1}], "Retain returned an object without kind"),
         ([{"kind": 7}], "Retain returned an object without kind"),
     ],
 )
