@@ -5,10 +5,19 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubeapi.codec import from_wire
 from kubeapi.meta import ObjectMeta
-from leeward.api.work import ClusterResourceBinding
+from leeward.api.work import ClusterResourceBinding, Work
 from leeward.core.execution.retain import covers, merge
-from leeward.core.execution.works import build_work, build_works, manifests_by_cluster, replicas_by_cluster
+from leeward.core.execution.works import (
+    build_work,
+    build_works,
+    grows,
+    is_purging,
+    manifests_by_cluster,
+    needed_by_others,
+    replicas_by_cluster,
+)
 from leeward.core.overrides.rendering import Overridden
 from tests.unit.core.test_execution import TEMPLATE, binding, manifest_of, task
 
@@ -109,6 +118,50 @@ def test_the_work_of_one_cluster_is_that_of_all_with_its_own_id() -> None:
     made = build_work(bound, TEMPLATE, rendered, "m2", "id-2")
     assert made == build_works(bound, TEMPLATE, {"m2": "id-2"})["m2"]
     assert manifest_of(made)["spec"]["replicas"] == 2
+    rendered["m2"] = Overridden({**rendered["m2"].manifest, "data": {"from": "an override"}})
+    assert manifest_of(build_work(bound, TEMPLATE, rendered, "m2", "id-2"))["data"] == {"from": "an override"}
+
+
+def test_a_number_of_replicas_is_written_as_an_interpreter_says() -> None:
+    bound = binding(clusters=[{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}])
+    by_count = {2: {**TEMPLATE, "spec": {"size": "two"}}}
+    manifests = manifests_by_cluster(bound, TEMPLATE, by_count)
+    assert {name: manifest["spec"] for name, manifest in manifests.items()} == {
+        "m1": {"replicas": 1},
+        "m2": {"size": "two"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("mode", "works", "required", "purging"),
+    [
+        ("Directly", ("m1",), (), True),
+        ("Directly", ("m1", "m2"), (), True),
+        ("Directly", ("m2",), (), False),
+        ("Gracefully", ("m1",), (), False),
+        ("Never", ("m1",), (), False),
+        ("Directly", ("m1",), ("m1",), False),
+        ("Directly", ("m1",), ("m2",), True),
+    ],
+    ids=["it goes", "beside others", "it is gone", "kept", "kept until told", "others need it", "elsewhere"],
+)
+def test_s7_a_copy_that_is_purged_is_waited_for_as_long_as_it_has_a_work(
+    mode: str, works: tuple[str, ...], required: tuple[str, ...], *, purging: bool
+) -> None:
+    needed = [{"namespace": "default", "name": "other", "clusters": [{"name": name} for name in required]}]
+    spec = binding(gracefulEvictionTasks=[task("m1", mode, 1)], requiredBy=needed).spec
+    assert needed_by_others(spec) == set(required)
+    assert is_purging(spec, works) is purging
+
+
+@pytest.mark.parametrize(("before", "after", "more"), [(2, 3, True), (2, 2, False), (3, 2, False)])
+def test_s7_a_work_grows_when_it_asks_for_more_replicas(before: int, after: int, *, more: bool) -> None:
+    def asking(replicas: int) -> dict[str, Any]:
+        bound = binding(clusters=[{"name": "m1", "replicas": replicas}])
+        return build_works(bound, TEMPLATE)["m1"]
+
+    assert grows(from_wire(asking(before), Work), asking(after)) is more
+    assert grows(Work(metadata=ObjectMeta(name="w")), asking(after))
 
 
 def test_what_an_interpreter_says_is_the_members_stays_as_it_says_s9() -> None:

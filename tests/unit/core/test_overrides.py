@@ -1,6 +1,8 @@
 """Overrides of one manifest for one cluster: all of a policy is carried out, or nothing of it."""
 
+import gc
 import random
+import weakref
 from collections import Counter
 from typing import Any
 
@@ -298,6 +300,17 @@ def test_what_was_rendered_for_one_cluster_is_not_rendered_again_for_the_next() 
     bare = completed(known.override(Overridden(result.manifest), second))
     assert isinstance(bare, Overridden)
     assert bare.applied == second, "the same manifest, of which less is said"
+
+
+def test_what_is_known_of_a_manifest_lives_as_long_as_it_is_known() -> None:
+    """It is known by its identity, which nothing else may get meanwhile."""
+    known, before = Known(), Overridden(copy_manifest(TEMPLATE))
+    rules = rules_of(policy("a", labelsOverrider=[{"operator": "add", "value": {"x": "1"}}]))
+    completed(known.override(before, rules))
+    alive = weakref.ref(before), weakref.ref(rules[0])
+    del before, rules
+    gc.collect()
+    assert all(each() is not None for each in alive)
 
 
 def test_too_many_policies_for_one_template_are_refused_with_the_way_out() -> None:

@@ -44,7 +44,7 @@ def dependency_problem(dependency: DependentObjectReference, namespace: str, rea
         namespace=dependency.namespace,
         name=dependency.name or _ANY_NAME,
     )
-    problems = reach_problems(resource, namespace, reach, is_namespaced=None)
+    problems = reach_problems(resource, namespace, reach)
     return _told(dependency, "; ".join(problem.message for problem in problems)) if problems else ""
 
 

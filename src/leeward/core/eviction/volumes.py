@@ -32,7 +32,7 @@ def claims_of(template: ReadOnlyManifest) -> tuple[str, ...]:
 
 
 def _is_stateful_set(resource: ReadOnlyManifest) -> bool:
-    return resource.get("kind") == "StatefulSet" and str(resource.get("apiVersion", "")).startswith("apps/")
+    return resource.get("kind") == "StatefulSet" and str(resource.get("apiVersion")).startswith("apps/")
 
 
 def claims_annotation(template: ReadOnlyManifest) -> dict[str, str]:

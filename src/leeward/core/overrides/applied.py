@@ -28,7 +28,7 @@ def joined(items: Iterable[str]) -> str:
 def policies_in(text: str) -> frozenset[str]:
     """The names of the policies in an annotation; none where somebody has written something else."""
     try:
-        items = codec.decode_any(text.encode()) if text else ()
+        items = codec.decode_any(text.encode())
     except codec.DecodeError:
         return frozenset()
     return frozenset(text_at(item, "policyName") for item in cast(list[Any], items if isinstance(items, list) else ()))

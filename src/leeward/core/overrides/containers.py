@@ -24,7 +24,7 @@ CONTAINERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 def containers_in(document: Document, name: str | None = None) -> Iterator[Manifest]:
     """The containers, or those with this name. Raises: ValueError when one is no mapping."""
-    where = CONTAINERS.get(document.root.get("kind", ""))
+    where = CONTAINERS.get(document.root.get("kind"))
     if where is None or not isinstance(value_at(document.root, *where), list):
         return
     containers: list[Any] = document.own(list(where))

@@ -107,7 +107,7 @@ def resource_precision(template: ReadOnlyManifest, selector: ResourceSelector, p
     namespace: Any = selector.namespace or policy_namespace
     if (selector.api_version, selector.kind) != (template.get("apiVersion"), template.get("kind")):
         return NO_MATCH
-    if namespace and namespace != metadata.get("namespace", ""):
+    if namespace and namespace != metadata.get("namespace"):
         return NO_MATCH
     if selector.name:
         return BY_NAME if selector.name == metadata.get("name") else NO_MATCH

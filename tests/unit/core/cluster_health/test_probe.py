@@ -58,6 +58,8 @@ def test_a_right_that_is_missing_is_named_with_the_way_out() -> None:
         (True, 6.1, 6.0, False),
         (False, 5.0, 0, True),
         (False, 0.001, 0, True),
+        (True, 6.0, 0, True),
+        (False, 5.2, 0.5, False),
         (False, 5.5, 5.4, False),
         (False, 12.0, 7.0, True),
         (False, 1800.0, 1799.0, False),

@@ -62,6 +62,8 @@ def test_claims_are_those_of_the_set_and_of_its_pods() -> None:
     assert claims_of(CLAIMS) == ("data", "logs", "shared")
     assert claims_annotation(CLAIMS) == {"leeward.dev/claims": "data, logs, shared"}
     assert claims_of({**CLAIMS, "kind": "Deployment"}) == ()
+    assert claims_of({**CLAIMS, "apiVersion": "apps.kruise.io/v1beta1"}) == ()
+    assert claims_of({"kind": "StatefulSet"}) == ()
     assert claims_of({"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": "nonsense"}) == ()
     assert claims_annotation({"apiVersion": "apps/v1", "kind": "StatefulSet"}) == {"leeward.dev/claims": ""}
     assert claims_annotation({"apiVersion": "apps/v1", "kind": "Deployment"}) == {}
@@ -90,8 +92,9 @@ def test_s12_a_set_of_which_a_binding_says_nothing_may_have_volumes(
 
 def test_many_claims_are_told_in_a_few_words() -> None:
     many = [{"metadata": {"name": f"c{number}"}} for number in range(8)]
-    told = claims_annotation({**CLAIMS, "spec": {"volumeClaimTemplates": many}})
-    assert told == {"leeward.dev/claims": "c0, c1, c2, c3, c4 and 3 more"}
+    for count, more in ((8, " and 3 more"), (6, " and 1 more"), (5, "")):
+        told = claims_annotation({**CLAIMS, "spec": {"volumeClaimTemplates": many[:count]}})
+        assert told == {"leeward.dev/claims": f"c0, c1, c2, c3, c4{more}"}
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import DRAIN_TAINT, EVICTION_HELD_CONDITION, FLAPPING_TAINT
 from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
+from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed, Trace, Unplaceable
@@ -344,6 +345,24 @@ def test_a_drain_waits_for_its_budget_and_no_instant_can_be_told() -> None:
     theirs = msgspec.structs.replace(DRAIN, key="theirs")
     mixed = cluster("member1", taints=(DRAIN, theirs))
     assert replicas(deciding(EvictionBudget(exhausted={"member1": 1}), mixed, cluster("member2"))) == {"member2": 3}
+
+
+def test_where_an_eviction_is_taken_back_nothing_else_has_ended() -> None:
+    thirds = divided({"member1": 1, "member2": 1, "member3": 1})
+    ended = task("member3", replicas=1, suppress_deletion=False)
+    moved = aggregated(binding(thirds, 3, targets(member2=3), (task("member1", replicas=1), ended)))
+    everyone = fleet(cluster("member1"), cluster("member2"), cluster("member3"))
+    decision = decide(Snapshot(moved, everyone, WITHDRAWABLE, settings=SETTINGS, now=at(60)))
+    assert (decision.withdrawn, decision.finished, decision.eviction_tasks) == (("member1",), (), (ended,))
+
+
+@pytest.mark.parametrize(("kind", "held"), [("Deployment", True), ("PersistentVolumeClaim", False)])
+def test_s13_what_stays_in_any_case_does_not_wait_for_an_outage_to_be_confirmed(kind: str, *, held: bool) -> None:
+    resource = msgspec.structs.replace(PLACED.spec.resource, api_version="v1", kind=kind)
+    bound = msgspec.structs.replace(PLACED, spec=msgspec.structs.replace(PLACED.spec, resource=resource))
+    clusters = fleet(dead("member1"), cluster("member2"))
+    snapshot = Snapshot(bound, clusters, attention=Attention(heartbeat="one"), settings=SETTINGS, now=at(400))
+    assert (decide(snapshot).held is not None) is held
 
 
 def test_while_an_eviction_waits_what_is_due_earlier_is_looked_at_first() -> None:

@@ -75,6 +75,20 @@ def test_a_replacement_that_is_asked_for_again_is_told_as_well(
     assert trace.terms[-1].selected == (selected,)
 
 
+def test_what_goes_to_another_term_is_told_with_what_was_thought_to_stay() -> None:
+    few = spread(DYNAMIC, {"a": 3})
+    assert few.spec.placement is not None
+    terms = between_terms().spec.placement
+    assert terms is not None
+    placement = msgspec.structs.replace(few.spec.placement, cluster_affinities=terms.cluster_affinities)
+    more = msgspec.structs.replace(few.spec, replicas=6, placement=placement)
+    trace = Trace()
+    result = find_replacement(few, more, fleet(cluster("a", ready="False"), roomy(cluster("b"), 9)), at(0), trace=trace)
+    assert isinstance(result, Placed)
+    assert result.clusters == targets(b=6)
+    assert trace.terms[-1].divisions[-1].result == {"b": 6}
+
+
 @pytest.mark.parametrize(("there", "tried"), [(HELD_DOWN, ()), (cluster("b"), ("b",))])
 def test_a_place_that_is_asked_for_again_is_told_as_well(there: Cluster, tried: tuple[str, ...]) -> None:
     trace = Trace()
