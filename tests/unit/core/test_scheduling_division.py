@@ -57,6 +57,16 @@ def test_the_most_replicas_that_can_be_asked_for_take_no_time() -> None:
     assert int(allocate(MOST, np.arange(1, 50), initial, False).sum()) == MOST + int(initial.sum())
 
 
+@pytest.mark.parametrize("count", [3, 24])
+@pytest.mark.parametrize("before", [0, MOST])
+def test_weights_that_are_beyond_64_bits_together_are_divided_exactly(count: int, before: int) -> None:
+    votes = [2**40 + 12_345 * n for n in range(count)]
+    names = [f"p{n:02}" for n in range(count)]
+    alone = allocate_seats(MOST, dict(zip(names, votes, strict=True)), dict.fromkeys(names, before))
+    together = allocate(MOST, np.array(votes), np.full(count, before), False)
+    assert together.tolist() == [alone[name] for name in names]
+
+
 def test_a_count_below_nothing_is_nothing() -> None:
     assert allocate_seats(3, {"a": 1}, {"a": -MOST}) == {"a": 3}
     assert allocate(48, np.ones(24, dtype=np.int64), np.full(24, -MOST), False).tolist() == [2] * 24
