@@ -34,6 +34,7 @@ from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BIN
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.quota_estimator import QuotaEstimator
 from leeward.runtime.templates import Templates
 
 SHORTEST_GAP_SECONDS = 5.0
@@ -111,6 +112,8 @@ class ControllerManager:
 
     def _make_scheduler(self) -> list[Startable]:
         whole = _scheduler_settings(self._settings, self._settings.whole_decision())
+        if whole.quota_estimate:
+            whole = replace(whole, estimators=(*whole.estimators, QuotaEstimator(self._plane)))
         return [Scheduler(self._plane, whole, self._brake, self._heartbeat)]
 
     def _make_cluster(self) -> list[Startable]:
@@ -202,6 +205,7 @@ def _scheduler_settings(settings: ManagerSettings, placement: PlacementSettings)
         enabled("WorkloadAffinity"),
         enabled("MultiplePodTemplatesScheduling"),
         enabled("FederatedQuotaEnforcement"),
+        enabled("ResourceQuotaEstimate"),
         settings.estimators,
         settings.timing.scheduler_estimator_timeout,
         settings.on_decision,

@@ -33,7 +33,8 @@ class Scheduler:
         self._heartbeat = heartbeat
         self._clusters = plane.informers.of(CLUSTERS)
         self._bindings = Bindings(plane)
-        self._quotas = plane.informers.of(FEDERATED_RESOURCE_QUOTAS) if settings.quota_enforcement else None
+        follows_quotas = settings.quota_enforcement or settings.quota_estimate
+        self._quotas = plane.informers.of(FEDERATED_RESOURCE_QUOTAS) if follows_quotas else None
         self._deciding = Deciding(plane, self._bindings, settings, brake, heartbeat)
         placement = settings.placement
         recorder = plane.recorder(placement.scheduler_name if placement.place else TAINT_MANAGER)

@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class SchedulerSettings:
     """Gates: `workload_affinity` is WorkloadAffinity, `multiple_pod_templates` MultiplePodTemplatesScheduling,
-    `quota_enforcement` FederatedQuotaEnforcement.
+    `quota_enforcement` FederatedQuotaEnforcement, `quota_estimate` ResourceQuotaEstimate.
 
     `estimators` are asked besides what clusters report of themselves; each has `estimator_timeout_seconds`
     (--scheduler-estimator-timeout). `on_decision` is told of each decision while the fleet is as it was for it.
@@ -63,6 +63,7 @@ class SchedulerSettings:
     workload_affinity: bool = False
     multiple_pod_templates: bool = False
     quota_enforcement: bool = False
+    quota_estimate: bool = False
     estimators: tuple[Estimator, ...] = ()
     estimator_timeout_seconds: float = 3
     on_decision: DecisionListener | None = None

@@ -21,7 +21,7 @@ from leeward.controllers.scheduler.deciding import Deciding
 from leeward.core.cluster_health.outage import nodes_down
 from leeward.core.cluster_health.pending_condition import is_failing, is_recovering
 from leeward.core.eviction.application import application_failover
-from leeward.core.quota.enforcement import EXCEEDED, leaves_more
+from leeward.core.quota.enforcement import leaves_more
 from leeward.planning.eviction_limiter import drain_budget
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
@@ -78,12 +78,12 @@ class Waking:
                 self._add(other, "Update")
 
     def quota_changed(self, old: FederatedResourceQuota | None, new: FederatedResourceQuota | None) -> None:
-        """Where a quota leaves more room, or is gone, those that it has refused are tried again."""
+        """Where a quota leaves more room, or is gone, those of its namespace that wait are tried again."""
         quota = new or old
         if quota is None or (old is not None and new is not None and not leaves_more(old, new)):
             return
         for key, binding in self._bindings.all():
-            if key.key.namespace == quota.namespace and _is_refused_by_quota(binding):
+            if key.key.namespace == quota.namespace and _is_waiting(binding):
                 self._add(key, "Quota")
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
@@ -148,11 +148,6 @@ def _depends_on_health(binding: Binding) -> bool:
         or application_failover(binding.spec) is not None
         or HOME_ANNOTATION in binding.metadata.annotations
     )
-
-
-def _is_refused_by_quota(binding: Binding) -> bool:
-    scheduled = find_condition(binding.status.conditions, "Scheduled")
-    return scheduled is not None and scheduled.reason == EXCEEDED
 
 
 def _is_waiting(binding: Binding) -> bool:

@@ -43,10 +43,14 @@ def grows(before: Amounts, after: Amounts) -> bool:
 
 
 def leaves_more(old: FederatedResourceQuota, new: FederatedResourceQuota) -> bool:
-    """Whether the quota leaves more room of anything than before: it was raised, limits less, or less is used."""
+    """Whether there may be more room than before: the quota was raised, limits less, or less is used of it.
+
+    In all clusters together, or in one that reports of its ResourceQuota.
+    """
     limits, used = amounts_of(old.spec.overall), amounts_of(old.status.overall_used)
     now, used_now = amounts_of(new.spec.overall), amounts_of(new.status.overall_used)
-    return grows(limits, now) or bool(limits.keys() - now.keys()) or grows(used_now, used)
+    is_reported_anew = old.status.aggregated_status != new.status.aggregated_status
+    return is_reported_anew or grows(limits, now) or bool(limits.keys() - now.keys()) or grows(used_now, used)
 
 
 def refusal_of_growth(

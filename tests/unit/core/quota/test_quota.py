@@ -10,12 +10,15 @@ import pytest
 from kubeapi.codec import from_wire, to_wire
 from kubeapi.meta import Manifest
 from leeward.api.quota import FederatedResourceQuota
-from leeward.api.work import ResourceBindingSpec, Work
+from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, Work
 from leeward.core.amounts import Doubts
 from leeward.core.quota.enforcement import leaves_more, refusal_of_growth
+from leeward.core.quota.quota_room import quota_namespace, reported_quota, room_in_quotas
 from leeward.core.quota.quota_status import aggregated_status, used_by_bindings, used_in_clusters
 from leeward.core.quota.static_assignments import brought_to, is_of, needless, quota_of_work, quota_works
 from leeward.core.quota.usage import amounts_of, usage_of
+
+IN_HIGH = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
 
 
 def quota(overall: Mapping[str, str], static: Mapping[str, Mapping[str, str]] | None = None) -> FederatedResourceQuota:
@@ -148,3 +151,57 @@ def test_what_clusters_report_is_added_up_and_what_is_absurd_is_cut_and_told() -
 def test_of_bindings_only_what_the_quota_limits_is_told() -> None:
     usages = [amounts_of({"cpu": "1", "memory": "1Gi"}), amounts_of({"cpu": "500m"})]
     assert used_by_bindings(quota({"cpu": "9", "pods": "3"}), usages) == {"cpu": "1500m"}
+
+
+def with_quota(spec: Mapping[str, Any], status: object, kind: str = "ResourceQuota") -> Work:
+    manifest = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "q", "namespace": "shop"}, "spec": spec}
+    metadata = {"name": "q", "namespace": "karmada-es-a"}
+    return work_of({"metadata": metadata, "spec": {"workload": {"manifests": [manifest]}}}, status)
+
+
+def room(request: Mapping[str, str], *works: Work, priority_class: str = "") -> int | None:
+    asked = ReplicaRequirements(resource_request=request, namespace="shop", priority_class_name=priority_class)
+    return room_in_quotas(asked, [found for work in works if (found := reported_quota(work)) is not None])
+
+
+def test_a_quota_leaves_room_for_what_is_not_used_of_what_a_replica_asks_for() -> None:
+    status = {"hard": {"requests.cpu": "4", "memory": "8Gi", "limits.cpu": "1"}, "used": {"memory": "1Gi"}}
+    assert room({"cpu": "1", "memory": "2Gi"}, with_quota({}, status)) == 3
+    status["used"] |= {"requests.cpu": "2500m", "limits.cpu": "1"}
+    assert room({"cpu": "1", "memory": "2Gi"}, with_quota({}, status)) == 1
+    assert room({"cpu": "2"}, with_quota({}, status)) == 0
+    status["used"]["requests.cpu"] = "9"
+    assert room({"cpu": "1"}, with_quota({}, status)) == 0
+
+
+def test_the_narrowest_quota_counts_and_what_says_nothing_does_not() -> None:
+    wide, narrow = ({"hard": {"cpu": hard}, "used": {"cpu": "0"}} for hard in ("9", "5"))
+    assert room({"cpu": "1"}, with_quota({}, wide), with_quota({}, narrow)) == 5
+    assert room({"cpu": "1"}, with_quota({}, None), with_quota({}, {"hard": "?"})) is None
+    assert room({"memory": "1Gi"}, with_quota({}, wide)) is None
+    assert room({}, with_quota({}, wide)) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "priority_class", "concerned"),
+    [
+        ({"scopes": ["PriorityClass"]}, "high", True),
+        ({"scopes": ["PriorityClass"]}, "", False),
+        ({"scopes": ["BestEffort"]}, "high", False),
+        ({"scopeSelector": {"matchExpressions": [{"scopeName": "NotTerminating", "operator": "Exists"}]}}, "", False),
+        ({"scopeSelector": {"matchExpressions": [IN_HIGH]}}, "high", True),
+        ({"scopeSelector": {"matchExpressions": [IN_HIGH]}}, "low", False),
+        ({"scopeSelector": {"matchExpressions": [IN_HIGH]}}, "", False),
+    ],
+)
+def test_a_quota_with_a_scope_counts_for_its_priority_class(
+    spec: Mapping[str, Any], priority_class: str, concerned: bool
+) -> None:
+    work = with_quota(spec, {"hard": {"cpu": "4"}, "used": {"cpu": "1"}})
+    assert room({"cpu": "1"}, work, priority_class=priority_class) == (3 if concerned else None)
+
+
+def test_only_works_with_a_resource_quota_have_one() -> None:
+    assert quota_namespace(with_quota({}, None)) == "shop"
+    assert quota_namespace(with_quota({}, None, kind="ConfigMap")) == ""
+    assert quota_namespace(from_wire({"metadata": {"name": "empty"}}, Work)) == ""

@@ -1,0 +1,92 @@
+"""How many more replicas the ResourceQuotas of a cluster leave room for in a namespace.
+
+What is known of them is what their Works carry (the scopes) and report (limit and use). A quota that has not reported,
+or has another scope than PriorityClass, says nothing; limits of what is no request of a replica do not count.
+
+Karmada: pkg/estimator/server/framework/plugins/resourcequota; same, except that a quota without scopes counts.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from kubeapi.meta import ReadOnlyManifest
+from kubeapi.selectors import Requirement, matches
+from kubeapi.untrusted import mapping_in, mappings_in, text_in, texts_in
+from leeward.api.work import ReplicaRequirements, Work
+from leeward.core.amounts import Amounts
+from leeward.core.quota.usage import amounts_of
+from leeward.core.scheduling.model import MAX_REPLICAS
+
+PRIORITY_CLASS = "PriorityClass"
+_REQUESTS, _LIMITS = "requests.", "limits."
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedQuota:
+    """A ResourceQuota in a cluster: what it limits to, and what is used of that, by its own report."""
+
+    spec: Mapping[str, Any]
+    hard: Amounts
+    used: Amounts
+
+
+def quota_namespace(work: Work) -> str:
+    """The namespace of the ResourceQuota that the Work carries; empty when it carries something else."""
+    manifest = _manifest(work)
+    is_quota = (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", "ResourceQuota")
+    return text_in(mapping_in(manifest, "metadata"), "namespace") if is_quota else ""
+
+
+def reported_quota(work: Work) -> ReportedQuota | None:
+    """None while it has not reported."""
+    reports = work.status.manifest_statuses
+    status = mapping_in({"status": reports[0].status}, "status") if reports else {}
+    hard, used = (_amounts(status, field) for field in ("hard", "used"))
+    return ReportedQuota(mapping_in(_manifest(work), "spec"), hard, used) if hard else None
+
+
+def room_in_quotas(requirements: ReplicaRequirements, quotas: Iterable[ReportedQuota]) -> int | None:
+    """The lowest of all; None where no quota limits what is asked for."""
+    asked = amounts_of(requirements.resource_request)
+    found = [room for quota in quotas if _concerns(quota.spec, requirements) for room in _rooms(quota, asked)]
+    return min(found, default=None)
+
+
+def _rooms(quota: ReportedQuota, asked: Amounts) -> Iterable[int]:
+    """For each resource that is limited and asked for, how many replicas fit."""
+    for name, limit in quota.hard.items():
+        bare = name.removeprefix(_REQUESTS)
+        need = asked.get(bare)
+        if need is None or not need.value or name.startswith(_LIMITS) or name not in quota.used:
+            continue
+        free = max(Decimal(0), limit.value - quota.used[name].value)
+        yield min(int(free // need.value), MAX_REPLICAS)
+
+
+def _concerns(spec: Mapping[str, Any], requirements: ReplicaRequirements) -> bool:
+    """Whether all its scopes are those of these replicas."""
+    scopes = texts_in(spec, "scopes")
+    if any(scope != PRIORITY_CLASS for scope in scopes):
+        return False
+    name = requirements.priority_class_name
+    expressions = list(mappings_in(mapping_in(spec, "scopeSelector"), "matchExpressions"))
+    return (not scopes or bool(name)) and all(_selects(expression, name) for expression in expressions)
+
+
+def _selects(expression: ReadOnlyManifest, priority_class: str) -> bool:
+    if expression.get("scopeName") != PRIORITY_CLASS:
+        return False
+    wanted = Requirement(PRIORITY_CLASS, text_in(expression, "operator"), tuple(texts_in(expression, "values")))
+    return matches((wanted,), {PRIORITY_CLASS: priority_class} if priority_class else {})
+
+
+def _manifest(work: Work) -> ReadOnlyManifest:
+    manifests = work.spec.workload.manifests
+    return manifests[0] if manifests else {}
+
+
+def _amounts(status: Mapping[str, Any], field: str) -> Amounts:
+    told = mapping_in(status, field)
+    return amounts_of({name: value for name, value in told.items() if isinstance(value, str | int | float)})
