@@ -32,7 +32,7 @@ from kubeserver.handler import User
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, PRIORITY_CLASSES, WORKLOAD_REBALANCERS
+from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, PRIORITY_CLASSES, WORKLOAD_REBALANCERS
 from leeward.app.bootstrap_tokens import create_token
 from leeward.app.install.manifests import (
     CLUSTER_ROLES,
@@ -49,10 +49,12 @@ from leeward.core.registration import SIGNER, USAGES
 from leeward.manager.choice import BY_DEFAULT, Choice
 from leeward.manager.choice import SCHEDULER as PLACING
 from leeward.manager.control_plane import ControllerManager
+from leeward.manager.gates import switch_gates
+from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.runtime.leader import LeaderElector, LeaderSettings
 from leeward.sim.network import LinkedTransport
-from leeward.sim.world import ADMIN, CONTROLLERS, World
+from leeward.sim.world import ADMIN, CONTROLLERS, Mode, World
 from tests.unit.app.test_chart import CHART, COMPONENTS, rendered
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, by_weight, deployment, policy
 
@@ -113,8 +115,8 @@ def right_of(request: Request) -> Right:
 class Apart(World):
     """A world in which the components run apart, each with the rights of its own account."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
         self.asked: dict[str, set[Right]] = {CONTROLLER_MANAGER: set(), SCHEDULER: set()}
         self.refused: dict[str, set[Right]] = {CONTROLLER_MANAGER: set(), SCHEDULER: set()}
 
@@ -159,6 +161,10 @@ async def live(world: Apart) -> None:
     web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "settings"}}]
     everywhere_alike["spec"]["propagateDeps"] = True
     await world.client.create(CONFIG_MAPS, {"metadata": {"name": "settings"}}, "default")
+    most = {"configmaps": "9"}
+    limits = {"overall": most, "staticAssignments": [{"clusterName": "member1", "hard": most}]}
+    quota = {"metadata": {"name": "team"}, "spec": limits}
+    await world.client.create(FEDERATED_RESOURCE_QUOTAS, quota, "default")
     await apply(world.client, web, everywhere_alike)
     await everywhere(world)
     await register(world, "member9")
@@ -212,7 +218,9 @@ async def register(world: Apart, cluster: str) -> None:
 @pytest.fixture(scope="module")
 def lived() -> Apart:
     async def main() -> Apart:
-        async with Apart({"member1": "Push", "member2": "Push", "member3": "Pull"}, Timing.fast()) as world:
+        members: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
+        gates = switch_gates([("FederatedQuotaEnforcement", True), ("ResourceQuotaEstimate", True)])
+        async with Apart(members, Timing.fast(), manager=ManagerSettings(gates=gates)) as world:
             await live(world)
         return world
 

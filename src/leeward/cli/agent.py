@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from kubeapi.process import log_to_stderr, serve
+from kubeapi.process import serve
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
-from leeward.cli.flags import component_flags, left_out_flags, tell_left_out
+from leeward.cli.flags import component_flags, left_out_flags, start_log
 
 
 @click.command()
@@ -61,6 +61,5 @@ def agent(
             zones=tuple(filter(None, cluster_zones.split(","))),
         ),
     )
-    log_to_stderr()
-    tell_left_out(context)
+    start_log(context)
     serve(run_agent(config), f"agent of {cluster_name}")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubeapi.process import log_to_stderr, serve
+from kubeapi.process import serve
 from leeward.app.flags.table import Component, FlagProblem
 from leeward.app.local.errors import FleetError
-from leeward.cli.flags import tell_left_out, written_flags
+from leeward.cli.flags import start_log, written_flags
 
 if TYPE_CHECKING:
     from leeward.app.component import Part
@@ -55,6 +55,5 @@ def run_as(
 
     settings = settings_from(context, component)
     connection = connection_of(kubeconfig, kubeconfig_context)
-    log_to_stderr()
-    tell_left_out(context)
+    start_log(context)
     serve(run_component(ComponentConfig(connection=connection, parts=parts, settings=settings)), component)

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kubeapi.process import log_to_stderr
 from leeward.app.flags.left_out import LEFT_OUT, OF_THE_WEBHOOK, SWITCHES
 from leeward.app.flags.table import Component, Flag, FlagProblem, flags_of
 
@@ -75,6 +76,12 @@ def _passed_over(verb: F, names: Iterable[str]) -> F:
             **keywords,
         )(verb)
     return verb
+
+
+def start_log(context: click.Context) -> None:
+    """Logs to standard error from now on; says in one line first which flags were written and are not used."""
+    log_to_stderr()
+    tell_left_out(context)
 
 
 def tell_left_out(context: click.Context) -> None:

@@ -1,18 +1,25 @@
 """`leeward webhook`: admission for a control plane on a real kube-apiserver."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import click
 
-from kubeapi.process import log_to_stderr, serve
+from kubeapi.process import serve
 from leeward.cli.component import connection_of, context_option, kubeconfig_option
 from leeward.cli.connections import client_of
-from leeward.cli.flags import tell_left_out, webhook_left_out_flags
+from leeward.cli.flags import start_log, webhook_left_out_flags
 
-if TYPE_CHECKING:
-    from leeward.api.rules.member_addresses import Network
-    from leeward.core.propagation.reach import Reach
+T = TypeVar("T")
+
+
+def parsed(parse: Callable[[str], T], text: str, flag: str) -> T:
+    """Raises: BadParameter."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=flag) from error
 
 
 @click.command()
@@ -30,6 +37,9 @@ if TYPE_CHECKING:
     "--skipped-propagating-namespaces", default="kube-.*", show_default=True, help="As given to the controller manager."
 )
 @click.option("--allowed-member-addresses", default="", help="Networks that members may be in although refused.")
+@click.option(
+    "--feature-gates", default="", help="As given to the controller manager; of them FederatedQuotaEnforcement."
+)
 @kubeconfig_option
 @context_option
 @webhook_left_out_flags
@@ -44,6 +54,7 @@ def webhook(
     skipped_propagating_apis: str,
     skipped_propagating_namespaces: str,
     allowed_member_addresses: str,
+    feature_gates: str,
     kubeconfig: Path | None,
     kubeconfig_context: str,
 ) -> None:
@@ -52,41 +63,25 @@ def webhook(
         raise click.BadParameter("must begin with https://", param_hint="--url")
     from kubeapi.loop.clock import SystemClock
     from kubeapi.loop.randomness import Randomness
-    from leeward.api.rules.member_addresses import rules_of_control_plane
+    from leeward.api.rules.member_addresses import parse_networks, rules_of_control_plane
+    from leeward.app.flags.parsing import parse_feature_gates, parse_patterns, parse_skipped_apis
+    from leeward.core.propagation.reach import Reach
     from leeward.webhook import Endpoint, Webhook, WebhookSettings
 
-    reach = _reach_of(skipped_propagating_apis, skipped_propagating_namespaces)
-    allowed = _networks_of(allowed_member_addresses)
-    log_to_stderr()
-    tell_left_out(context)
+    networks = parsed(parse_networks, allowed_member_addresses, "--allowed-member-addresses")
+    namespaces = parsed(parse_patterns, skipped_propagating_namespaces, "--skipped-propagating-namespaces")
+    gates = parsed(parse_feature_gates, feature_gates, "--feature-gates")
+    start_log(context)
     connection = connection_of(kubeconfig, kubeconfig_context)
-    client = client_of(connection, greets=False)
     settings = WebhookSettings(
         endpoint=Endpoint(url),
         host=bind_address,
         port=secure_port,
         not_ready_toleration_seconds=default_not_ready_toleration_seconds,
         unreachable_toleration_seconds=default_unreachable_toleration_seconds,
-        reach=reach,
-        addresses=rules_of_control_plane(connection.server, allowed=allowed),
+        reach=Reach(parsed(parse_skipped_apis, skipped_propagating_apis, "--skipped-propagating-apis"), namespaces),
+        addresses=rules_of_control_plane(connection.server, allowed=networks),
+        quota_enforcement=gates.enabled("FederatedQuotaEnforcement"),
+        multiple_pod_templates=gates.enabled("MultiplePodTemplatesScheduling"),
     )
-    serve(Webhook(client, SystemClock(), Randomness(), settings).run(), "webhook")
-
-
-def _reach_of(skipped_apis: str, skipped_namespaces: str) -> "Reach":
-    from leeward.app.flags.parsing import parse_patterns, parse_skipped_apis
-    from leeward.core.propagation.reach import Reach
-
-    try:
-        return Reach(parse_skipped_apis(skipped_apis), parse_patterns(skipped_namespaces))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--skipped-propagating-*") from error
-
-
-def _networks_of(text: str) -> "tuple[Network, ...]":
-    from leeward.api.rules.member_addresses import parse_networks
-
-    try:
-        return parse_networks(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--allowed-member-addresses") from error
+    serve(Webhook(client_of(connection, greets=False), SystemClock(), Randomness(), settings).run(), "webhook")

@@ -12,7 +12,6 @@ stays, too, whichever other one would select it (Holds: S5).
 Karmada: pkg/detector; same for the parts named here.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,20 +19,19 @@ from typing import Any
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION, binding_name, is_reserved_namespace
+from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION, binding_name
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, WorldError
+from leeward.controllers.template_events import TemplateEvents, name_of_policy
 from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
-from leeward.core.propagation.matching import BY_NAME
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
-from leeward.core.propagation.selecting import precision_in
 from leeward.runtime.dependent_overrides import DependentOverrides
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
@@ -45,8 +43,6 @@ from leeward.runtime.webhook_queue import NotAnsweredYet
 
 UNREAD_AGAIN = timedelta(seconds=30)
 """After which a template is looked at again whose policy could not be read: of its deletion nothing is told."""
-SKIPPED_TOLD = 4_096
-"""So many skipped templates are remembered, so that each is told of once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +65,13 @@ class Detector:
         self._settings = settings
         self._templates = templates
         self._recorder = plane.recorder("resource-detector")
-        self._unjudged_told: set[tuple[str, str]] = set()
-        """Kinds: there are no more than are defined."""
-        self._skipped_told: OrderedDict[TemplateKey, tuple[str, str]] = OrderedDict()
         self._bindings: dict[bool, tuple[Resource[Any], Informer[Any]]] = {
             resource.namespaced: (resource, plane.informers.of(resource))
             for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
         }
         self._controller = plane.controller("resource-detector", self.reconcile)
         self._matching = PolicyMatching(plane, templates, self._controller.queue.add, preemption=settings.preemption)
+        self._told = TemplateEvents(plane, self._recorder, self._matching, settings.reach)
         self._dependent_overrides = DependentOverrides[TemplateKey](plane, self._controller.queue.add)
 
     def start(self) -> None:
@@ -95,11 +89,11 @@ class Detector:
         resource, templates = await self._templates.follow(key.api_version, key.kind)
         template = templates.get(key.key.name, key.key.namespace)
         if template is None or "deletionTimestamp" in template["metadata"]:
-            self._skipped_told.pop(key, None)
+            self._told.forget(key)
             self._dependent_overrides.forget(key)
             return None
         if self._is_skipped(key):
-            await self._tell_skipped(key, resource, template)
+            await self._told.skipped(key, resource, template)
             return None
         if unread := self._matching.never_read(template):
             message = f"it stays as it is: {unread}, which has claimed it, cannot be read"
@@ -109,7 +103,7 @@ class Detector:
         policy = await self._matching.find(template, claimed_by(template))
         self._plane.metrics.propagation.matched_policy(self._plane.clock.monotonic() - started)
         if policy is not None and (missing := await self._dependent_overrides.missing(policy, key)):
-            message = f"Apply policy({_name(policy)}) waits for the dependent override {missing}"
+            message = f"Apply policy({name_of_policy(policy)}) waits for the dependent override {missing}"
             self._recorder.warning(resource, template, "ApplyPolicyFailed", message)
             return None
         claimant = self._matching.claiming(template, claimed_by(template))
@@ -160,7 +154,7 @@ class Detector:
             raise
         except WorldError as error:
             if policy is not None:
-                message = f"Apply policy({_name(policy)}) failed: {error}"
+                message = f"Apply policy({name_of_policy(policy)}) failed: {error}"
                 self._recorder.warning(resource, template, "ApplyPolicyFailed", message)
             raise
         finally:
@@ -206,41 +200,6 @@ class Detector:
             or is_skipped_namespace(key.api_version, key.kind, key.key.name, reach)
         )
 
-    async def _tell_skipped(self, key: TemplateKey, resource: Resource[Manifest], template: Manifest) -> None:
-        """Says once that a template stays here although a policy selects it. Karmada says nothing.
-
-        What lies in a reserved namespace is the control plane's own: it is told of only where a policy names it.
-        """
-        if key.kind == "Event" or self._settings.reach.skipped_apis.skips(key.api_version, key.kind):
-            return
-        policy = await self._matching.find(template)
-        namespace = key.key.namespace or key.key.name
-        reserved = is_reserved_namespace(namespace)
-        if policy is None or (reserved and precision_in(self._matching.selected_by(policy), template) < BY_NAME):
-            self._skipped_told.pop(key, None)
-            return
-        told = template["metadata"].get("uid", ""), policy.metadata.uid
-        if self._skipped_told.get(key) == told:
-            return
-        self._skipped_told[key] = told
-        if len(self._skipped_told) > SKIPPED_TOLD:
-            self._skipped_told.popitem(last=False)
-        why = "is reserved for the control plane" if reserved else "is in --skipped-propagating-namespaces"
-        message = f"not propagated, though policy({_name(policy)}) selects it: namespace {namespace} {why}"
-        self._recorder.warning(resource, template, "ApplyPolicySkipped", message)
-
-    async def _tell_unjudged(self, resource: Resource[Manifest], template: Manifest) -> None:
-        """Says once of a kind that nobody can tell when it does its work. Karmada says nothing."""
-        kind = template["apiVersion"], template["kind"]
-        if kind in self._unjudged_told or not await self._plane.interpreter.lacks_health_rule(template):
-            return
-        self._unjudged_told.add(kind)
-        message = (
-            f"nothing says when a {kind[1]} is healthy: it counts as healthy where it is applied, an eviction ends at "
-            "once, and a ResourceInterpreterCustomization with healthInterpretation says it"
-        )
-        self._recorder.warning(resource, template, "HealthNotInterpreted", message)
-
     async def _mark(
         self, resource: Resource[Manifest], templates: Informer[Manifest], template: Manifest, patch: Manifest
     ) -> Manifest:
@@ -269,8 +228,10 @@ class Detector:
         present = bindings.get(key.name, key.namespace)
         if present is None:
             await self._create_binding(kind, bindings, desired)
-            self._recorder.normal(resource, template, "ApplyPolicySucceed", f"Apply policy({_name(policy)}) succeed")
-            await self._tell_unjudged(resource, template)
+            self._recorder.normal(
+                resource, template, "ApplyPolicySucceed", f"Apply policy({name_of_policy(policy)}) succeed"
+            )
+            await self._told.not_judged(resource, template)
             return
         wire = to_wire(present)
         if present.metadata.deletion_timestamp is not None or not belongs_to(wire, template):
@@ -319,13 +280,9 @@ class Detector:
                 self._controller.queue.add(key)
 
 
-def _name(policy: AnyPropagationPolicy) -> str:
-    return f"{policy.namespace}/{policy.name}" if policy.namespace else policy.name
-
-
 def _described(policy: AnyPropagationPolicy) -> str:
     """As Karmada's events begin with it."""
-    return f"{'Propagation' if policy.namespace else 'Cluster propagation'} policy({_name(policy)})"
+    return f"{'Propagation' if policy.namespace else 'Cluster propagation'} policy({name_of_policy(policy)})"
 
 
 def _lowered(text: str) -> str:

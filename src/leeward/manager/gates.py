@@ -48,10 +48,17 @@ class FeatureGates:
         return self.switched.get(name, BY_NAME[name].default)
 
 
+_GROUPS = {"AllAlpha": False, "AllBeta": True}
+"""All gates that are so by default and can be switched, as in Kubernetes; one that is named itself is as said."""
+
+
 def switch_gates(settings: Iterable[tuple[str, bool]]) -> FeatureGates:
     """Raises: GateProblem for a gate that there is not, or that cannot be switched so."""
     switched: dict[str, bool] = {}
-    for name, enabled in settings:
+    for name, enabled in sorted(settings, key=lambda setting: setting[0] not in _GROUPS):
+        if name in _GROUPS:
+            switched |= {gate.name: enabled for gate in GATES if gate.default is _GROUPS[name] and not gate.fixed}
+            continue
         gate = BY_NAME.get(name)
         if gate is None:
             raise GateProblem(f"there is no feature gate {name!r}: choose from {', '.join(sorted(BY_NAME))}")

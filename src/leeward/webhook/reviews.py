@@ -95,8 +95,9 @@ def _reaches_too_far(request: Mapping[str, Any]) -> str:
     return problem_of_agents_cluster(given, before, cluster)
 
 
-def refusal(code: int, message: str) -> Manifest:
-    return {"allowed": False, "status": {"code": code, "reason": _REASONS[code], "message": message}}
+def refusal(code: int, message: str, reason: str = "") -> Manifest:
+    """`reason` is by default the one that belongs to the code."""
+    return {"allowed": False, "status": {"code": code, "reason": reason or _REASONS[code], "message": message}}
 
 
 def _base64(patch: list[Manifest]) -> str:

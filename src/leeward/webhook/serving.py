@@ -29,6 +29,7 @@ from leeward.webhook.credentials import judge_credentials
 from leeward.webhook.customizations import judge_customization
 from leeward.webhook.joining import judge_joining
 from leeward.webhook.namespace_bounds import judge_policy_count
+from leeward.webhook.quotas import QuotaJudge
 from leeward.webhook.reviews import judge, mutate
 from leeward.webhook.server import WebhookServer
 
@@ -49,6 +50,10 @@ class WebhookSettings:
     unreachable_toleration_seconds: int = 300
     reach: Reach = field(default_factory=Reach)
     addresses: AddressRules = DEFAULT_RULES
+    quota_enforcement: bool = False
+    """Gate FederatedQuotaEnforcement."""
+    multiple_pod_templates: bool = False
+    """Gate MultiplePodTemplatesScheduling."""
 
 
 class Webhook:
@@ -58,6 +63,7 @@ class Webhook:
         self._randomness = randomness
         self._settings = settings
         self._context = server_context()
+        self._quotas = QuotaJudge(client, clock, multiple_pod_templates=settings.multiple_pod_templates)
         self._loaded: Mapping[str, bytes] = {}
 
     async def run(self) -> None:
@@ -84,6 +90,8 @@ class Webhook:
         for question in (judge_credentials, judge_joining, judge_policy_count, judge_customization):
             if (refused := await question(request, self._client)) is not None:
                 return refused
+        if self._settings.quota_enforcement and (refused := await self._quotas.judge(request)) is not None:
+            return refused
         return answer
 
     async def _mutate(self, request: Mapping[str, object]) -> Manifest:

@@ -85,7 +85,6 @@ LEFT_OUT = {
     "vmodule": _LOGS,
 }
 OF_THE_WEBHOOK = {
-    "feature-gates": "the webhook judges alike, whatever gates are on",
     "health-probe-bind-address": "/healthz and /readyz are served at --secure-port",
     "kube-api-burst": "the webhook asks little",
     "kube-api-qps": "the webhook asks little",

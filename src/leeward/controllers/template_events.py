@@ -1,0 +1,74 @@
+"""What the detector tells of templates where Karmada is silent, each once.
+
+It looks at what policies select; what is done with a template is the detector's.
+"""
+
+from collections import OrderedDict
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.names import is_reserved_namespace
+from leeward.api.policy import AnyPropagationPolicy
+from leeward.core.propagation.matching import BY_NAME
+from leeward.core.propagation.reach import Reach
+from leeward.core.propagation.selecting import precision_in
+from leeward.runtime.plane import ControlPlane, Recorder
+from leeward.runtime.policy_matching import PolicyMatching
+from leeward.runtime.templates import TemplateKey
+
+SKIPPED_TOLD = 4_096
+"""So many skipped templates are remembered, so that each is told of once."""
+
+
+class TemplateEvents:
+    def __init__(self, plane: ControlPlane, recorder: Recorder, matching: PolicyMatching, reach: Reach) -> None:
+        self._interpreter = plane.interpreter
+        self._recorder = recorder
+        self._matching = matching
+        self._reach = reach
+        self._not_judged_told: set[tuple[str, str]] = set()
+        """Kinds: there are no more than are defined."""
+        self._skipped_told: OrderedDict[TemplateKey, tuple[str, str]] = OrderedDict()
+
+    def forget(self, key: TemplateKey) -> None:
+        self._skipped_told.pop(key, None)
+
+    async def skipped(self, key: TemplateKey, resource: Resource[Manifest], template: Manifest) -> None:
+        """A template stays here although a policy selects it.
+
+        What lies in a reserved namespace is the control plane's own: it is told of only where a policy names it.
+        """
+        if key.kind == "Event" or self._reach.skipped_apis.skips(key.api_version, key.kind):
+            return
+        policy = await self._matching.find(template)
+        namespace = key.key.namespace or key.key.name
+        reserved = is_reserved_namespace(namespace)
+        if policy is None or (reserved and precision_in(self._matching.selected_by(policy), template) < BY_NAME):
+            self.forget(key)
+            return
+        told = template["metadata"].get("uid", ""), policy.metadata.uid
+        if self._skipped_told.get(key) == told:
+            return
+        self._skipped_told[key] = told
+        if len(self._skipped_told) > SKIPPED_TOLD:
+            self._skipped_told.popitem(last=False)
+        why = "is reserved for the control plane" if reserved else "is in --skipped-propagating-namespaces"
+        message = f"not propagated, though policy({name_of_policy(policy)}) selects it: namespace {namespace} {why}"
+        self._recorder.warning(resource, template, "ApplyPolicySkipped", message)
+
+    async def not_judged(self, resource: Resource[Manifest], template: Manifest) -> None:
+        """Of its kind nobody can tell when it does its work."""
+        kind = template["apiVersion"], template["kind"]
+        if kind in self._not_judged_told or not await self._interpreter.lacks_health_rule(template):
+            return
+        self._not_judged_told.add(kind)
+        message = (
+            f"nothing says when a {kind[1]} is healthy: it counts as healthy where it is applied, an eviction ends at "
+            "once, and a ResourceInterpreterCustomization with healthInterpretation says it"
+        )
+        self._recorder.warning(resource, template, "HealthNotInterpreted", message)
+
+
+def name_of_policy(policy: AnyPropagationPolicy) -> str:
+    """As Karmada's events name it."""
+    return f"{policy.namespace}/{policy.name}" if policy.namespace else policy.name
