@@ -385,3 +385,39 @@ def test_s3_into_another_term_returns_all_that_is_asked_for() -> None:
     assert withdraw(same, ready) == Withdrawal(("a", "b"), targets(a=2, b=2), (), "t0")
     more = moved(shares, task("a", 2), task("b", 2), replicas=5, c=3, d=2)
     assert withdraw(more, ready) is None
+
+
+def overlapping(placement: Placement, *tasks: GracefulEvictionTask, replicas: int = 4, **held: int) -> ResourceBinding:
+    """In the second of two terms, `a, b` and `b, c`."""
+    named = (("first", ("a", "b")), ("second", ("b", "c")))
+    terms = tuple(ClusterAffinityTerm(affinity_name=name, cluster_names=clusters) for name, clusters in named)
+    both = msgspec.structs.replace(placement, cluster_affinity=None, cluster_affinities=terms)
+    bound = moved(both, *tasks, replicas=replicas, **held)
+    status = msgspec.structs.replace(bound.status, scheduler_observing_affinity_name="second")
+    return msgspec.structs.replace(bound, status=status)
+
+
+def test_s3_what_both_terms_have_keeps_its_share_when_the_first_is_taken_up_again() -> None:
+    copies = works({"a": 2, "b": 2, "c": 0})
+    back = Withdrawal(("a",), targets(a=2, b=2), (), "first")
+    assert withdraw(overlapping(SHARES, task("a", 2), b=2, c=2), copies) == back
+    apart = overlapping(SHARES, task("a", 2), replicas=5, b=2, c=3)
+    assert withdraw(apart, copies) is None, "one replica would be missing"
+    unknown = overlapping(SHARES, task("a", None), replicas=3, b=2, c=1)
+    assert withdraw(unknown, copies) is None, "how many have left is not known"
+
+
+def test_s3_a_part_that_has_left_returns_to_what_has_stayed() -> None:
+    bound = overlapping(SHARES, task("a", 1), replicas=2, a=1, c=1)
+    found = withdraw(bound, works({"a": 2, "c": 0}))
+    assert found == Withdrawal(("a",), targets(a=2), (), "first")
+
+
+@pytest.mark.parametrize("region", ["x", "y"])
+def test_s2_what_has_stayed_and_what_returns_are_a_placement_together_or_all_stays(region: str) -> None:
+    constraint = SpreadConstraint(spread_by_field="region", min_groups=1, max_groups=1)
+    one_region = msgspec.structs.replace(duplicated(), spread_constraints=(constraint,))
+    bound = overlapping(one_region, task("a", 2), replicas=2, b=2, c=2)
+    clusters = (cluster("a", region=region), cluster("b", region="y"), cluster("c", region="y"))
+    found = withdraw(bound, works({"a": 2, "b": None, "c": 0}), *clusters)
+    assert result(found) == ({"a": 2, "b": 2} if region == "y" else None)
