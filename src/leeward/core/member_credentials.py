@@ -32,7 +32,7 @@ def exposed_secrets(
 
     What lies in the cluster's own execution space is its agent's to show.
     """
-    own = execution_space(str(mapping_in(cluster, "metadata").get("name", ""))) if AGENT_GROUP in groups else ""
+    own = execution_space(str(mapping_in(cluster, "metadata").get("name"))) if AGENT_GROUP in groups else None
     spec, old = mapping_in(cluster, "spec"), mapping_in(before or {}, "spec")
     moved = any(spec.get(field) != old.get(field) for field in _WHERE) or (
         _in_the_clear(cluster) and not _in_the_clear(before or {})
@@ -40,8 +40,9 @@ def exposed_secrets(
     found: list[ExposedSecret] = []
     for field in REFERENCES:
         reference = mapping_in(spec, field)
-        if reference and reference.get("namespace") != own and (moved or reference != mapping_in(old, field)):
-            found.append(ExposedSecret(field, str(reference.get("namespace", "")), str(reference.get("name", ""))))
+        namespace = str(reference.get("namespace", ""))
+        if reference and namespace != own and (moved or reference != mapping_in(old, field)):
+            found.append(ExposedSecret(field, namespace, str(reference.get("name", ""))))
     return tuple(found)
 
 

@@ -68,6 +68,11 @@ def test_subjects_of_every_kind_are_named_once_and_sorted() -> None:
     ]
 
 
+def test_a_binding_of_another_role_hides_none_that_come_after_it() -> None:
+    bindings = [binding("other", JANE), binding("r", {"kind": "User", "name": "zoe"})]
+    assert users_of_proxy([role("r", **rule())], bindings, "east") == Impersonated(("zoe",))
+
+
 @pytest.mark.parametrize("group", ["system:masters", "system:authenticated", "system:unauthenticated"])
 def test_a_group_that_is_everybody_or_everything_is_never_spoken_for(group: str) -> None:
     found = users_of_proxy([role("r", **rule())], [binding("r", {"kind": "Group", "name": group})], "east")

@@ -51,6 +51,7 @@ def changed(annotations: dict[str, str] | None = None, **spec: Any) -> Manifest:
         (changed(impersonatorSecretRef={**SPEAKER, "name": "x"}), (SPEAKERS._replace(name="x"),)),
         (changed(secretRef=None, apiEndpoint="https://evil.example"), (SPEAKERS,)),
         (changed(secretRef={"name": "x"}), (ExposedSecret("secretRef", "", "x"),)),
+        (changed(secretRef={"namespace": "", "name": "x"}), (ExposedSecret("secretRef", "", "x"),)),
         (changed(secretRef={"namespace": "x"}), (ExposedSecret("secretRef", "x", ""),)),
     ],
 )

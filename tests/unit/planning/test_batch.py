@@ -126,3 +126,17 @@ def test_no_survivor_shrinks_in_a_failover_also_with_static_weights_c2() -> None
     after = replicas(planned(clusters, {"a": asked})["a"])
     assert sum(after.values()) == 10
     assert all(after[name] >= before[name] for name in ("m1", "m2"))
+
+
+def test_who_is_more_urgent_is_decided_first_whatever_its_key_is() -> None:
+    spec = binding_spec({}, 1)
+    named = {"1": ("b", 0), "2": ("a", 0), "3": ("c", 5)}
+    bindings = {key: stored(name, spec, priority) for key, (name, priority) in named.items()}
+    asked: list[str] = []
+
+    def noted(key: str, each: ResourceBinding) -> Decision:
+        asked.append(key)
+        return Decision(each.spec.clusters, ())
+
+    plan(Fleet([]), bindings, noted)
+    assert asked == ["3", "2", "1"]

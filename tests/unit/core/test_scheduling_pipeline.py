@@ -1,0 +1,43 @@
+"""The affinity terms of a placement: which are tried, and in which order."""
+
+import msgspec
+import pytest
+
+from leeward.api.policy import ClusterAffinityTerm
+from leeward.api.work import ResourceBindingStatus
+from leeward.core.scheduling.pipeline import affinity_names_to_try
+from tests.builders import at, binding, duplicated
+
+
+@pytest.mark.parametrize(
+    ("observed", "triggered", "scheduled", "tried", "around"),
+    [
+        ("", None, None, "abc", "abc"),
+        ("gone", None, None, "abc", "abc"),
+        ("a", None, None, "abc", "abc"),
+        ("b", None, None, "bc", "bca"),
+        ("c", None, 10, "c", "cab"),
+        ("c", 20, 10, "abc", "abc"),
+        ("c", 10, 10, "c", "cab"),
+        ("c", 10, None, "c", "cab"),
+    ],
+    ids=["never", "one that is gone", "the first", "the second", "the last", "a reschedule", "it was made", "not yet"],
+)
+def test_terms_are_tried_from_the_present_one_on(
+    observed: str, triggered: float | None, scheduled: float | None, tried: str, around: str
+) -> None:
+    terms = tuple(ClusterAffinityTerm(affinity_name=name, cluster_names=(name,)) for name in "abc")
+    placement = msgspec.structs.replace(duplicated(), cluster_affinity=None, cluster_affinities=terms)
+    spec = binding(placement, 1, reschedule_triggered_at=None if triggered is None else at(triggered)).spec
+    status = ResourceBindingStatus(
+        scheduler_observing_affinity_name=observed, last_scheduled_time=None if scheduled is None else at(scheduled)
+    )
+    assert affinity_names_to_try(spec, status) == tuple(tried)
+    assert affinity_names_to_try(spec, status, around=True) == tuple(around)
+
+
+def test_without_terms_there_is_one_without_a_name() -> None:
+    status = ResourceBindingStatus(scheduler_observing_affinity_name="before")
+    spec = binding(duplicated("a"), 1).spec
+    assert affinity_names_to_try(spec, status) == ("before",)
+    assert affinity_names_to_try(msgspec.structs.replace(spec, placement=None), status) == ("before",)
