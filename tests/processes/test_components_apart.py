@@ -27,6 +27,16 @@ kind: FederatedResourceQuota
 metadata: {name: quota, namespace: default}
 spec: {overall: {cpu: 1}}
 """
+BINDING = """
+apiVersion: work.karmada.io/v1alpha2
+kind: ResourceBinding
+metadata: {name: web-deployment, namespace: default}
+spec:
+  resource: {apiVersion: apps/v1, kind: Deployment, name: web, namespace: default}
+  replicas: 2
+  replicaRequirements: {resourceRequest: {cpu: "1"}}
+  clusters: [{name: m1, replicas: 2}]
+"""
 
 pytestmark = [pytest.mark.processes, needs_kubectl]
 
@@ -95,8 +105,24 @@ def test_what_is_ignored_warns_through_the_webhook(plane: Plane) -> None:
         changed = POLICY.replace("association: true", "association: true\n  priority: 7")
         assert "Warning: spec.association" in plane.apply(changed), "an update warns, too"
         assert plane.apply(POLICY.replace("  association: true\n", "  association: false\n")) == ""
-        assert plane.apply(QUOTA).startswith("Warning: FederatedResourceQuota is stored and has no effect yet: ")
+        assert plane.apply(QUOTA).startswith("Warning: spec.overall refuses nothing without --feature-gates=")
         plane.kubectl("delete", "propagationpolicies,federatedresourcequotas", "--all", "--wait=false", context="admin")
+    plane.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--all", context="admin")
+
+
+def test_growth_beyond_a_quota_is_refused_through_the_webhook(plane: Plane) -> None:
+    port = free_port()
+    listening = ("--bind-address", "127.0.0.1", "--secure-port", str(port), "--url", f"https://127.0.0.1:{port}")
+    with component(plane.directory, "webhook", *listening, "--feature-gates", "FederatedQuotaEnforcement=true"):
+        plane.eventually(
+            lambda: plane.exists("validatingwebhookconfiguration", "leeward-webhook", context="admin"),
+            "it is pointed to",
+        )
+        plane.apply(QUOTA)
+        said = plane.kubectl("apply", "-f", "-", stdin=BINDING, context="admin", fails=True)
+        assert "FederatedResourceQuota(default/quota) exceeded for resource cpu: requested sum 2, limit 1." in said
+        plane.kubectl("apply", "-f", "-", stdin=BINDING.replace("replicas: 2", "replicas: 1"), context="admin")
+        plane.kubectl("delete", "resourcebindings,federatedresourcequotas", "--all", "--wait=false", context="admin")
     plane.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--all", context="admin")
 
 

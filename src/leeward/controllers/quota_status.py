@@ -21,7 +21,7 @@ from leeward.api.quota import FederatedResourceQuota, FederatedResourceQuotaStat
 from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import ResourceBinding, Work
 from leeward.core.amounts import Doubts
-from leeward.core.quota.quota_status import aggregated_status, used_by_bindings, used_in_clusters
+from leeward.core.quota.quota_status import aggregated_status, limit_of, used_by_bindings, used_in_clusters
 from leeward.core.quota.static_assignments import quota_of_work
 from leeward.core.quota.usage import usage_of
 from leeward.runtime.identity import Key, key_of
@@ -143,7 +143,7 @@ class QuotaStatusController(_UsageController):
         changes: dict[str, Any] = {"aggregated_status": reports}
         if not self._enforced:
             is_static = bool(quota.spec.static_assignments)
-            changes["overall"] = quota.spec.overall
+            changes["overall"] = limit_of(quota)
             changes["overall_used"] = used_in_clusters(reports) if is_static else self._usage.used(quota)
         return lambda status: msgspec.structs.replace(status, **changes)
 
@@ -162,8 +162,8 @@ class QuotaEnforcementController(_UsageController):
         super().__init__(plane, ENFORCEMENT_COMPONENT, multiple_pod_templates=multiple_pod_templates)
 
     def _change(self, quota: FederatedResourceQuota) -> Change:
-        used = self._usage.used(quota)
-        return lambda status: msgspec.structs.replace(status, overall=quota.spec.overall, overall_used=used)
+        overall, used = limit_of(quota), self._usage.used(quota)
+        return lambda status: msgspec.structs.replace(status, overall=overall, overall_used=used)
 
 
 def _namespace_of(obj: FederatedResourceQuota | ResourceBinding) -> str:

@@ -32,6 +32,11 @@ def aggregated_status(works: Iterable[Work], doubts: Doubts) -> tuple[ClusterQuo
     )
 
 
+def limit_of(quota: FederatedResourceQuota) -> Mapping[str, Quantity]:
+    """As Kubernetes prints it."""
+    return render_amounts(amounts_of(quota.spec.overall))
+
+
 def used_in_clusters(reports: Iterable[ClusterQuotaStatus]) -> Mapping[str, Quantity]:
     return render_amounts(sum_amounts(amounts_of(report.used) for report in reports))
 

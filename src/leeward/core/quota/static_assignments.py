@@ -15,7 +15,9 @@ from kubeapi.untrusted import mapping_in
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, MANAGED_LABEL, execution_space, work_name
 from leeward.api.quota import FederatedResourceQuota
 from leeward.api.work import Work
+from leeward.core.amounts import render_amounts
 from leeward.core.execution.ownership import stamp
+from leeward.core.quota.usage import amounts_of
 
 QUOTA_NAMESPACE_LABEL = "federatedresourcequota.karmada.io/namespace"
 QUOTA_NAME_LABEL = "federatedresourcequota.karmada.io/name"
@@ -62,7 +64,7 @@ def _assigned(quota: FederatedResourceQuota) -> Iterator[tuple[str, Manifest]]:
     for assignment in quota.spec.static_assignments:
         if assignment.cluster_name not in seen:
             seen.add(assignment.cluster_name)
-            yield assignment.cluster_name, {name: str(amount) for name, amount in assignment.hard.items()}
+            yield assignment.cluster_name, render_amounts(amounts_of(assignment.hard))
 
 
 def _work(quota: FederatedResourceQuota, cluster: str, hard: Manifest) -> Manifest:
