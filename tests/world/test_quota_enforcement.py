@@ -4,7 +4,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
-from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
+from leeward.api.resource import EVENTS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.client import Forbidden
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
@@ -174,3 +174,38 @@ def test_whoever_writes_a_binding_is_refused_with_the_reason() -> None:
         assert total(world, "web") == 2
 
     play(story, manager=ENFORCED)
+
+
+async def ask(world: World, name: str, cpu: str, replicas: int) -> None:
+    """Changes what the Pods of a Deployment ask for, and how many there are, in one write."""
+    spec = asking(name, replicas, cpu)["spec"]
+    await world.client.patch(DEPLOYMENTS, name, {"spec": spec}, "default")
+
+
+def test_a_template_that_asks_for_more_is_refused_and_for_more_in_fewer_replicas_is_not() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4"})
+        await apply(world.client, asking("web", 4), policy("web", by_weight({"member1": 1})))
+        await world.sleep(20)
+        assert total(world, "web") == 4
+        await ask(world, "web", "2", 4)
+        await world.sleep(20)
+        assert asked_cpu(world, "web") == "1"
+        events = (await world.client.list(EVENTS)).items
+        assert any(
+            event.reason == "ApplyPolicyFailed" and "requested sum 8, limit 4" in event.message for event in events
+        )
+
+        await ask(world, "web", "2", 2)
+        await world.sleep(60)
+        assert (asked_cpu(world, "web"), total(world, "web")) == ("2", 2)
+        assert await quota_status(world) == {"overall": {"cpu": "4"}, "overallUsed": {"cpu": "4"}}
+
+    play(story, manager=ENFORCED)
+
+
+def asked_cpu(world: World, name: str) -> object:
+    """What the binding says of each replica."""
+    binding = world.binding(f"{name}-deployment")
+    requirements = binding.spec.replica_requirements if binding is not None else None
+    return requirements.resource_request["cpu"] if requirements is not None else None

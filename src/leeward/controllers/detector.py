@@ -24,6 +24,7 @@ from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, WorldError
+from leeward.controllers.binding_patching import patch_binding
 from leeward.controllers.template_events import TemplateEvents, name_of_policy
 from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.interpreter.scripts import Operation
@@ -240,10 +241,7 @@ class Detector:
             desired["spec"]["resource"]["resourceVersion"] = present.spec.resource.resource_version
         patch = binding_patch(wire, desired)
         if patch:
-            version = present.metadata.resource_version
-            bindings.remember(
-                await self._plane.client.patch(kind, key.name, patch, key.namespace, resource_version=version)
-            )
+            bindings.remember(await patch_binding(self._plane.client, kind, present, patch))
 
     async def _priority_of(self, template: Manifest, policy: AnyPropagationPolicy) -> int | None:
         """Of the class that the policy names; a cluster-scoped template has none, as in Karmada.

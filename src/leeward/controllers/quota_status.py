@@ -10,7 +10,7 @@ same, except that it counts bindings anew after --federated-resource-quota-sync-
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -77,20 +77,12 @@ class _StatusController:
 
 
 class _BindingUsage:
-    """Usage of the bindings of a namespace; `on_change` is told of a namespace whose usage may have changed."""
+    """Usage of the bindings of a namespace."""
 
     def __init__(self, plane: ControlPlane, multiple_pod_templates: bool) -> None:
         self.informer = plane.informers.of(RESOURCE_BINDINGS)
         self._by_namespace = Index(self.informer, _namespace_of)
         self._multiple_pod_templates = multiple_pod_templates
-
-    def on_change(self, changed: Callable[[str], None]) -> None:
-        def on_binding(old: ResourceBinding | None, new: ResourceBinding | None) -> None:
-            binding = new or old
-            if binding is not None and (old is None or new is None or old.spec != new.spec):
-                changed(binding.namespace)
-
-        self.informer.on_change(on_binding)
 
     def used(self, quota: FederatedResourceQuota) -> Mapping[str, Quantity]:
         usages = (
@@ -110,15 +102,15 @@ class _UsageController(_StatusController):
         self._informers.append(self._usage.informer)
 
     def start(self) -> None:
-        self._usage.on_change(self._usage_changed)
+        self._usage.informer.on_change(self._binding_changed)
         super().start()
 
-    def _usage_changed(self, namespace: str) -> None:
-        for quota in self._in_namespace.get(namespace):
-            self._controller.queue.add_at(key_of(quota), self._soon())
-
-    def _soon(self) -> datetime:
-        return self._plane.clock.now() + SETTLE
+    def _binding_changed(self, old: ResourceBinding | None, new: ResourceBinding | None) -> None:
+        binding = new or old
+        quotas = self._in_namespace.get(binding.namespace) if binding is not None else []
+        if quotas and (old is None or new is None or old.spec != new.spec):
+            for quota in quotas:
+                self._controller.queue.add_at(key_of(quota), self._plane.clock.now() + SETTLE)
 
 
 class QuotaStatusController(_UsageController):
@@ -147,9 +139,9 @@ class QuotaStatusController(_UsageController):
             changes["overall_used"] = used_in_clusters(reports) if is_static else self._usage.used(quota)
         return lambda status: msgspec.structs.replace(status, **changes)
 
-    def _usage_changed(self, namespace: str) -> None:
+    def _binding_changed(self, old: ResourceBinding | None, new: ResourceBinding | None) -> None:
         if not self._enforced:
-            super()._usage_changed(namespace)
+            super()._binding_changed(old, new)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         for key in {_quota_key(work) for work in (old, new) if work is not None}:

@@ -55,7 +55,7 @@ def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
     if _value_at(manifest, "metadata.deletionTimestamp"):
         return []
     key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
-    found = (_unsupported, _gated, _not_enforced, _not_preserved)
+    found = (_unsupported, _gated, _not_enforced, _assigned_twice, _not_preserved)
     return [warning for warnings in found for warning in warnings(manifest, key)]
 
 
@@ -64,7 +64,11 @@ def warnings_of_live_templates(manifest: ReadOnlyManifest) -> list[str]:
     key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
     if key not in _PROPAGATION or _value_at(manifest, "metadata.deletionTimestamp"):
         return []
-    kinds = dict.fromkeys(str(s.get("kind")) for s in _selectors(manifest) if s.get("kind") in _WEBHOOK_CONFIGURATIONS)
+    kinds = dict.fromkeys(
+        str(s.get("kind"))
+        for s in _mappings(manifest, "spec.resourceSelectors")
+        if s.get("kind") in _WEBHOOK_CONFIGURATIONS
+    )
     return [
         f"{kind}: this kube-apiserver asks the webhooks too, and refuses writes when it cannot: give the template "
         'matchConditions with the expression "false", and remove them in members by a ClusterOverridePolicy'
@@ -89,11 +93,23 @@ def _not_enforced(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[
         yield "spec.overall refuses nothing without --feature-gates=FederatedQuotaEnforcement=true, off by default"
 
 
+def _assigned_twice(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    """As in Karmada, the first assignment of a cluster is carried out; both count against `spec.overall`."""
+    if key != (POLICY, "FederatedResourceQuota"):
+        return
+    seen: set[str] = set()
+    for index, assignment in enumerate(_mappings(manifest, "spec.staticAssignments")):
+        name = str(assignment.get("clusterName"))
+        if name in seen:
+            yield f"spec.staticAssignments[{index}] has no effect: {name} is assigned something before it"
+        seen.add(name)
+
+
 def _not_preserved(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
     """A copy of a workload that were preserved where it was evicted would run twice."""
     if key not in _PROPAGATION or _value_at(manifest, "spec.preserveResourcesOnDeletion") is not True:
         return
-    kinds = dict.fromkeys(str(s.get("kind")) for s in _selectors(manifest) if _has_replicas(s))
+    kinds = dict.fromkeys(str(s.get("kind")) for s in _mappings(manifest, "spec.resourceSelectors") if _has_replicas(s))
     if kinds:
         yield (
             f"spec.preserveResourcesOnDeletion is not honoured in a failover for what has replicas "
@@ -101,9 +117,9 @@ def _not_preserved(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator
         )
 
 
-def _selectors(manifest: ReadOnlyManifest) -> list[ReadOnlyManifest]:
-    selectors = _value_at(manifest, "spec.resourceSelectors")
-    items = cast(list[Any], selectors) if isinstance(selectors, list) else []
+def _mappings(manifest: ReadOnlyManifest, path: str) -> list[ReadOnlyManifest]:
+    found = _value_at(manifest, path)
+    items = cast(list[Any], found) if isinstance(found, list) else []
     return [cast(ReadOnlyManifest, item) for item in items if isinstance(item, dict)]
 
 

@@ -321,3 +321,12 @@ def test_that_what_has_replicas_is_not_preserved_names_its_kinds(selectors: Any,
         assert warnings_for(found) == []
     found["spec"], found["kind"] = spec, "OverridePolicy"
     assert told not in warnings_for(found)
+
+
+def test_a_cluster_that_a_quota_assigns_something_twice_is_told() -> None:
+    quota = example("FederatedResourceQuota")
+    assignments = [{"clusterName": name, "hard": {"cpu": "1"}} for name in ("member1", "member2", "member1")]
+    quota["spec"] = {"overall": {}, "staticAssignments": assignments}
+    assert warnings_for(quota) == [
+        "spec.staticAssignments[2] has no effect: member1 is assigned something before it",
+    ]

@@ -10,7 +10,9 @@ and leaves it above the limit, and it counts by what the quota's status says, wh
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from kubeapi.meta import Manifest
 from kubeapi.quantity import format_quantity
+from kubeapi.untrusted import mapping_in
 from leeward.api.quota import FederatedResourceQuota
 from leeward.core.amounts import Amounts, sum_amounts
 from leeward.core.quota.usage import amounts_of, growth, plus
@@ -51,6 +53,13 @@ def leaves_more(old: FederatedResourceQuota, new: FederatedResourceQuota) -> boo
     now, used_now = amounts_of(new.spec.overall), amounts_of(new.status.overall_used)
     is_reported_anew = old.status.aggregated_status != new.status.aggregated_status
     return is_reported_anew or grows(limits, now) or bool(limits.keys() - now.keys()) or grows(used_now, used)
+
+
+def fewer_replicas_alone(patch: Manifest, replicas: int) -> Manifest | None:
+    """Of a merge patch of a binding that has `replicas`: that there are fewer; None where it does not say so."""
+    wanted: object = mapping_in(patch, "spec").get("replicas", replicas)
+    fewer = wanted or 0
+    return {"spec": {"replicas": fewer}} if isinstance(fewer, int) and fewer < replicas else None
 
 
 def refusal_of_growth(

@@ -12,7 +12,7 @@ from kubeapi.meta import Manifest
 from leeward.api.quota import FederatedResourceQuota
 from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, Work
 from leeward.core.amounts import Doubts
-from leeward.core.quota.enforcement import leaves_more, refusal_of_growth
+from leeward.core.quota.enforcement import fewer_replicas_alone, leaves_more, refusal_of_growth
 from leeward.core.quota.quota_room import quota_namespace, reported_quota, room_in_quotas
 from leeward.core.quota.quota_status import aggregated_status, used_by_bindings, used_in_clusters
 from leeward.core.quota.static_assignments import brought_to, is_of, needless, quota_of_work, quota_works
@@ -205,3 +205,17 @@ def test_only_works_with_a_resource_quota_have_one() -> None:
     assert quota_namespace(with_quota({}, None)) == "shop"
     assert quota_namespace(with_quota({}, None, kind="ConfigMap")) == ""
     assert quota_namespace(from_wire({"metadata": {"name": "empty"}}, Work)) == ""
+
+
+@pytest.mark.parametrize(
+    ("patch", "part"),
+    [
+        ({"spec": {"replicas": 2, "replicaRequirements": {}}}, {"spec": {"replicas": 2}}),
+        ({"spec": {"replicas": None}}, {"spec": {"replicas": 0}}),
+        ({"spec": {"replicas": 4}}, None),
+        ({"spec": {"replicaRequirements": {}}}, None),
+        ({"metadata": {}}, None),
+    ],
+)
+def test_of_what_is_refused_fewer_replicas_are_written_alone(patch: Manifest, part: Manifest | None) -> None:
+    assert fewer_replicas_alone(patch, 4) == part
