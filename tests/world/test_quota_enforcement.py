@@ -3,12 +3,15 @@
 import pytest
 
 from kubeapi.meta import Manifest
+from leeward.answers.explanation import ApplicationState, Explanation
+from leeward.answers.subjects import asked_of, explain_in
 from leeward.api.meta import find_condition
 from leeward.api.resource import EVENTS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.client import Forbidden
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World
+from tests.world.pictures import picture
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, play, policy, tasks
 from tests.world.test_quota import asking, change_quota, create_quota, quota_status
 
@@ -209,3 +212,19 @@ def asked_cpu(world: World, name: str) -> object:
     binding = world.binding(f"{name}-deployment")
     requirements = binding.spec.replica_requirements if binding is not None else None
     return requirements.resource_request["cpu"] if requirements is not None else None
+
+
+def test_explain_says_what_a_quota_refuses() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4"})
+        await apply(world.client, asking("web", 4), policy("web", DIVIDED))
+        await world.sleep(20)
+        before = world.assigned("web-deployment")
+        await scale(world, "web", 6)
+        await world.sleep(10)
+        told = explain_in(await picture(world), asked_of("deploy/web", "default"))
+        assert isinstance(told, Explanation)
+        assert (told.state, told.decides) == (ApplicationState.UNPLACED, before)
+        assert told.headline.startswith("Not placed as wanted: FederatedResourceQuota(default/team) exceeded")
+
+    play(story, manager=ENFORCED)

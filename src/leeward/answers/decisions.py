@@ -26,6 +26,7 @@ from leeward.core.outlook import expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.replacement import place_anew
 from leeward.core.scheduling import Placed, Trace, Unplaceable
+from leeward.core.scheduling.conditions import standing_refusal
 from leeward.planning.batch import owner_of
 from leeward.planning.fleet import Fleet, placement_fleet
 from leeward.planning.workload_groups import WorkloadGroups
@@ -97,6 +98,7 @@ def snapshot_of(
         is_braked(state, fleet.values()),
         attention=state.recorded.attention,
         settings=state.settings.placement if settings is None else settings,
+        quota_refusal=standing_refusal(given.status.conditions),
         now=state.as_of if now is None else now,
     )
 

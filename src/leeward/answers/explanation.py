@@ -138,7 +138,7 @@ def _state_of(binding: Binding, decision: Decision, has_outage: bool) -> Applica
     hold = HOLDS.get(decision.held.reason, Hold.HELD) if decision.held is not None else None
     if hold is Hold.HELD:
         return ApplicationState.HELD
-    if isinstance(decision.result, Unplaceable) and not decision.foreign:
+    if (isinstance(decision.result, Unplaceable) or decision.quota_refusal) and not decision.foreign:
         return ApplicationState.UNPLACED
     if has_outage and hold is None:
         return ApplicationState.OUTAGE
@@ -157,6 +157,8 @@ def _headline(
     serves = f"{ready} of {total} are known to serve"
     if how in (ApplicationState.HELD, ApplicationState.KEPT, ApplicationState.WAITING) and decision.held is not None:
         return f"{how.value} ({decision.held.reason}): {decision.held.message}"
+    if how is ApplicationState.UNPLACED and decision.quota_refusal:
+        return f"Not placed as wanted: {decision.quota_refusal}"
     if how is ApplicationState.UNPLACED and isinstance(decision.result, Unplaceable):
         return f"Not placed: {decision.result.message}"
     if how is ApplicationState.OUTAGE:

@@ -264,9 +264,15 @@ class Deciding:
                 self._fleet.put(tainted)
             for key in concerned:
                 works = self._bindings.works_by_cluster(key)
-                attention = Attention(watched)
                 then = Snapshot(
-                    bindings[key], self._fleet, works, brake, attention=attention, settings=self._settings, now=now
+                    bindings[key],
+                    self._fleet,
+                    works,
+                    brake,
+                    attention=Attention(watched),
+                    settings=self._settings,
+                    quota_refusal=self._refusals.get(key, ""),
+                    now=now,
                 )
                 told[key] = replace(plans[key], outage=foresee(then, plans[key]))
         finally:
