@@ -96,13 +96,25 @@ def test_a_webhook_that_nobody_answers_holds_nothing_up():
     run_virtual(play())
 
 
-def test_one_that_leads_to_another_server_is_refused_with_the_way_out():
+def test_one_that_leads_to_another_server_is_kept_and_says_that_nobody_is_sent_there():
     async def story(world: ApiWorld) -> None:
+        groups = await _groups(world)
         service = {"namespace": "kube-system", "name": "metrics-server"}
-        refused = await world.create(API_SERVICES, _api_service(service=service))
-        assert refused.code == 422
-        assert "spec.service: Forbidden: this API server does not pass requests on" in refused.body["message"]
-        assert "CustomResourceDefinitions" in refused.body["message"]
+        made = await world.create(API_SERVICES, _api_service(service=service, insecureSkipTLSVerify=True))
+        assert made.code == 201
+        assert "does not pass requests on" in made.headers["warning"]
+        condition = made.body["status"]["conditions"][0]
+        assert (condition["type"], condition["status"], condition["reason"]) == ("Available", "False", "NotPassedOn")
+        row = (await world.call("GET", f"{API_SERVICES}/v1.example.org", accept=TABLE)).body["rows"][0]
+        assert row["cells"][:3] == ["v1.example.org", "kube-system/metrics-server", "False (NotPassedOn)"]
+        assert await _groups(world) == groups, "discovery offers what is served"
+        assert (await world.get("/apis/example.org/v1")).code == 404
+        local = await world.patch(
+            f"{API_SERVICES}/v1.example.org", {"spec": {"service": None, "insecureSkipTLSVerify": None}}
+        )
+        assert local.body["status"]["conditions"][0]["reason"] == "Local"
+        assert "warning" not in local.headers
+        assert (await world.delete(f"{API_SERVICES}/v1.example.org")).code == 200
 
     tell(story)
 
@@ -114,6 +126,13 @@ def test_one_that_leads_to_another_server_is_refused_with_the_way_out():
         ({"groupPriorityMinimum": 0}, "spec.groupPriorityMinimum: Invalid value: 0: must be positive"),
         ({"versionPriority": 1_001}, "spec.versionPriority: Invalid value: 1001: must be positive"),
         ({"caBundle": "YWJj"}, 'spec.caBundle: Invalid value: "3 bytes": local APIServices may not have a caBundle'),
+        ({"service": {"name": "a"}}, "spec.service.namespace: Required value"),
+        ({"service": {"namespace": "a"}}, "spec.service.name: Required value"),
+        ({"service": {"namespace": "a", "name": "b", "port": 65_536}}, "spec.service.port: Invalid value: 65536"),
+        (
+            {"service": {"namespace": "a", "name": "b"}, "caBundle": "YWJj", "insecureSkipTLSVerify": True},
+            "spec.insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is present",
+        ),
         ({"insecureSkipTLSVerify": True}, "local APIServices may not have insecureSkipTLSVerify"),
     ],
 )

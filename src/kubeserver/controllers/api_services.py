@@ -21,7 +21,7 @@ from kubeserver.controllers.bootstrap import SERVER
 from kubeserver.controllers.changes import changes
 from kubeserver.controllers.definitions import delete_quietly
 from kubeserver.errors import Refused
-from kubeserver.kinds.api_services import GROUP, name_of
+from kubeserver.kinds.api_services import GROUP, NOT_PASSED_ON, name_of
 from kubeserver.kinds.kind import Kind
 from kubeserver.kinds.scheme import Scheme
 from kubeserver.registry.deleting import Deleter
@@ -29,6 +29,7 @@ from kubeserver.registry.hooks import NoHook
 from kubeserver.registry.writing import Writer
 from kubeserver.store import Record, Store, StoreFailed
 from kubeserver.values import entries, section
+from kubeserver.warnings import warn
 
 log = logging.getLogger(__name__)
 
@@ -65,15 +66,18 @@ _LATER_VERSIONS = {("autoscaling", "v2"): 30}
 
 
 class LocalApiServices(NoHook):
-    """The hook of APIServices: one of this server itself is always available."""
+    """The hook of APIServices: one of this server itself is always available, one of another never."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def before_write(self, new: Manifest, old: ReadOnlyManifest | None) -> None:
-        stored = section(old or {}, "status")
+        stored, is_elsewhere = section(old or {}, "status"), bool(section(new["spec"], "service"))
         since = format_time(self._clock.now())
-        new["status"] = stored if entries(stored, "conditions") else {"conditions": [_available(since)]}
+        if is_elsewhere and old is None:
+            warn(NOT_PASSED_ON)
+        is_told = entries(stored, "conditions") and bool(section((old or {})["spec"], "service")) == is_elsewhere
+        new["status"] = stored if is_told else {"conditions": [_condition(since, is_elsewhere)]}
 
 
 class _Version(msgspec.Struct, gc=False, frozen=True):
@@ -178,11 +182,11 @@ class ApiServiceKeeper:
         }
 
 
-def _available(since: str) -> Manifest:
+def _condition(since: str, is_elsewhere: bool) -> Manifest:
     return {
         "type": "Available",
-        "status": "True",
+        "status": "False" if is_elsewhere else "True",
         "lastTransitionTime": since,
-        "reason": "Local",
-        "message": "Local APIServices are always available",
+        "reason": "NotPassedOn" if is_elsewhere else "Local",
+        "message": NOT_PASSED_ON if is_elsewhere else "Local APIServices are always available",
     }

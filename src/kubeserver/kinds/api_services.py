@@ -1,7 +1,7 @@
 """APIServices: which group versions are served, and by whom. Here it is always this server itself.
 
-Kubernetes: kube-aggregator, pkg/apis/apiregistration; the same rules. Differs: none may name a Service, for this server
-passes no request on to another one.
+Kubernetes: kube-aggregator, pkg/apis/apiregistration; the same rules. Differs: this server passes no request on, so one
+that names a Service is kept, is never available, and is not in discovery.
 """
 
 import base64
@@ -19,10 +19,11 @@ from kubeserver.values import entries, section
 
 GROUP = "apiregistration.k8s.io"
 _HIGHEST_GROUP, _HIGHEST_VERSION = 20_000, 1_000
-_NO_PROXY = (
-    "this API server does not pass requests on to extension API servers: define the kinds by "
-    "CustomResourceDefinitions, or keep the objects of the control plane in a kube-apiserver"
+NOT_PASSED_ON = (
+    "this API server does not pass requests on to extension API servers: the APIService is kept, and its kinds are not "
+    "served here"
 )
+_LAST_PORT = 65_535
 
 
 def name_of(group: str, version: str) -> str:
@@ -49,7 +50,7 @@ def _problems(manifest: Manifest) -> Iterator[Problem]:
         if not 0 < spec.get(field, 0) <= highest:
             yield Problem.invalid(f"spec.{field}", spec.get(field, 0), f"must be positive and less than {highest}")
     if spec.get("service") is not None:
-        yield Problem.forbidden("spec.service", _NO_PROXY)
+        yield from _problems_of_service(spec)
         return
     if spec.get("caBundle"):
         shown = f"{_size(spec['caBundle'])} bytes"
@@ -59,11 +60,29 @@ def _problems(manifest: Manifest) -> Iterator[Problem]:
         yield Problem.invalid("spec.insecureSkipTLSVerify", True, said)
 
 
+def _problems_of_service(spec: ReadOnlyManifest) -> Iterator[Problem]:
+    service = section(spec, "service")
+    for field in ("namespace", "name"):
+        if not service.get(field):
+            yield Problem.required(f"spec.service.{field}")
+    if not 0 < service.get("port", 443) <= _LAST_PORT:
+        said = f"port is not valid: must be between 1 and {_LAST_PORT}, inclusive"
+        yield Problem.invalid("spec.service.port", service["port"], said)
+    if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
+        said = "may not be true if caBundle is present"
+        yield Problem.invalid("spec.insecureSkipTLSVerify", True, said)
+
+
 def _size(encoded: str) -> int:
     try:
         return len(base64.b64decode(encoded))
     except binascii.Error:
         return len(encoded)
+
+
+def _service(manifest: ReadOnlyManifest) -> str:
+    service = section(section(manifest, "spec"), "service")
+    return f"{service['namespace']}/{service['name']}" if service else "Local"
 
 
 def _available(manifest: ReadOnlyManifest) -> str:
@@ -76,7 +95,7 @@ def _available(manifest: ReadOnlyManifest) -> str:
 
 _COLUMNS = described(
     "API_SERVICES",
-    Column("Service", text(lambda m: "Local")),
+    Column("Service", text(_service)),
     Column("Available", text(_available)),
     AGE,
 )
