@@ -12,7 +12,12 @@ from hypothesis import settings
 FUZZ = "LEEWARD_FUZZ"
 """How many examples each property draws in `make fuzz`, whose seed says which."""
 
-LONGEST = {"test_walkthrough.py": 3, "test_who_was_away.py": 2, "test_outage_and_return.py": 1}
+LONGEST = {
+    "test_walkthrough.py": 3,
+    "test_who_was_away.py": 2,
+    "test_applications_deployed.py": 1,
+    "test_outage_and_return.py": 1,
+}
 """The files of tests/processes that take a minute and more, whatever the machine, in minutes."""
 
 settings.register_profile("the same each time", deadline=None, derandomize=True, database=None)
