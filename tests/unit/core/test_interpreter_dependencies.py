@@ -35,6 +35,22 @@ def test_containers_of_all_kinds_are_asked() -> None:
     assert names(pod, "Pod", "v1") == ["ConfigMap a", "ConfigMap b", "ConfigMap c"]
 
 
+def test_a_workflow_is_followed_by_what_its_steps_name() -> None:
+    def reading(name: str) -> dict[str, Any]:
+        return {"name": "main", "envFrom": [{"configMapRef": {"name": name}}]}
+
+    steps = [
+        {"container": reading("a"), "sidecars": [reading("b")], "serviceAccountName": "builder"},
+        {"script": reading("c"), "initContainers": [reading("d")], "volumes": [{"secret": {"secretName": "key"}}]},
+        {"containerSet": {"containers": [reading("e")]}, "serviceAccountName": "default"},
+        {"steps": [[{"template": "a"}]]},
+    ]
+    spec = {"entrypoint": "a", "templates": steps, "volumes": [{"configMap": {"name": "scripts"}}]}
+    named = names(spec, "Workflow", "argoproj.io/v1alpha1")
+    configs = [f"ConfigMap {name}" for name in ("a", "b", "c", "d", "e", "scripts")]
+    assert named == [*configs, "Secret key", "ServiceAccount builder"]
+
+
 def test_an_object_that_is_named_often_is_one_dependency() -> None:
     reads = {"env": [{"valueFrom": {"secretKeyRef": {"name": "key"}}}] * 3, "envFrom": [{"secretRef": {"name": "key"}}]}
     pod = {"containers": [reads, reads], "imagePullSecrets": [{"name": "key"}]}

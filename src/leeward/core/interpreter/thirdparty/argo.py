@@ -3,11 +3,12 @@
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import ReplicaRequirements
-from leeward.core.interpreter.fields import drop, put, text_at, value_at
+from leeward.core.interpreter.dependencies import pod_dependencies
+from leeward.core.interpreter.fields import drop, mapping_at, mappings_at, put, text_at, value_at
 from leeward.core.interpreter.rules import Rules
 from leeward.core.interpreter.thirdparty.kruise import count_at, required_spec, revise_parallelism
 from leeward.core.interpreter.thirdparty.pod_templates import node_claim
-from leeward.core.interpreter.thirdparty.references import template_dependencies
+from leeward.core.interpreter.thirdparty.references import namespace_of, template_dependencies
 
 _BAD_PHASES = ("", "Failed", "Error")
 
@@ -35,9 +36,24 @@ def _retain(desired: Manifest, observed: ReadOnlyManifest) -> None:
 
 
 def _dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:
-    """Its spec names what each of its pods gets, as a pod does."""
+    """Its spec names what each of its pods gets, as a pod does, and each of its templates what that one's pod gets.
+
+    Karmada: differs. It leaves the templates out, so that their steps fail in the cluster that takes over.
+    """
     required_spec(manifest)
-    return template_dependencies({"metadata": manifest.get("metadata"), "template": manifest}, [("template",)])
+    named = template_dependencies({"metadata": manifest.get("metadata"), "template": manifest}, [("template",)])
+    namespace = namespace_of(manifest)
+    steps = (_pod_of(template) for template in mappings_at(manifest, "spec", "templates"))
+    return [*named, *(each for pod in steps for each in pod_dependencies(pod, namespace))]
+
+
+def _pod_of(template: ReadOnlyManifest) -> Manifest:
+    """What a template says of its pod, as a pod says it."""
+    several = (*mappings_at(template, "sidecars"), *mappings_at(template, "containerSet", "containers"))
+    containers = [mapping_at(template, "container"), mapping_at(template, "script"), *several]
+    inits, volumes = mappings_at(template, "initContainers"), mappings_at(template, "volumes")
+    account = text_at(template, "serviceAccountName")
+    return {"containers": containers, "initContainers": inits, "volumes": volumes, "serviceAccountName": account}
 
 
 WORKFLOW = Rules(
