@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from kubeapi.meta import ReadOnlyManifest
+from kubeapi.untrusted import mapping_in
+from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
+from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.interpreter.kinds import KINDS
 
 MAX_WARNING_CHARACTERS: Final = 256
@@ -47,6 +50,7 @@ GATED: Final[Sequence[tuple[str, Callable[[object], bool], str]]] = (
 ignored; those that are off by default."""
 
 _WEBHOOK_CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+_LEADS_TO_PODS = ("Service", "Ingress")
 _WITH_REPLICAS = frozenset(kind for kind, rules in KINDS.items() if rules.replicas is not None)
 
 
@@ -55,7 +59,7 @@ def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
     if _value_at(manifest, "metadata.deletionTimestamp"):
         return []
     key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
-    found = (_unsupported, _gated, _not_enforced, _assigned_twice, _not_preserved)
+    found = (_unsupported, _gated, _not_enforced, _assigned_twice, _not_preserved, _parted)
     return [warning for warnings in found for warning in warnings(manifest, key)]
 
 
@@ -115,6 +119,28 @@ def _not_preserved(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator
             f"spec.preserveResourcesOnDeletion is not honoured in a failover for what has replicas "
             f"({', '.join(kinds)}): the same copy would run twice"
         )
+
+
+def _parted(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    """A set that stays with its volumes (decision 83) is left by what leads to it, where one policy places both."""
+    kinds = {str(selector.get("kind")) for selector in _mappings(manifest, "spec.resourceSelectors")} if key in _PROPAGATION else set[str]()
+    leading = [kind for kind in _LEADS_TO_PODS if kind in kinds]
+    if "StatefulSet" in kinds and leading and _may_move(manifest):
+        yield (
+            "StatefulSets with claims stay with their volumes when their cluster fails, and what leads to them "
+            f"({', '.join(leading)}) moves: select that by another policy, for all clusters, or annotate "
+            f"{VOLUMES_FOLLOW_ANNOTATION}=true"
+        )
+
+
+def _may_move(policy: ReadOnlyManifest) -> bool:
+    """Whether another cluster would take over, other than by a wish that moves StatefulSets as well."""
+    terms = _value_at(policy, "spec.placement.clusterAffinities")
+    is_one_of_many = isinstance(terms, list) and len(cast(list[Any], terms)) > 1
+    chooses = is_one_of_many or bool(_value_at(policy, "spec.placement.spreadConstraints"))
+    annotations = mapping_in(mapping_in(policy, "metadata"), "annotations")
+    follows = annotations.get(VOLUMES_FOLLOW_ANNOTATION) == "true"
+    return chooses and not follows and _value_at(policy, "spec.failover.cluster.purgeMode") != PurgeMode.DIRECTLY
 
 
 def _mappings(manifest: ReadOnlyManifest, path: str) -> list[ReadOnlyManifest]:

@@ -204,6 +204,30 @@ def test_preserving_on_deletion_is_not_promised_for_workloads_in_a_failover(kind
     assert warnings_for(policy) == []
 
 
+@pytest.mark.parametrize("kind", POLICY_KINDS)
+def test_who_places_a_set_and_its_service_by_one_policy_hears_that_they_part(kind: str) -> None:
+    def warned(selected: tuple[str, ...], annotations: Manifest | None = None, **spec: Any) -> list[str]:
+        policy = example(kind)
+        policy["metadata"]["annotations"] = annotations or {}
+        policy["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": each} for each in selected]
+        policy["spec"] |= spec
+        return warnings_for(policy)
+
+    one_of_two = {"clusterAffinities": [{"affinityName": "a"}, {"affinityName": "b"}]}
+    one_at_once = {"spreadConstraints": [{"spreadByField": "cluster", "maxGroups": 1}]}
+    both = ("StatefulSet", "Service", "Ingress")
+    for placement in (one_of_two, one_at_once):
+        (warning,) = warned(both, placement=placement)
+        assert "(Service, Ingress) moves" in warning
+        assert len(warning) <= MAX_WARNING_CHARACTERS
+    assert warned(both, placement={}) == [], "it is everywhere"
+    assert warned(both, placement={"clusterAffinities": one_of_two["clusterAffinities"][:1]}) == []
+    assert warned(("StatefulSet", "ConfigMap"), placement=one_of_two) == []
+    assert warned(("Deployment", "Service"), placement=one_of_two) == []
+    assert warned(both, {"leeward.dev/volumes-follow": "true"}, placement=one_of_two) == []
+    assert warned(both, placement=one_of_two, failover={"cluster": {"purgeMode": "Directly"}}) == []
+
+
 NOT_READ_ON_PURPOSE = {
     "spec.schedulePriority.priorityClassSource": "it has one value, KubePriorityClass, which the schema asks for",
 }
