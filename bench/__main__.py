@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-BENCHMARKS = ("walkthrough", "sim", "scheduling", "matching", "rendering", "apiserver", "watches")
+BENCHMARKS = ("walkthrough", "sim", "scheduling", "matching", "rendering", "lua", "propagating", "apiserver", "watches")
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from kubeapi import codec
 from kubeapi.loop.supervisor import Supervisor
 from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
 from leeward.lua.sandbox import Sandbox
 
 INSTRUCTIONS = 20_000_000
@@ -48,7 +49,7 @@ class LocalJail:
         return Sandbox(INSTRUCTIONS)
 
     async def call(self, script: str, function: str, arguments: Sequence[Any], now: int) -> list[Any]:
-        return results_of(self._sandbox.call(script, function, arguments, now))
+        return results_of(self._sandbox.call(script, function, [without_nulls(each) for each in arguments], now))
 
 
 def results_of(answer: bytes) -> list[Any]:
@@ -97,6 +98,8 @@ class _Cell:
     supervisor: Supervisor
     on_stopped: Callable[[str], None]
     waiting: "deque[_Call]" = field(default_factory=lambda: deque[_Call]())
+    unsent: list[bytes] = field(default_factory=list[bytes])
+    """Frames of this turn of the loop."""
     process: asyncio.subprocess.Process | None = None
     running: bool = False
 
@@ -104,14 +107,22 @@ class _Cell:
         """Raises: InterpretationError."""
         if len(self.waiting) >= MOST_WAITING:
             raise InterpretationError(f"{MOST_WAITING} scripts wait already")
-        call = _Call(script, frame, asyncio.get_running_loop().create_future(), True)
+        loop = asyncio.get_running_loop()
+        call = _Call(script, frame, loop.create_future(), True)
         self.waiting.append(call)
-        if self.process is not None and self.process.stdin is not None:
-            self.process.stdin.write(frame)
+        self.unsent.append(frame)
+        if len(self.unsent) == 1:
+            loop.call_soon(self._send)
         if not self.running:
             self.running = True
             self.supervisor.start(self._run(), "lua")
         return await call.answer
+
+    def _send(self) -> None:
+        """What was called in one turn of the loop goes in one write: each wakes the process."""
+        frames, self.unsent = self.unsent, []
+        if self.process is not None and self.process.stdin is not None:
+            self.process.stdin.write(b"".join(frames))
 
     async def _run(self) -> None:
         """Keeps a process as long as calls wait for one, and reads what it answers."""
@@ -119,8 +130,8 @@ class _Cell:
             process = await self._start()
             try:
                 assert process.stdin is not None
-                for call in self.waiting:
-                    process.stdin.write(call.frame)
+                process.stdin.write(b"".join(call.frame for call in self.waiting))
+                self.unsent = []
                 self.process = process
                 await self._read(process)
             finally:
@@ -139,8 +150,8 @@ class _Cell:
         assert process.stdout is not None
         while True:
             try:
-                deadline = DEADLINE_SECONDS if self.waiting else None
-                line = await asyncio.wait_for(process.stdout.readline(), deadline)
+                async with asyncio.timeout(DEADLINE_SECONDS if self.waiting else None):
+                    line = await process.stdout.readline()
             except (TimeoutError, ValueError):
                 return
             if not line:
@@ -166,9 +177,7 @@ class _Cell:
         )
 
     def close(self) -> None:
-        """Ends the process; what waits is told so."""
-        if self.process is not None and self.process.returncode is None:
-            self.process.kill()
+        """What waits is told so; the process ends with the task that reads from it."""
         while self.waiting:
             _settle(self.waiting.popleft(), InterpretationError("scripts are not run any more"))
 

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from kubeapi import codec
 from leeward.core.interpreter.rules import InterpretationError
+from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
 from leeward.lua.sandbox import Sandbox
 
 CPU_SECONDS = 1.0
@@ -43,6 +44,8 @@ def serve(sandbox: Sandbox, calls: BinaryIO, answers: BinaryIO) -> None:
 
 def _answer(sandbox: Sandbox, line: bytes) -> bytes:
     script, function, arguments, now = codec.decode(line, tuple[str, str, list[Any], int])
+    if b"null" in line:
+        arguments = [without_nulls(each) for each in arguments]
     try:
         return b"[true," + sandbox.call(script, function, arguments, now) + b"]\n"
     except InterpretationError as error:
