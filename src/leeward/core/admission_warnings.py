@@ -51,6 +51,8 @@ ignored; those that are off by default."""
 
 _WEBHOOK_CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _LEADS_TO_PODS = ("Service", "Ingress")
+_OVERRIDES = ((POLICY, "OverridePolicy"), (POLICY, "ClusterOverridePolicy"))
+_REPLICA_PATHS = ("/spec/replicas", "/spec/parallelism")
 _WITH_REPLICAS = frozenset(kind for kind, rules in KINDS.items() if rules.replicas is not None)
 
 
@@ -59,7 +61,15 @@ def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
     if _value_at(manifest, "metadata.deletionTimestamp"):
         return []
     key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
-    found = (_unsupported, _gated, _not_enforced, _assigned_twice, _not_preserved, _parted)
+    found = (
+        _unsupported,
+        _gated,
+        _not_enforced,
+        _assigned_twice,
+        _not_preserved,
+        _parted,
+        _overridden_replicas,
+    )
     return [warning for warnings in found for warning in warnings(manifest, key)]
 
 
@@ -123,7 +133,8 @@ def _not_preserved(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator
 
 def _parted(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
     """A set that stays with its volumes (decision 83) is left by what leads to it, where one policy places both."""
-    kinds = {str(selector.get("kind")) for selector in _mappings(manifest, "spec.resourceSelectors")} if key in _PROPAGATION else set[str]()
+    selectors = _mappings(manifest, "spec.resourceSelectors") if key in _PROPAGATION else []
+    kinds = {str(selector.get("kind")) for selector in selectors}
     leading = [kind for kind in _LEADS_TO_PODS if kind in kinds]
     if "StatefulSet" in kinds and leading and _may_move(manifest):
         yield (
@@ -143,10 +154,31 @@ def _may_move(policy: ReadOnlyManifest) -> bool:
     return chooses and not follows and _value_at(policy, "spec.failover.cluster.purgeMode") != PurgeMode.DIRECTLY
 
 
+def _overridden_replicas(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    """As in Karmada the override wins in the cluster, and nothing that counts replicas knows of it."""
+    selectors = _mappings(manifest, "spec.resourceSelectors")
+    if key not in _OVERRIDES or (selectors and not any(map(_has_replicas, selectors))):
+        return
+    rules = [("spec.overriders", _value_at(manifest, "spec.overriders"))]
+    for index, rule in enumerate(_mappings(manifest, "spec.overrideRules")):
+        rules.append((f"spec.overrideRules[{index}].overriders", rule.get("overriders")))
+    for field, overriders in rules:
+        patches = _mappings({"overriders": overriders}, "overriders.plaintext")
+        for path in dict.fromkeys(str(p.get("path")) for p in patches if p.get("path") in _REPLICA_PATHS):
+            yield (
+                f"{field}.plaintext: {path} is overridden after replicas were divided: the cluster gets another number "
+                "than it was assigned, and with fewer a failover to it may not end; use weights of the placement"
+            )
+
+
 def _mappings(manifest: ReadOnlyManifest, path: str) -> list[ReadOnlyManifest]:
     found = _value_at(manifest, path)
     items = cast(list[Any], found) if isinstance(found, list) else []
     return [cast(ReadOnlyManifest, item) for item in items if isinstance(item, dict)]
+
+
+def _selectors(manifest: ReadOnlyManifest) -> list[ReadOnlyManifest]:
+    return _mappings(manifest, "spec.resourceSelectors")
 
 
 def _has_replicas(selector: ReadOnlyManifest) -> bool:

@@ -354,3 +354,25 @@ def test_a_cluster_that_a_quota_assigns_something_twice_is_told() -> None:
     assert warnings_for(quota) == [
         "spec.staticAssignments[2] has no effect: member1 is assigned something before it",
     ]
+
+
+REPLICAS = {"overriders": {"plaintext": [{"path": "/spec/replicas", "operator": "replace", "value": 5}]}}
+DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment"}
+
+
+@pytest.mark.parametrize("kind", ["OverridePolicy", "ClusterOverridePolicy"])
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ({"resourceSelectors": [DEPLOYMENT], "overrideRules": [_RULES[0], REPLICAS]}, ["spec.overrideRules[1]"]),
+        ({"overrideRules": [REPLICAS, REPLICAS]}, ["spec.overrideRules[0]", "spec.overrideRules[1]"]),
+        ({"resourceSelectors": [CONFIG_MAP, DEPLOYMENT], **REPLICAS}, ["spec"]),
+        ({"resourceSelectors": [CONFIG_MAP], "overrideRules": [REPLICAS]}, []),
+        ({"resourceSelectors": [DEPLOYMENT], "overrideRules": _RULES}, []),
+        ({"overrideRules": ["no rule", {"overriders": {"plaintext": "none"}}]}, []),
+    ],
+)
+def test_an_override_of_replicas_says_what_becomes_of_them(kind: str, spec: Manifest, fields: list[str]) -> None:
+    told = warnings_for({"apiVersion": "policy.karmada.io/v1alpha1", "kind": kind, "spec": spec})
+    assert [warning.partition(".overriders.plaintext: /spec/replicas is overridden")[0] for warning in told] == fields
+    assert all(len(warning) <= MAX_WARNING_CHARACTERS for warning in told)
