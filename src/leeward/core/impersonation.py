@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.untrusted import mapping_in, mappings_in, text_in, texts_in
-from leeward.api.names import ADMIN_GROUP
+from leeward.api.names import ADMIN_GROUP, CLUSTER_NAMESPACE, SYSTEM_LABEL
 
+IMPERSONATOR = "karmada-impersonator"
+"""In a member: the account that may do nothing but impersonate, its role, and what binds the two."""
 GROUP, RESOURCES = "cluster.karmada.io", ("clusters/proxy", "*/proxy")
 MOST_NAMES = 5_000
 """Of one kind, in the rules of one member: some 300 KiB of names."""
@@ -77,6 +79,19 @@ def impersonation_rules(subjects: Impersonated) -> list[Manifest]:
         for plural, names in kinds
         if names
     ]
+
+
+def impersonator_objects(rules: list[Manifest]) -> tuple[Manifest, Manifest]:
+    """The ClusterRole with these rules, and what gives it to the impersonator's account, as joining makes them."""
+    metadata = {"name": IMPERSONATOR, "labels": {SYSTEM_LABEL: "true"}}
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": metadata}
+    binding: Manifest = {
+        **head,
+        "kind": "ClusterRoleBinding",
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": IMPERSONATOR},
+        "subjects": [{"kind": "ServiceAccount", "name": IMPERSONATOR, "namespace": CLUSTER_NAMESPACE}],
+    }
+    return {**head, "kind": "ClusterRole", "rules": rules}, binding
 
 
 def _grants(role: ReadOnlyManifest, cluster: str) -> bool:

@@ -15,6 +15,7 @@ from leeward.controllers.dependencies_distributor import DependenciesDistributor
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
+from leeward.controllers.impersonator_works import ImpersonatorWorks
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.controllers.policies import PolicyController
 from leeward.controllers.quota_status import QuotaEnforcementController, QuotaStatusController
@@ -87,6 +88,7 @@ class ControllerManager:
         yield "binding", self._make_binding
         yield DEPENDENCIES_DISTRIBUTOR, self._make_distributor
         yield from self._quota_makers()
+        yield UNIFIED_AUTH, lambda: [ImpersonatorWorks(plane)]
         marker, syncer = AUTOSCALED
         yield marker, lambda: [ScaleTargetMarker(plane)]
         yield syncer, lambda: [DeploymentReplicasSyncer(plane)]
