@@ -4,6 +4,7 @@ import http.client
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +68,17 @@ def test_commands_run_and_say_how_they_ended(fleet: Fleet, way: list[str]) -> No
     assert typed == "typed\n"
     unknown = fleet.kubectl(*way, "exec", "web", "--", "nginx", fails=True)
     assert 'exec: "nginx": executable file not found in $PATH' in unknown
+
+
+def test_files_are_copied_into_a_container_and_out_of_it(fleet: Fleet, way: list[str], tmp_path: Path) -> None:
+    given, back, mounted = (tmp_path / name for name in ("given", "back", "motd"))
+    given.write_bytes(b"from here\n" * 10_000)
+    fleet.kubectl(*way, "cp", str(given), "web:/tmp/there")
+    assert fleet.kubectl(*way, "exec", "web", "--", "cat", "/tmp/there") == given.read_text()
+    fleet.kubectl(*way, "cp", "web:/tmp/there", str(back))
+    assert back.read_bytes() == given.read_bytes()
+    fleet.kubectl(*way, "cp", "web:/etc/settings/motd", str(mounted))
+    assert mounted.read_text() == "hello"
 
 
 def test_usage_is_shown_for_pods_and_nodes(fleet: Fleet, way: list[str]) -> None:

@@ -5,6 +5,7 @@ Exec and attach are spoken over WebSockets only; kubectl and karmadactl try thes
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,10 +17,12 @@ from kubeapi.transport import Request, Response
 from kubeserver import errors
 from kubeserver.handler import StreamResponse
 from kubeserver.handlers.pods import PodRequest
+from leeward.core.interpreter.fields import text_at
 from leeward.members.channels import PROTOCOLS, STDERR, STDOUT, Channels, exited, failed
 from leeward.members.platform import Platform
 from leeward.members.pod_sources import PodSources
 from leeward.members.port_forward import forward_ports
+from leeward.members.rules.archive import MOST_BYTES
 from leeward.members.rules.container import container_names, container_of, container_state, log_of, look_inside
 from leeward.members.rules.pods import is_finished, is_gone
 from leeward.members.rules.shell import SHELLS, Shell
@@ -27,6 +30,10 @@ from leeward.runtime.identity import key_of
 
 FOLLOW_SECONDS = 1.0
 MAX_LINE_BYTES = 64 * 1024
+MOST_INPUT_BYTES = 2 * MOST_BYTES
+"""Of one command."""
+MOST_WRITTEN_IN = 64
+"""So many containers keep what was copied into them."""
 _TEXT = {"content-type": "text/plain"}
 
 
@@ -36,6 +43,8 @@ class KubeletApi:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._sources = PodSources(platform, lambda key: None)
+        self._written: OrderedDict[tuple[str, str, str], dict[str, bytes]] = OrderedDict()
+        """By Pod, container and the time of its start: the files that were copied into it."""
 
     async def answer(self, asked: PodRequest) -> Response | StreamResponse:
         """Raises: Refused."""
@@ -86,7 +95,8 @@ class KubeletApi:
             raise _is_waiting(pod, container["name"], state)
         protocol = _protocol(request)
         inside = look_inside(pod, container, await self._sources.lookup(pod))
-        shell, channels = Shell(inside, self._platform.clock.now()), Channels()
+        written = self._written_in(pod, container["name"], state)
+        shell, channels = Shell(inside, self._platform.clock.now(), written), Channels()
         session = _Session(shell, channels, request)
         work = Supervisor(f"{asked.action} in {pod['metadata']['name']}")
         is_exec = asked.action == "exec"
@@ -94,6 +104,15 @@ class KubeletApi:
         if not is_exec:
             work.start(self._end_with(pod, channels), "end of the Pod")
         return channels.answer(protocol, work)
+
+    def _written_in(self, pod: Manifest, container: str, state: Mapping[str, Any]) -> dict[str, bytes]:
+        """Gone with the container; of many containers, those are kept that were looked into last."""
+        key = pod["metadata"]["uid"], container, text_at(state, "running", "startedAt")
+        found = self._written.setdefault(key, {})
+        self._written.move_to_end(key)
+        if len(self._written) > MOST_WRITTEN_IN:
+            self._written.popitem(last=False)
+        return found
 
 
 class _Session:
@@ -148,7 +167,7 @@ class _Session:
 
     async def _read_all(self) -> bytes:
         parts: list[bytes] = []
-        while (typed := await self._channels.read()) is not None and sum(map(len, parts)) < MAX_LINE_BYTES:
+        while (typed := await self._channels.read()) is not None and sum(map(len, parts)) < MOST_INPUT_BYTES:
             parts.append(typed)
         return b"".join(parts)
 
