@@ -299,3 +299,11 @@ def is_ours(manifest: Manifest) -> bool:
 
 def is_execution_space(namespace: str) -> bool:
     return namespace.startswith(EXECUTION_SPACE_PREFIX)
+
+
+def asks_otherwise(change: Change) -> bool:
+    """Whether another spec than before is written: a new object, one that is gone, or another generation."""
+    if change.restored or change.old is None or change.new is None:
+        return True
+    old, new = change.old.metadata, change.new.metadata
+    return (old.uid, old.generation) != (new.uid, new.generation)

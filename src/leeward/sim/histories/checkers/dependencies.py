@@ -14,7 +14,17 @@ from leeward.sim.histories.checkers.needs import Needs
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.checkers.states import States
 from leeward.sim.histories.named_objects import Named, follows, named_by, named_in, there
-from leeward.sim.histories.truth import BINDINGS, HOME, KINDS, TEMPLATES, WORKS, Change, is_execution_space, owner_of
+from leeward.sim.histories.truth import (
+    BINDINGS,
+    HOME,
+    KINDS,
+    TEMPLATES,
+    WORKS,
+    Change,
+    asks_otherwise,
+    is_execution_space,
+    owner_of,
+)
 
 LONGEST_WAIT_SECONDS = 15.0
 """A copy that waits for what it needs is made without it then, and an event says so (decision 77)."""
@@ -42,7 +52,9 @@ class DependenciesChecker:
         elif change.kind == WORKS and is_execution_space(change.key.namespace):
             if not change.restored and not self._scene.knows_more:
                 yield from self._judge(change)
-            self._note_work(change)
+            if asks_otherwise(change):
+                self._note_named((WORKS, change.key), named_by(change.new) if change.new is not None else frozenset())
+            self._note_tried(change.key, change.new)
         elif change.place == HOME and change.kind in KINDS.values():
             self._note_template(change)
 
@@ -62,14 +74,14 @@ class DependenciesChecker:
                 self._made.setdefault((kind, change.key), change.seconds)
         if change.kind == TEMPLATES[0]:
             named = named_in(change.new) if change.new is not None else frozenset[Named]()
-            self._named.setdefault((HOME, change.key), States()).note(change.seconds, named)
+            self._note_named((HOME, change.key), named)
 
-    def _note_work(self, change: Change) -> None:
-        work: Work | None = change.new
-        named = named_by(work) if work is not None else frozenset[Named]()
-        self._named.setdefault((WORKS, change.key), States()).note(change.seconds, named)
+    def _note_named(self, who: tuple[str, Key], named: frozenset[Named]) -> None:
+        self._named.setdefault(who, States()).note(self._scene.truth.now(), named)
+
+    def _note_tried(self, key: Key, work: Work | None) -> None:
         tried = work is not None and (bool(work.spec.suspend_dispatching) or work.applied is not None)
-        self._placed.setdefault(change.key, States()).note(change.seconds, tried)
+        self._placed.setdefault(key, States()).note(self._scene.truth.now(), tried)
 
     def _judge(self, change: Change) -> Iterator[Violation]:
         work: Work = change.new if change.new is not None else change.old

@@ -15,7 +15,7 @@ from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of
 from leeward.sim.histories.checkers.states import States
 from leeward.sim.histories.overriding import MARK, Marks, effect, inner_marks_of, marks_of
-from leeward.sim.histories.truth import HOME, OVERRIDES, TEMPLATES, WORKS, Change, is_ours
+from leeward.sim.histories.truth import HOME, OVERRIDES, TEMPLATES, WORKS, Change, asks_otherwise, is_ours
 
 YOUNG_SECONDS = 2.0
 """Objects tell to the second when they were made; what is older when it appears comes back from another time."""
@@ -32,7 +32,7 @@ class RenderingsChecker:
     def look(self, change: Change) -> Iterator[Violation]:
         if change.kind in OVERRIDES:
             self._note(change)
-        elif change.kind == WORKS and change.new is not None:
+        elif change.kind == WORKS and change.new is not None and asks_otherwise(change):
             yield from self._rendered(change, change.old, change.new)
         elif change.place != HOME and change.kind in TEMPLATES and change.new is not None:
             for message in self._carried_out(change):
