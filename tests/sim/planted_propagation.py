@@ -9,18 +9,24 @@ from unittest import mock
 from msgspec import structs
 
 from kubeapi.json_document import Document
+from kubeapi.meta import ReadOnlyManifest
 from leeward.api.cluster import Cluster
-from leeward.api.work import ResourceBinding, TargetCluster
+from leeward.api.work import ResourceBinding, TargetCluster, Work
 from leeward.controllers import attached_bindings, override_rendering
 from leeward.controllers.attached_bindings import AttachedBindings
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.core.dependencies.attached import Dependant
+from leeward.core.eviction import progress
+from leeward.core.eviction.evidence import is_seen_healthy
+from leeward.core.interpreter import ReplicaInterpretation
+from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.overrides import rendering
 from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.override_rule import OverrideRule, Rules
 from leeward.runtime.informer import Informer
+from leeward.runtime.interpreter import Interpreter, NotInterpreted
 from leeward.runtime.override_matching import OverrideMatching
-from leeward.sim.histories.steered.propagation import dependent, overridden
+from leeward.sim.histories.steered.propagation import dependent, overridden, scripted
 from tests.sim.planted_harm import Harm, both, steered
 
 LATE_SECONDS = 3.0
@@ -91,7 +97,48 @@ def _forget_who_shares() -> Any:
     return mock.patch.object(AttachedBindings, "_dependants", first)
 
 
+def _take_failures_for_health() -> Any:
+    """What a script says nothing of does well."""
+    health = Interpreter.health
+
+    async def hopeful(self: Interpreter, observed: ReadOnlyManifest) -> ResourceHealth:
+        try:
+            return await health(self, observed)
+        except NotInterpreted:
+            return ResourceHealth.HEALTHY
+
+    return mock.patch.object(Interpreter, "health", hopeful)
+
+
+def _take_failures_for_none() -> Any:
+    """What a script does not count has no replicas."""
+    replicas = Interpreter.replicas
+
+    async def careless(self: Interpreter, *arguments: Any) -> ReplicaInterpretation:
+        try:
+            return await replicas(self, *arguments)
+        except NotInterpreted:
+            return ReplicaInterpretation(0, None)
+
+    return mock.patch.object(Interpreter, "replicas", careless)
+
+
+def _rely_on_what_is_unknown() -> Any:
+    """A copy that nobody calls Unhealthy replaces another one."""
+
+    def is_well(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
+        if is_seen_healthy(work, cluster, replicas):
+            return True
+        statuses = work.status.manifest_statuses if work is not None else ()
+        return bool(statuses) and all(status.health == "Unknown" for status in statuses)
+
+    return mock.patch.object(progress, "is_seen_healthy", is_well)
+
+
 PROPAGATION: Mapping[str, Harm] = {
+    "take failures for health": Harm(_take_failures_for_health, "S16", steered(scripted)),
+    "take failures for none": Harm(_take_failures_for_none, "S16", steered(scripted)),
+    "rely on what is unknown": Harm(_rely_on_what_is_unknown, "S16", steered(scripted)),
     "write copies at once": Harm(_write_copies_at_once, "S15", steered(dependent)),
     "take from under copies": Harm(_take_from_under_copies, "S15", steered(dependent)),
     "forget who shares": Harm(_forget_who_shares, "S15", steered(dependent)),

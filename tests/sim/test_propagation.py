@@ -1,8 +1,8 @@
 """What goes along with applications, and what clusters get in their own way, in histories that are led there."""
 
 from leeward.sim.histories.playing import play
-from leeward.sim.histories.rare_propagation import DEPENDENCIES_REACHED, OVERRIDES_REACHED
-from leeward.sim.histories.steered.propagation import dependent, overridden
+from leeward.sim.histories.rare_propagation import DEPENDENCIES_REACHED, OVERRIDES_REACHED, SCRIPTS_REACHED
+from leeward.sim.histories.steered.propagation import dependent, overridden, scripted
 from tests.sim.planted_harm import steered
 
 
@@ -16,3 +16,9 @@ def test_s15_what_a_copy_needs_comes_before_it_and_leaves_after_it() -> None:
     run = play(steered(dependent, 1))
     assert run.violations == []
     assert set(DEPENDENCIES_REACHED) <= set(run.reached)
+
+
+def test_s16_no_answer_of_a_script_makes_anything_healthy_or_none() -> None:
+    run = play(steered(scripted, 1))
+    assert run.violations == []
+    assert set(SCRIPTS_REACHED) <= set(run.reached)

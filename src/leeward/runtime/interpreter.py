@@ -104,7 +104,7 @@ def _never_read(informer: Informer[Any]) -> list[Manifest]:
 
 class Interpreter:
     """Each question raises NotInterpreted, or NotAnsweredYet while a webhook is still asked, or Unreachable while
-    customizations are not known."""
+    customizations are not known. Holds: S16."""
 
     def __init__(self, customizations: Customizations, jail: Jail, clock: Clock, webhooks: InterpreterWebhooks) -> None:
         self._customizations = customizations

@@ -1,10 +1,11 @@
-"""Companions of applications: override policies, and what templates name, drawn into a history by themselves.
+"""Companions of applications: override policies, scripts, and what templates name, drawn into a history by themselves.
 
 What is drawn here is no part of the other draws, so that the rest of a history stays as it is.
 """
 
 import random
 from collections.abc import Callable, Sequence
+from typing import get_args
 
 import msgspec
 
@@ -12,18 +13,22 @@ from leeward.sim.histories.model import (
     AnyStep,
     AnyUserStep,
     BreakOverride,
+    BreakScript,
     Deploy,
+    Explain,
     Fault,
     History,
     Override,
     Provide,
     Provided,
+    Question,
     Read,
     Replan,
+    Trouble,
     Unoverride,
 )
 
-OVERRIDES_SHARE, DEPENDENCIES_SHARE = 0.2, 0.2
+OVERRIDES_SHARE, DEPENDENCIES_SHARE, SCRIPTS_SHARE = 0.15, 0.15, 0.1
 OBJECTS: tuple[tuple[str, Provided], ...] = (
     ("settings", "ConfigMap"),
     ("password", "Secret"),
@@ -46,7 +51,32 @@ def with_companions(history: History) -> History:
         steps += _overrides(draw, history, apps, moments)
     if draw.random() < DEPENDENCIES_SHARE:
         steps = _followed(draw, history, [app for app in apps if not app.config], moments, steps)
+    if draw.random() < SCRIPTS_SHARE:
+        steps = _scripted(draw, [app for app in apps if not app.config and app.cpu == 1], moments, steps)
     return msgspec.structs.replace(history, steps=tuple(sorted(steps, key=lambda step: step.at)))
+
+
+def _scripted(
+    draw: random.Random, apps: Sequence[Deploy], moments: Sequence[float], steps: Sequence[AnyStep]
+) -> list[AnyStep]:
+    """One application is of a kind that only scripts understand; these change, and give no answer for a while."""
+    chosen = draw.choice(apps).app if apps else None
+    if chosen is None:
+        return [*steps]
+
+    def at() -> float:
+        return round(max(EVERYTHING_RUNS, draw.choice(moments) + draw.uniform(*BEHIND)), 3)
+
+    def broken() -> BreakScript:
+        question, trouble = draw.choice(get_args(Question)), draw.choice(get_args(Trouble))
+        return BreakScript(at=at(), question=question, trouble=trouble, lasts=round(draw.uniform(2, 60), 3))
+
+    later: Sequence[AnyStep] = (broken(), broken(), Explain(at=at(), version=2))
+    made = [
+        msgspec.structs.replace(step, scripted=True) if isinstance(step, Deploy) and step.app == chosen else step
+        for step in steps
+    ]
+    return [Explain(at=36.0), *made, *draw.sample(later, draw.choice((1, 2, 3)))]
 
 
 def _followed(

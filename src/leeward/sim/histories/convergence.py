@@ -158,7 +158,7 @@ def _copy(
         if unmarked(copy.get("data") or {}) != template.get("data"):
             yield f"the copy in {name} has other contents"
         return
-    if binding.spec.resource.kind != "Deployment":
+    if binding.spec.resource.kind not in ("Deployment", "Batch"):
         return
     if copy["spec"].get("replicas") != replicas:
         yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"

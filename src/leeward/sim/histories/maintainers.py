@@ -1,13 +1,17 @@
 """Maintainers: users who say how applications differ from one cluster to the other, and what they name."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from leeward.sim.histories.manifests import DEPLOYMENTS, NAMESPACE
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.sim.histories.manifests import CLUSTER_POLICIES, NAMESPACE, SHARED
 from leeward.sim.histories.model import (
     AnyUserStep,
     BreakOverride,
+    BreakScript,
+    Explain,
     Override,
     Provide,
     Provided,
@@ -16,17 +20,25 @@ from leeward.sim.histories.model import (
 )
 from leeward.sim.histories.named_objects import PROVIDED, contents, provided, provided_policy, volumes
 from leeward.sim.histories.overriding import override_spec, overrides_of
+from leeward.sim.histories.scripted import (
+    CUSTOMIZATION,
+    CUSTOMIZATIONS,
+    customization,
+    definition,
+    policy_of_definition,
+)
 from leeward.sim.histories.wishing import Wishing
 from leeward.sim.world import World
 
 
 class Maintainers(Wishing):
-    """They go by what they have asked for. `configs` are the applications that are ConfigMaps, `known` is what
+    """They go by what they have asked for. `kind` is that of an application, `known` is what
     can be named."""
 
-    def __init__(self, world: World, configs: Collection[str], known: Mapping[str, Provided]) -> None:
+    def __init__(self, world: World, kind: Callable[[str], Resource[Manifest]], known: Mapping[str, Provided]) -> None:
         super().__init__(world)
-        self._configs = configs
+        self._kind = kind
+        self._explained: Explain | None = None
         self._known = known
         self._made: set[str] = set()
         self._reads: dict[str, tuple[str, ...]] = {}
@@ -45,12 +57,19 @@ class Maintainers(Wishing):
             case Unoverride(wide=wide, name=name):
                 if self._overrides.pop((wide, name), None) is not None:
                     await self.delete(overrides_of(wide), name, "" if wide else NAMESPACE)
+            case Explain():
+                await self._explain(step)
+            case BreakScript():
+                if self._explained is not None:
+                    await self._rewrite_scripts(step)
+                    await asyncio.sleep(step.lasts)
+                    await self._rewrite_scripts()
             case Provide():
                 await self._provide(step)
             case Read(app=app):
                 self.names(app, step.reads)
                 template = {"spec": {"volumes": self.volumes(app) or None}}
-                await self.patch(DEPLOYMENTS, app, {"spec": {"template": template}})
+                await self.patch(self._kind(app), app, {"spec": {"template": template}})
             case _:
                 return False
         return True
@@ -66,6 +85,22 @@ class Maintainers(Wishing):
         """What was broken when a backup was taken is so again; it is mended once more."""
         for wide, name in self._overrides:
             await self._rewrite(wide, name)
+        if self._explained is not None:
+            await self._rewrite_scripts()
+
+    async def _explain(self, step: Explain) -> None:
+        known, self._explained = self._explained, step
+        if known is not None:
+            await self._rewrite_scripts()
+            return
+        await self.create(SHARED["CustomResourceDefinition"], definition(), "")
+        await self.create(CUSTOMIZATIONS, customization(step.version), "")
+        await self.create(CLUSTER_POLICIES, policy_of_definition(list(self.world.members)), "")
+
+    async def _rewrite_scripts(self, step: BreakScript | None = None) -> None:
+        version = self._explained.version if self._explained is not None else 1
+        scripts = customization(version) if step is None else customization(version, step.question, step.trouble)
+        await self.patch(CUSTOMIZATIONS, CUSTOMIZATION, {"spec": scripts["spec"]}, "")
 
     async def _provide(self, step: Provide) -> None:
         kind = PROVIDED[step.what]
@@ -93,5 +128,5 @@ class Maintainers(Wishing):
             await self.patch(overrides_of(wide), name, patch, "" if wide else NAMESPACE)
 
     def _spec(self, step: Override, *, broken: bool = False) -> dict[str, object]:
-        config = step.app in self._configs
-        return override_spec(step.name, step.app, config, step.version, step.clusters, wide=step.wide, broken=broken)
+        kind = self._kind(step.app)
+        return override_spec(step.name, step.app, kind, step.version, step.clusters, wide=step.wide, broken=broken)

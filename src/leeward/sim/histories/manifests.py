@@ -6,10 +6,11 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, SKIP_NAMESPACE_LABEL, binding_name
+from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, SKIP_NAMESPACE_LABEL
 from leeward.sim.histories.model import Plan, Shared
 
 DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)
+BATCHES = Resource.of_manifests("sim.example.com/v1", "batches", "Batch", True)
 CONFIG_MAPS = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
 POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "propagationpolicies", "PropagationPolicy", True)
 REBALANCERS = Resource.of_manifests("apps.karmada.io/v1alpha1", "workloadrebalancers", "WorkloadRebalancer", False)
@@ -34,11 +35,8 @@ def kind_of(config: bool) -> Resource[Manifest]:
     return CONFIG_MAPS if config else DEPLOYMENTS
 
 
-def binding_of(app: str, config: bool) -> str:
-    return binding_name(kind_of(config).kind, app)
-
-
 def deployment(app: str, replicas: int, version: int = 1, cpu: int = 1) -> Manifest:
+    """A Batch looks the same."""
     labels = {"app": app}
     container = {
         "name": "main",
@@ -79,8 +77,7 @@ def new_version(app: str, config: bool, version: int) -> Manifest:
     return {"spec": {"template": deployment(app, 1, version)["spec"]["template"]}}
 
 
-def policy(app: str, config: bool, plan: Plan) -> Manifest:
-    kind = kind_of(config)
+def policy(app: str, kind: Resource[Manifest], plan: Plan) -> Manifest:
     spec: Manifest = {
         "resourceSelectors": [{"apiVersion": kind.api_version, "kind": kind.kind, "name": app}],
         "placement": placement(plan),

@@ -37,10 +37,14 @@ from leeward.sim.histories.fault_steps import (
 from leeward.sim.histories.propagation_steps import (
     AnyPropagationStep,
     BreakOverride,
+    BreakScript,
+    Explain,
     Override,
     Provide,
     Provided,
+    Question,
     Read,
+    Trouble,
     Unoverride,
 )
 from leeward.sim.histories.step import Fault, Step, UserStep
@@ -72,18 +76,21 @@ from leeward.sim.histories.user_steps import (
 )
 
 __all__ = [
+    "LASTING",
     "AgentIsKilled",
     "AnyFault",
     "AnyStep",
     "AnyUserStep",
     "ApiServerIsKilled",
     "BreakOverride",
+    "BreakScript",
     "ClockIsWrong",
     "ControllersAreKilled",
     "CutOff",
     "Deploy",
     "Division",
     "Drain",
+    "Explain",
     "Fault",
     "History",
     "HubIsRestored",
@@ -111,6 +118,7 @@ __all__ = [
     "Plan",
     "Provide",
     "Provided",
+    "Question",
     "Read",
     "Rebalance",
     "Recreate",
@@ -128,6 +136,7 @@ __all__ = [
     "Storm",
     "Suspend",
     "TaintOnOutage",
+    "Trouble",
     "TwoLeaders",
     "Unoverride",
     "Unshare",
@@ -141,6 +150,8 @@ Mode = Literal["Push", "Pull"]
 Pace = Literal["brisk", "karmada"]
 AnyUserStep = AnyApplicationStep | AnyPropagationStep
 AnyStep = AnyUserStep | AnyFault
+LASTING = Maintain | Drain | Suspend | Rejoin | BreakOverride | BreakScript
+"""What takes a user's time, while others go on."""
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.resource import Resource
-from leeward.sim.histories.manifests import kind_of
+from leeward.sim.histories.manifests import CONFIG_MAPS
 from leeward.sim.histories.truth import OVERRIDES, Truth
 
 OVERRIDE_POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "overridepolicies", "OverridePolicy", True)
@@ -28,15 +28,23 @@ def overrides_of(wide: bool) -> Resource[Manifest]:
 
 
 def override_spec(
-    name: str, app: str, config: bool, version: int, clusters: tuple[str, ...], *, wide: bool, broken: bool = False
+    name: str,
+    app: str,
+    kind: Resource[Manifest],
+    version: int,
+    clusters: tuple[str, ...],
+    *,
+    wide: bool,
+    broken: bool = False,
 ) -> Manifest:
     """A rule for each cluster: what one is given is told from what others are."""
-    kind = kind_of(config)
     selector = {"apiVersion": kind.api_version, "kind": kind.kind, "name": app}
     rules = [
         {
             "targetCluster": {"clusterNames": [cluster]},
-            "overriders": _overriders(MARK + name, f"{'c' if wide else 'n'}{version}.{cluster}", config, broken),
+            "overriders": _overriders(
+                MARK + name, f"{'c' if wide else 'n'}{version}.{cluster}", kind is CONFIG_MAPS, broken
+            ),
         }
         for cluster in clusters
     ]

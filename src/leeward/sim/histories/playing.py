@@ -36,16 +36,13 @@ from leeward.sim.histories.handling import unhandled
 from leeward.sim.histories.hearing import hearing
 from leeward.sim.histories.judging import Judging
 from leeward.sim.histories.model import (
-    BreakOverride,
-    Drain,
+    LASTING,
     Fault,
     History,
     HubIsRestored,
-    Maintain,
-    Rejoin,
-    Suspend,
     UserStep,
 )
+from leeward.sim.histories.operators import Operators
 from leeward.sim.histories.orphans import clear_orphans
 from leeward.sim.histories.places import Place, places, wanted
 from leeward.sim.histories.rare import RareSituations
@@ -131,6 +128,7 @@ class Player:
         self._compaction = CompactionChecker(self._scene, self._world.journal, self._world.history_revisions)
         self._requests = RequestsChecker(self._scene)
         self._leaders = LeadersChecker(self._scene, self._world.journal)
+        self._operators = Operators(self._world, self._truth)
         self._stopped = asyncio.Event()
         self._noise: list[Write] = []
         self._forsaken: set[str] = set()
@@ -170,6 +168,7 @@ class Player:
             faults = Faults(world, history.seed, self._rare, self._past, self._begins)
             users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))  # type: ignore[arg-type]
             self._scene.touched = users.touched
+            self._operators.begin(supervisor)
             supervisor.start(self._keep_watch(), "watch")
             wishes = supervisor.start(self._users(users, supervisor), "users")
             for step in history.steps:
@@ -192,7 +191,7 @@ class Player:
                 continue
             await self._until(step.at)
             self._rare.step(step)
-            if isinstance(step, Maintain | Drain | Suspend | Rejoin | BreakOverride):
+            if isinstance(step, LASTING):
                 patient.append(supervisor.start(users.do(step), f"{step}"))
             else:
                 await users.do(step)
@@ -271,6 +270,7 @@ class Player:
         self._rare.look(change)
         self._rare.told(*rare_restores.of_change(self._scene, change))
         self._note_watch(change.seconds)
+        self._operators.look(change)
         if (member := forsakes(self._truth, change)) is not None:
             self._forsaken.add(member)
         self._found(self._judging.look(change))

@@ -1,10 +1,12 @@
-"""What users do about that which goes along with applications: override policies, and what templates name."""
+"""What users do about that which goes along with applications: override policies, what templates name, and scripts."""
 
 from typing import Literal
 
 from leeward.sim.histories.step import UserStep
 
 Provided = Literal["ConfigMap", "Secret", "PersistentVolumeClaim"]
+Question = Literal["replicas", "revision", "status", "aggregation", "health", "dependencies"]
+Trouble = Literal["fails", "endless", "absurd"]
 
 
 class Override(UserStep, frozen=True, kw_only=True):
@@ -54,4 +56,22 @@ class Read(UserStep, frozen=True, kw_only=True):
     reads: tuple[str, ...]
 
 
-AnyPropagationStep = Override | BreakOverride | Unoverride | Provide | Read
+class Explain(UserStep, frozen=True, kw_only=True):
+    """The kind of scripted applications is defined, in all clusters, and explained by scripts; or these change."""
+
+    version: int = 1
+
+
+class BreakScript(UserStep, frozen=True, kw_only=True):
+    """One of the scripts is changed into one that gives no answer, and mended `lasts` seconds later."""
+
+    question: Question
+    trouble: Trouble
+    lasts: float
+
+    @property
+    def ends_at(self) -> float:
+        return self.at + self.lasts
+
+
+AnyPropagationStep = Override | BreakOverride | Unoverride | Provide | Read | Explain | BreakScript

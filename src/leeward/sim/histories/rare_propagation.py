@@ -6,7 +6,8 @@ from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION, cluster_of_execution_space
 from leeward.api.work import ResourceBinding, Work
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
-from leeward.sim.histories.model import BreakOverride, Override, Read, Step, Unoverride
+from leeward.sim.histories.manifests import BATCHES
+from leeward.sim.histories.model import BreakOverride, BreakScript, Override, Read, Step, Unoverride
 from leeward.sim.histories.named_objects import named_by, there
 from leeward.sim.histories.overriding import MARK, marks_of
 from leeward.sim.histories.truth import OVERRIDES, Change, Truth, owner_of
@@ -24,7 +25,12 @@ DEPENDENCIES_REACHED = (
     "an object has a policy of its own, and is needed elsewhere",
     "a template comes to name something else in the middle of an eviction",
 )
-PROPAGATION = (*OVERRIDES_REACHED, *DEPENDENCIES_REACHED)
+SCRIPTS_REACHED = (
+    "a script gives no answer in the middle of an eviction",
+    "nobody can say how a copy does that is moved to",
+    "what only scripts understand has moved",
+)
+PROPAGATION = (*OVERRIDES_REACHED, *DEPENDENCIES_REACHED, *SCRIPTS_REACHED)
 
 
 def of_step(truth: Truth, step: Step) -> Iterator[str]:
@@ -32,6 +38,8 @@ def of_step(truth: Truth, step: Step) -> Iterator[str]:
     evicting = any(tasks_of(binding) for binding in truth.bindings.values())
     if evicting and isinstance(step, Override | BreakOverride | Unoverride):
         yield "an override policy is changed in the middle of an eviction"
+    if evicting and isinstance(step, BreakScript):
+        yield "a script gives no answer in the middle of an eviction"
     if evicting and isinstance(step, Read):
         yield "a template comes to name something else in the middle of an eviction"
 
@@ -40,6 +48,10 @@ def of_change(truth: Truth, change: Change) -> Iterator[str]:
     match change.new:
         case Work():
             yield from _of_work(truth, change, change.new)
+        case ResourceBinding() if change.old is not None and change.new.spec.resource.kind == BATCHES.kind:
+            ended = set(tasks_of(change.old)) - {*tasks_of(change.new), *replicas_of(change.new)}
+            if ended and change.new.metadata.deletion_timestamp is None:
+                yield "what only scripts understand has moved"
         case ResourceBinding() if change.new.spec.required_by:
             yield from _of_shared(change.new)
         case ResourceBinding() if tasks_of(change.new) and change.old is not None:
@@ -74,6 +86,9 @@ def _of_work(truth: Truth, change: Change, new: Work) -> Iterator[str]:
     if owner is None or not isinstance(binding, ResourceBinding):
         return
     named = named_by(new)
+    unknown = any(each.health == "Unknown" for each in new.status.manifest_statuses)
+    if unknown and binding.spec.resource.kind == BATCHES.kind and tasks_of(binding) and cluster in replicas_of(binding):
+        yield "nobody can say how a copy does that is moved to"
     if old is None and named and tasks_of(binding) and all(there(truth, n, owner.namespace, cluster) for n in named):
         yield "what a copy needs is in its new cluster before it"
     goes = old is not None and old.metadata.deletion_timestamp is None and new.metadata.deletion_timestamp is not None

@@ -1,15 +1,19 @@
 """Tells a history as a short story that a person can read, with the command that replays it."""
 
+from collections.abc import Mapping
+
 from leeward.sim.histories.model import (
     AgentIsKilled,
     AnyStep,
     ApiServerIsKilled,
     BreakOverride,
+    BreakScript,
     ClockIsWrong,
     ControllersAreKilled,
     CutOff,
     Deploy,
     Drain,
+    Explain,
     Fault,
     HubIsRestored,
     HubIsSuspended,
@@ -48,6 +52,7 @@ from leeward.sim.histories.model import (
     Storm,
     Suspend,
     TaintOnOutage,
+    Trouble,
     TwoLeaders,
     Unoverride,
     Unshare,
@@ -86,7 +91,7 @@ def tell_step(step: AnyStep) -> str:
 def _wish(step: AnyStep) -> str:
     match step:
         case Deploy():
-            what = "the ConfigMap" if step.config else f"{step.replicas} replicas of"
+            what = "the ConfigMap" if step.config else f"{step.replicas} replicas of{' the Batch' * step.scripted}"
             size = f", {step.cpu} CPUs each" if step.cpu > 1 else ""
             reads = f", naming {', '.join(step.reads)}" if step.reads else ""
             return f"deploys {what} {step.app}{size}{reads}, {_plan(step.plan)}"
@@ -153,6 +158,10 @@ def _maintenance(step: AnyStep) -> str:
             return f"has {_policy(step.name, step.wide)} make version {step.version} of {step.app} in {where}"
         case BreakOverride():
             return f"breaks {_policy(step.name, step.wide)} for {step.lasts:g} s"
+        case Explain():
+            return f"has version {step.version} of the scripts explain Batches"
+        case BreakScript():
+            return f"changes the script for {step.question}: it {_TROUBLES[step.trouble]}, for {step.lasts:g} s"
         case Provide():
             beside = f", with a policy for {', '.join(step.clusters)}" if step.clusters else ""
             return f"makes version {step.version} of the {step.what} {step.name}{beside}"
@@ -162,6 +171,9 @@ def _maintenance(step: AnyStep) -> str:
             return f"deletes {_policy(step.name, step.wide)}"
         case _:
             raise AssertionError(f"there are no words for {step}")
+
+
+_TROUBLES: Mapping[Trouble, str] = {"fails": "fails", "endless": "does not end", "absurd": "makes no sense"}
 
 
 def _policy(name: str, wide: bool) -> str:

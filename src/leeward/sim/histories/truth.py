@@ -37,6 +37,9 @@ TYPES: Mapping[str, type[Any]] = {
     WORKS: Work,
 }
 TEMPLATES = ("/apps/deployments/", "//configmaps/")
+SCRIPTED = "/sim.example.com/batches/"
+"""The kind that only scripts understand."""
+CUSTOMIZATIONS = "/config.karmada.io/resourceinterpretercustomizations/"
 KINDS: Mapping[str, str] = {
     "Deployment": TEMPLATES[0],
     "ConfigMap": TEMPLATES[1],
@@ -45,6 +48,7 @@ KINDS: Mapping[str, str] = {
     "Service": "//services/",
     "PersistentVolumeClaim": "//persistentvolumeclaims/",
     "Secret": "//secrets/",
+    "Batch": SCRIPTED,
 }
 """What is propagated, and how its keys begin."""
 CUSTOM = ".example.com/widgets/"
@@ -56,6 +60,7 @@ OTHERS = frozenset(
         "/policy.karmada.io/propagationpolicies/",
         "/policy.karmada.io/clusterpropagationpolicies/",
         *OVERRIDES,
+        CUSTOMIZATIONS,
         *KINDS.values(),
     }
 )
@@ -261,8 +266,14 @@ class Truth:
         manifest = self.of(kind, place).get(key)
         ready = -1
         if manifest is not None and is_ours(manifest) and "deletionTimestamp" not in manifest["metadata"]:
-            ready = self._ready[place, key] if kind == TEMPLATES[0] else 1
+            ready = self._ready_replicas(place, kind, key, manifest)
         self._copies.setdefault((place, kind, key), Copies()).note(seconds, ready)
+
+    def _ready_replicas(self, place: str, kind: str, key: Key, manifest: Manifest) -> int:
+        if kind == SCRIPTED:
+            status: Manifest = manifest.get("status") or {}
+            return status.get("readyReplicas", 0)
+        return self._ready[place, key] if kind == TEMPLATES[0] else 1
 
     def _note_owner(self, key: Key, new: Work | None) -> None:
         owner = owner_of(new) if new is not None else None

@@ -35,7 +35,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class Deploy(UserStep, frozen=True, kw_only=True):
     """A template and its policy. `config` makes it a ConfigMap, which has no replicas; `cpu` is what a replica asks,
-    and `reads` what it names: objects that are provided."""
+    and `reads` what it names: objects that are provided. `scripted` makes it a custom resource that only scripts
+    understand."""
 
     app: str
     plan: Plan
@@ -43,6 +44,7 @@ class Deploy(UserStep, frozen=True, kw_only=True):
     cpu: int = 1
     config: bool = False
     reads: tuple[str, ...] = ()
+    scripted: bool = False
 
 
 class Scale(UserStep, frozen=True, kw_only=True):

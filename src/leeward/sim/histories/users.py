@@ -7,11 +7,12 @@ import asyncio
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.api.names import binding_name
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.sim.histories import manifests
 from leeward.sim.histories.administrators import Administrators
 from leeward.sim.histories.maintainers import Maintainers
-from leeward.sim.histories.manifests import NAMESPACE, POLICIES, REBALANCERS, binding_of, kind_of
+from leeward.sim.histories.manifests import BATCHES, NAMESPACE, POLICIES, REBALANCERS, kind_of
 from leeward.sim.histories.model import (
     AnyUserStep,
     Deploy,
@@ -50,7 +51,8 @@ class Users(Wishing):
         self._serial = 0
         self._administrators = Administrators(world)
         known: dict[str, Provided] = {step.name: step.what for step in steps if isinstance(step, Provide)}
-        self._maintainers = Maintainers(world, self._configs, known)
+        self._scripted = {step.app for step in steps if isinstance(step, Deploy) and step.scripted}
+        self._maintainers = Maintainers(world, self._kind, known)
         self._neighbours = Neighbours(world, self._configs, self._shared)
         self.touched = self._neighbours.touched
 
@@ -74,10 +76,10 @@ class Users(Wishing):
                 self._maintainers.names(app, step.reads)
                 made = manifests.template(app, step.config, step.replicas, cpu=step.cpu)
                 wanted = manifests.with_volumes(made, self._maintainers.volumes(app))
-                await self.create(kind_of(step.config), wanted)
-                await self._create_policy(app, manifests.policy(app, step.config, step.plan))
+                await self.create(self._kind(app), wanted)
+                await self._create_policy(app, manifests.policy(app, self._kind(app), step.plan))
             case Replan(app=app):
-                wanted = manifests.policy(app, app in self._configs, step.plan)
+                wanted = manifests.policy(app, self._kind(app), step.plan)
                 if app in self._plans:
                     self._plans[app] = wanted
                 await self.patch(POLICIES, app, manifests.another_plan(wanted))
@@ -135,7 +137,7 @@ class Users(Wishing):
         return True
 
     def _kind(self, app: str) -> Resource[Manifest]:
-        return kind_of(app in self._configs)
+        return BATCHES if app in self._scripted else kind_of(app in self._configs)
 
     async def _create_policy(self, app: str, wanted: Manifest) -> None:
         self._plans[app] = wanted
@@ -146,7 +148,7 @@ class Users(Wishing):
             if step.what == "dispatching":
                 await self.patch(POLICIES, step.app, {"spec": {"suspension": {"dispatching": suspended}}})
             else:
-                name = binding_of(step.app, step.app in self._configs)
+                name = binding_name(self._kind(step.app).kind, step.app)
                 await self.patch(RESOURCE_BINDINGS, name, {"spec": {"suspension": {"scheduling": suspended}}})
             if suspended:
                 await asyncio.sleep(step.lasts)
@@ -157,7 +159,7 @@ class Users(Wishing):
         await self._maintainers.let_all_go()
         for app in self._plans:
             await self.patch(POLICIES, app, {"spec": {"suspension": {"dispatching": None}}})
-            name = binding_of(app, app in self._configs)
+            name = binding_name(self._kind(app).kind, app)
             await self.patch(RESOURCE_BINDINGS, name, {"spec": {"suspension": {"scheduling": None}}})
 
     async def _rebalance(self, app: str) -> None:

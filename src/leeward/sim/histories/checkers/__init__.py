@@ -11,6 +11,7 @@ the decisions that they judge.
     watched     S13      what nobody has seen
     authority   S9       who must not place
     members     S5, S6   what happens to objects in members
+    scripts     S16      what is made of scripts that give no answer
     requests    S5, S9   what is asked of the API servers
     leaders     S8       who writes without being the leader any more
     owners      S9       who writes what
@@ -53,6 +54,7 @@ from leeward.sim.histories.checkers.replacements import ReplacementsChecker
 from leeward.sim.histories.checkers.requests import RequestsChecker
 from leeward.sim.histories.checkers.restores import RestoresChecker
 from leeward.sim.histories.checkers.scene import Scene, Violation, scene_of
+from leeward.sim.histories.checkers.scripts import ScriptsChecker
 from leeward.sim.histories.checkers.stores import StoresChecker
 from leeward.sim.histories.checkers.watched import WatchedChecker
 from leeward.sim.histories.checkers.works import WorksChecker
@@ -79,6 +81,7 @@ CHECKERS = (
     PlacementsChecker,
     RenderingsChecker,
     DependenciesChecker,
+    ScriptsChecker,
     BelongingsChecker,
     WatchedChecker,
     AuthorityChecker,

@@ -13,11 +13,15 @@ from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.needs import Needs
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.checkers.states import States
+from leeward.sim.histories.manifests import BATCHES
 from leeward.sim.histories.named_objects import Named, follows, named_by, named_in, there
+from leeward.sim.histories.scripted import troubles_in
 from leeward.sim.histories.truth import (
     BINDINGS,
+    CUSTOMIZATIONS,
     HOME,
     KINDS,
+    SCRIPTED,
     TEMPLATES,
     WORKS,
     Change,
@@ -35,7 +39,7 @@ _KIND_OF = {prefix: kind for kind, prefix in KINDS.items() if kind in ("ConfigMa
 class DependenciesChecker:
     """`_made`: since when each object is in the control plane. `_following`: since when each binding has what its
     template names follow it. `_named`: what each template has named, and each Work. `_placed`: whether each Work of an
-    object says that it was tried."""
+    object says that it was tried. `_mute`: whether no script says what objects of the scripted kind need."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -44,11 +48,14 @@ class DependenciesChecker:
         self._following: dict[Key, float] = {}
         self._named: dict[tuple[str, Key], States[frozenset[Named]]] = {}
         self._placed: dict[Key, States[bool]] = {}
+        self._mute = States[bool]()
 
     def look(self, change: Change) -> Iterator[Violation]:
         self._needs.note(change)
         if change.kind in BINDINGS:
             self._note_following(change)
+        elif change.kind == CUSTOMIZATIONS:
+            self._mute.note(change.seconds, change.new is not None and "dependencies" in troubles_in(change.new))
         elif change.kind == WORKS and is_execution_space(change.key.namespace):
             if not change.restored and not self._scene.knows_more:
                 yield from self._judge(change)
@@ -72,7 +79,7 @@ class DependenciesChecker:
                 self._made.pop((kind, change.key), None)
             else:
                 self._made.setdefault((kind, change.key), change.seconds)
-        if change.kind == TEMPLATES[0]:
+        if change.kind in (TEMPLATES[0], SCRIPTED):
             named = named_in(change.new) if change.new is not None else frozenset[Named]()
             self._note_named((HOME, change.key), named)
 
@@ -90,7 +97,7 @@ class DependenciesChecker:
         if owner is None or binding is None or self._scene.was_leaving(cluster):
             return
         if change.old is None:
-            for message in self._early(owner, work, cluster):
+            for message in self._early(binding, owner, work, cluster):
                 yield Violation("S15", change.seconds, f"the Work of {owner} in {cluster} was written {message}")
         elif change.old.metadata.deletion_timestamp is None and (
             change.new is None or change.new.metadata.deletion_timestamp is not None
@@ -98,13 +105,16 @@ class DependenciesChecker:
             for message in self._taken(binding, cluster):
                 yield Violation("S15", change.seconds, f"{owner} leaves {cluster}, {message}")
 
-    def _early(self, owner: Key, work: Work, cluster: str) -> Iterator[str]:
+    def _early(self, binding: ResourceBinding, owner: Key, work: Work, cluster: str) -> Iterator[str]:
         """What the copy needs, and is not there."""
         following, needed = self._following.get(owner), self._needs.since(owner, cluster)
         now, truth = self._scene.truth.now(), self._scene.truth
         if following is None or not self._scene.must_know(following):
             return
         if needed is not None and now >= needed + LONGEST_WAIT_SECONDS - SLACK_SECONDS:
+            return
+        oldest = self._scene.lateness.oldest(now, CONTROLLERS)
+        if binding.spec.resource.kind == BATCHES.kind and any(self._mute.since(oldest)):
             return
         for kind, name in sorted(named_by(work)):
             made = self._made.get((kind, Key(owner.namespace, name)))

@@ -14,8 +14,10 @@ from leeward.sim.histories.checkers.dependencies import LONGEST_WAIT_SECONDS
 from leeward.sim.histories.checkers.lateness import CONTROLLERS, ENDLESS
 from leeward.sim.histories.checkers.needs import Needs, needed_by
 from leeward.sim.histories.checkers.scene import Scene, Violation, tasks_of
+from leeward.sim.histories.manifests import BATCHES
 from leeward.sim.histories.overriding import effects
-from leeward.sim.histories.truth import BINDINGS, WORKS, Change, is_execution_space, owner_of
+from leeward.sim.histories.scripted import troubles_in
+from leeward.sim.histories.truth import BINDINGS, CUSTOMIZATIONS, WORKS, Change, is_execution_space, owner_of
 
 SYNC_SECONDS = 15.0
 """To render a binding: two tries that wait for each other included."""
@@ -109,7 +111,8 @@ class WorksChecker:
 
     def _is_excused(self, binding: Binding, key: Key, cluster: str) -> bool:
         """What is purged Directly goes first; where a cluster has only just come, there is no room for Works yet; and
-        a binding whose template is gone, or is another one, soon is, too. What cannot be overridden stays as it is."""
+        a binding whose template is gone, or is another one, soon is, too. What cannot be overridden or understood
+        stays as it is."""
         truth = self._scene.truth
         purging = any(
             t.purge_mode == "Directly" and t.from_cluster in truth.works_of(key) for t in tasks_of(binding).values()
@@ -118,7 +121,8 @@ class WorksChecker:
         template = truth.template_of(binding)
         is_old = template is None or template["metadata"]["uid"] != binding.spec.resource.uid
         refused = None in effects(truth, binding.spec.resource.kind, binding.spec.resource.name, cluster)
-        return purging or is_old or refused or space not in truth.of("//namespaces/")
+        mute = binding.spec.resource.kind == BATCHES.kind and any(map(troubles_in, truth.of(CUSTOMIZATIONS).values()))
+        return purging or is_old or refused or mute or space not in truth.of("//namespaces/")
 
 
 def _wait_seconds(binding: Binding) -> float:

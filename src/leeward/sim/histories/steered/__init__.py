@@ -48,7 +48,7 @@ from leeward.sim.histories.steered.people import (
     suspended,
     taken_up_again,
 )
-from leeward.sim.histories.steered.propagation import dependent, overridden
+from leeward.sim.histories.steered.propagation import dependent, overridden, scripted
 from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle, overtaken
 
 __all__ = ["EVERY", "STEERED", "steer"]
@@ -91,6 +91,7 @@ STEERED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     taken_up_again,
     overridden,
     dependent,
+    scripted,
 )
 
 

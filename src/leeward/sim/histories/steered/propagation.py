@@ -8,12 +8,16 @@ from leeward.sim.histories.model import (
     AnyStep,
     ApiServerIsKilled,
     BreakOverride,
+    BreakScript,
     ControllersAreKilled,
     Deploy,
+    Explain,
     Override,
     Provide,
     Read,
     Release,
+    Scale,
+    Trouble,
     Unoverride,
 )
 from leeward.sim.histories.steered.casting import THREE, Casting, evenly, in_turn, web
@@ -37,6 +41,30 @@ def dependent(cast: Casting) -> Sequence[AnyStep]:
         killed(at=round(middle + 1, 3), lasts=3, steps=cast.draw.randrange(60)),
         Read(at=round(middle + 9, 3), app="web", reads=("password", "data")),
         Read(at=round(middle + 35, 3), app="shop", reads=("settings", "password")),
+    )
+
+
+def scripted(cast: Casting) -> Sequence[AnyStep]:
+    """What only scripts understand moves while one after the other of them gives no answer."""
+    at = cast.begins()
+    middle = round(at + cast.evicted, 3)
+    troubles: Sequence[Trouble] = ("fails", "endless", "absurd")
+    trouble, other = troubles[cast.turn % 3], troubles[(cast.turn + 1) % 3]
+    moving = msgspec.structs.replace(in_turn(*THREE), follows=True)
+    return (
+        Explain(at=36),
+        Provide(at=41, name="settings", what="ConfigMap"),
+        Deploy(at=45, app="web", plan=moving, replicas=2, reads=("settings",), scripted=True),
+        Deploy(at=46, app="shop", plan=evenly("m1", "m2"), replicas=4, scripted=True),
+        cast.death(at, cast.evicted + 60),
+        BreakScript(at=round(middle - 6, 3), question="health", trouble=trouble, lasts=24),
+        Scale(at=round(middle + 2, 3), app="shop", replicas=6),
+        BreakScript(at=round(middle + 8, 3), question="health", trouble=other, lasts=10),
+        BreakScript(at=round(middle + 20, 3), question="replicas", trouble=other, lasts=15),
+        Scale(at=round(middle + 24, 3), app="web", replicas=3),
+        BreakScript(at=round(middle + 40, 3), question="revision", trouble=trouble, lasts=12),
+        Scale(at=round(middle + 42, 3), app="web", replicas=4),
+        Explain(at=round(middle + 60, 3), version=2),
     )
 
 

@@ -1,0 +1,65 @@
+"""Operators: what works on objects of the scripted kind in each member, and says so in their status.
+
+All replicas of an object are ready a moment after they were asked for; an operator that cannot write tries again.
+"""
+
+import asyncio
+
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
+from kubeserver.inprocess import ADMIN
+from leeward.client import Client, WorldError
+from leeward.runtime.identity import Key
+from leeward.sim.histories.manifests import BATCHES
+from leeward.sim.histories.truth import HOME, SCRIPTED, Change, Truth
+from leeward.sim.network import LinkedTransport
+from leeward.sim.world import World
+
+WORK_SECONDS = 3.0
+"""To bring up what is asked for, and between two tries."""
+
+
+class Operators:
+    def __init__(self, world: World, truth: Truth) -> None:
+        self._world = world
+        self._truth = truth
+        self._supervisor: Supervisor | None = None
+        self._busy: set[tuple[str, Key]] = set()
+
+    def begin(self, supervisor: Supervisor) -> None:
+        """`supervisor` has their tasks from now on."""
+        self._supervisor = supervisor
+
+    def look(self, change: Change) -> None:
+        """To be called with every change."""
+        if change.kind != SCRIPTED or change.place == HOME or change.new is None:
+            return
+        supervisor, what = self._supervisor, (change.place, change.key)
+        if supervisor is not None and what not in self._busy and _wanted(change.new) is not None:
+            self._busy.add(what)
+            supervisor.start(self._work(change.place, change.key), f"operator of {change.key} in {change.place}")
+
+    async def _work(self, member: str, key: Key) -> None:
+        client = Client(LinkedTransport(self._world.member(member).place, ADMIN), "operator")
+        while True:
+            await asyncio.sleep(WORK_SECONDS)
+            present = self._truth.of(SCRIPTED, member).get(key)
+            status = _wanted(present) if present is not None else None
+            if status is None:
+                self._busy.discard((member, key))
+                return
+            try:
+                await client.patch(BATCHES, key.name, {"status": status}, key.namespace, subresource="status")
+            except WorldError:
+                continue
+
+
+def _wanted(manifest: Manifest) -> Manifest | None:
+    """The status that an object is to have; None where it has it."""
+    wanted = {
+        "replicas": manifest["spec"]["replicas"],
+        "readyReplicas": manifest["spec"]["replicas"],
+        "observedGeneration": manifest["metadata"]["generation"],
+    }
+    present: Manifest = manifest.get("status") or {}
+    return None if {name: present.get(name) for name in wanted} == wanted else wanted
