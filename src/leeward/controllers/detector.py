@@ -29,7 +29,7 @@ from leeward.controllers.template_events import TemplateEvents, name_of_policy
 from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.activation import decide_activation
-from leeward.core.propagation.binding import build_binding, claim
+from leeward.core.propagation.binding import build_binding, claim, named_priority_class
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
@@ -244,14 +244,11 @@ class Detector:
             bindings.remember(await patch_binding(self._plane.client, kind, present, patch))
 
     async def _priority_of(self, template: Manifest, policy: AnyPropagationPolicy) -> int | None:
-        """Of the class that the policy names; a cluster-scoped template has none, as in Karmada.
-
-        Raises: NotFound while there is no such class, as in Karmada.
-        """
-        asked = policy.spec.schedule_priority
-        if asked is None or not self._settings.priorities or not key_of(template).namespace:
+        """Of the class that the policy names. Raises: NotFound while there is no such class, as in Karmada."""
+        name = named_priority_class(template, policy)
+        if name is None or not self._settings.priorities:
             return None
-        priority_class = await self._plane.client.get(PRIORITY_CLASSES, asked.priority_class_name)
+        priority_class = await self._plane.client.get(PRIORITY_CLASSES, name)
         return int(priority_class.get("value", 0))
 
     async def _create_binding(self, kind: Resource[Any], bindings: Informer[Any], desired: Manifest) -> None:

@@ -1,13 +1,15 @@
 """Policies and bindings, against Karmada's recorded answers."""
 
+from collections.abc import Callable
 from typing import Any
 
-from kubeapi.codec import from_wire
+from kubeapi.codec import DecodeError, from_wire
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
-from leeward.core.propagation.binding import build_binding, claim
+from leeward.api.resource import PRIORITY_CLASSES
+from leeward.core.propagation.binding import build_binding, claim, named_priority_class
 from leeward.core.propagation.matching import find_policy, selector_priority
-from tests.oracle import Case, all_at, at, load, replay
+from tests.oracle import Case, Difference, all_at, at, load, replay
 
 
 def policies_of(case: Case) -> list[PropagationPolicy]:
@@ -52,33 +54,57 @@ def policy_of(case: Case) -> AnyPropagationPolicy:
 
 
 def test_bindings_are_built_as_karmada_does() -> None:
-    def skip(case: Case) -> str | None:
+    def differs(case: Case) -> Difference | None:
         rules = all_at(
             case.given, "policySpec", "placement", "replicaScheduling", "weightPreference", "staticWeightList"
         )
         if any(rule.get("weight", 0) < 1 for rule in rules):
-            return "a static weight below 1 is refused by the CRD"
+            return Difference("a static weight below 1 is refused by the CRD", refused_at("weight"))
         source = at(case.given, "policySpec", "schedulePriority", "priorityClassSource")
-        if "error" in case.expected or source not in (None, "KubePriorityClass"):
-            return "the priority class is looked up by the caller"
+        if source not in (None, "KubePriorityClass"):
+            why = "sources of priorities that Karmada does not support either are refused by the CRD"
+            return Difference(why, refused_at("priorityClassSource"))
         return None
 
     def answer(case: Case) -> object:
-        priority_class = at(case.given, "policySpec", "schedulePriority", "priorityClassName")
+        try:
+            policy = policy_of(case)
+        except DecodeError as error:
+            return str(error)
+        classes, priority_class = case.given["priorityClasses"], named_priority_class(case.given["template"], policy)
+        if priority_class is not None and priority_class not in classes:
+            return not_found(PRIORITY_CLASSES.group_resource, priority_class)
         binding = build_binding(
             case.given["template"],
-            policy_of(case),
-            priority=case.given["priorityClasses"].get(priority_class),
+            policy,
+            priority=classes.get(priority_class),
             workload_affinity="WorkloadAffinity=true" in case.given["featureGates"],
             quota_estimate="ResourceQuotaEstimate=true" in case.given["featureGates"],
         )
         return binding["kind"], binding["metadata"], binding["spec"]
 
     def expected(case: Case) -> object:
+        if "error" in case.expected:
+            return case.expected["error"]
         binding: dict[str, Any] = case.expected["binding"]
         return case.expected["kind"], binding["metadata"], binding["spec"]
 
-    replay(load("build_binding"), answer, expected, skip=skip, at_least=120)
+    replay(load("build_binding"), answer, expected, differs=differs, at_least=160)
+
+
+def refused_at(field: str) -> Callable[[Case, Any], None]:
+    """Nothing is built: the API server refuses the policy, and names the field."""
+
+    def is_refused(_: Case, got: Any) -> None:
+        assert isinstance(got, str)
+        assert f".{field}`" in got
+
+    return is_refused
+
+
+def not_found(resource: str, name: str) -> str:
+    """As an API server says it."""
+    return f'{resource} "{name}" not found'
 
 
 def test_a_claim_names_the_policy_and_its_permanent_id() -> None:

@@ -66,6 +66,12 @@ def build_binding(
     }
 
 
+def named_priority_class(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> str | None:
+    """The PriorityClass by which bindings of the template queue; a cluster-scoped template has none, as in Karmada."""
+    asked = policy.spec.schedule_priority
+    return None if asked is None or not template["metadata"].get("namespace") else asked.priority_class_name
+
+
 def claim(policy: AnyPropagationPolicy) -> tuple[dict[str, str], dict[str, str]]:
     """The labels and the annotations by which templates and bindings say which policy they belong to."""
     if isinstance(policy, PropagationPolicy):
