@@ -5,16 +5,21 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubeapi.codec import decode, from_wire, to_wire
+from kubeapi.codec import DecodeError, decode, from_wire, to_wire
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, set_condition
 from leeward.api.policy import FailoverBehavior, Placement
+from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from leeward.core.cluster_health.condition_taints import decide_taints
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_observed_ready
 from leeward.core.cluster_health.ready_condition import HealthMemory, Thresholds, decide_ready
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.purge_modes import PurgeMode, purge_mode_of
+from leeward.core.placement import PlacementSettings, Snapshot, decide
+from leeward.core.placement.authority import authority_over
 from tests import oracle
+from tests.builders import fleet
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -48,34 +53,66 @@ def _ready(status: str) -> Condition:
 
 
 def test_a_stay_under_taints_ends_when_karmada_ends_it() -> None:
-    oracle.replay(oracle.load("taints", "needEviction"), _stay, _recorded_stay, skip=_not_a_decision, at_least=150)
+    oracle.replay(oracle.load("taints", "needEviction"), _stay, _recorded_stay, differs=_unplaced, at_least=180)
 
 
-def _not_a_decision(case: oracle.Case) -> str | None:
-    if "error" in case.expected or case.given.get("cluster") is None:
-        return "the annotation or the cluster is missing: the caller does not ask then"
-    if not case.given["enableNoExecuteTaintEviction"]:
-        return "eviction is switched off: the caller does not ask then"
-    return None
+def _unplaced(case: oracle.Case) -> oracle.Difference | None:
+    if "error" not in case.expected:
+        return None
+    return oracle.Difference("the placement is the binding's own, and not read from an annotation", _goes_nowhere)
+
+
+def _goes_nowhere(case: oracle.Case, _: dict[str, Any]) -> None:
+    """A binding without a placement, whose only cluster this is, is evicted only where everything is, Directly."""
+    given = case.given
+    unplaced = ResourceBinding(
+        metadata=ObjectMeta(name="web", namespace="default", generation=1),
+        spec=from_wire({**WEB, "clusters": [{"name": "member1"}]}, ResourceBindingSpec),
+    )
+    settings = PlacementSettings(evict=given["enableNoExecuteTaintEviction"], purge_mode=_flag(given))
+    known = fleet(_cluster(given["cluster"]))
+    snapshot = Snapshot(unplaced, known, settings=settings, now=datetime.fromisoformat(given["now"]))
+    decision = decide(snapshot)
+    if settings.purge_mode is PurgeMode.DIRECTLY and decision.evicted:
+        assert [task.purge_mode for task in decision.eviction_tasks] == ["Directly"]
+        assert decide_stay(known["member1"].spec.taints, (), snapshot.now).is_over(snapshot.now)
+    else:
+        assert decision.eviction_tasks == ()
+        assert [target.name for target in decision.clusters] == ["member1"]
+
+
+WEB: dict[str, Any] = {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}
 
 
 def _stay(case: oracle.Case) -> dict[str, Any]:
+    """A cluster that is not known has no taints, and without the taint manager nobody asks for them."""
     given = case.given
     now = datetime.fromisoformat(given["now"])
-    placement = decode(given["annotations"]["policy.karmada.io/applied-placement"].encode(), Placement)
-    taints = from_wire(given["cluster"], Cluster).spec.taints if _valid(given["cluster"]) else ()
-    stay = decide_stay(taints, placement.cluster_tolerations, now)
+    text = given.get("annotations", {}).get("policy.karmada.io/applied-placement", "")
+    try:
+        placement = decode(text.encode(), Placement)
+    except DecodeError:
+        placement = Placement()
+    cluster = _cluster(given["cluster"]) if given.get("cluster") is not None else None
+    settings = PlacementSettings(evict=given["enableNoExecuteTaintEviction"])
+    asks = (
+        cluster is not None
+        and authority_over(ResourceBinding(spec=from_wire(WEB, ResourceBindingSpec)), settings).evicts
+    )
+    stay = decide_stay(cluster.spec.taints if cluster and asks else (), placement.cluster_tolerations, now)
     remaining = -1 if stay.due is None else 0 if stay.is_over(now) else int((stay.due - now).total_seconds())
     failover = from_wire(given["failover"], FailoverBehavior) if given.get("failover") else None
-    flag = PurgeMode.DIRECTLY if given["noExecuteTaintEvictionPurgeMode"] == "Directly" else PurgeMode.GRACEFULLY
-    mode = purge_mode_of(failover, flag)
+    mode = purge_mode_of(failover, _flag(given))
     return {"needEviction": stay.is_over(now), "tolerationSeconds": remaining, "purgeMode": mode}
 
 
-def _valid(cluster: dict[str, Any]) -> bool:
+def _flag(given: dict[str, Any]) -> PurgeMode:
+    return PurgeMode.DIRECTLY if given["noExecuteTaintEvictionPurgeMode"] == "Directly" else PurgeMode.GRACEFULLY
+
+
+def _cluster(wire: dict[str, Any]) -> Cluster:
     """The recorded clusters leave the sync mode empty, which the API does not allow."""
-    cluster["spec"]["syncMode"] = "Push"
-    return True
+    return from_wire({**wire, "spec": {**wire["spec"], "syncMode": "Push"}}, Cluster)
 
 
 def _recorded_stay(case: oracle.Case) -> dict[str, Any]:
@@ -84,19 +121,42 @@ def _recorded_stay(case: oracle.Case) -> dict[str, Any]:
 
 def test_conditions_bring_the_no_schedule_taints_that_karmada_gives() -> None:
     cases = oracle.load("taints", "taintClusterByCondition")
-    oracle.replay(cases, _taints, lambda case: case.expected["taints"] or [], skip=_automatic_no_execute, at_least=100)
+    oracle.replay(
+        cases, _taints, lambda case: case.expected["taints"] or [], differs=_automatic_no_execute, at_least=120
+    )
 
 
-def _automatic_no_execute(case: oracle.Case) -> str | None:
-    automatic = ("cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable")
-    taints: list[dict[str, str]] = case.given["cluster"]["spec"].get("taints") or []
-    found = any(t["effect"] == "NoExecute" and t["key"] in automatic for t in taints)
-    return "NoExecute taints with these keys are this version's own, and leave with their cause" if found else None
+def _automatic_no_execute(case: oracle.Case) -> oracle.Difference | None:
+    if not any(map(_is_automatic, case.given["cluster"]["spec"].get("taints") or [])):
+        return None
+    why = "NoExecute taints with these keys are this version's own, and leave with their cause"
+    return oracle.Difference(why, _leaves_with_its_cause)
+
+
+def _is_automatic(taint: dict[str, str]) -> bool:
+    return taint["effect"] == "NoExecute" and taint["key"] in CAUSES
+
+
+CAUSES = {"cluster.karmada.io/not-ready": "False", "cluster.karmada.io/unreachable": "Unknown"}
+"""What `Ready` is where a cluster has such a taint."""
+
+
+def _leaves_with_its_cause(case: oracle.Case, got: list[dict[str, Any]]) -> None:
+    """All other taints are Karmada's; these go where `Ready` is True, and get the key that it calls for elsewhere."""
+    others = [taint for taint in got if not _is_automatic(taint)]
+    assert others == [taint for taint in case.expected["taints"] if not _is_automatic(taint)]
+    ready = [c["status"] for c in oracle.all_at(case.given, "cluster", "status", "conditions") if c["type"] == "Ready"]
+    before = [taint for taint in case.given["cluster"]["spec"]["taints"] if _is_automatic(taint)]
+    called_for = [key for key, status in CAUSES.items() if [status] == ready]
+    if ready != ["True"]:
+        wanted = [{**taint, "key": key} for taint in before for key in called_for or [taint["key"]]]
+    else:
+        wanted = []
+    assert [taint for taint in got if _is_automatic(taint)] == wanted
 
 
 def _taints(case: oracle.Case) -> list[dict[str, Any]]:
-    _valid(case.given["cluster"])
-    cluster = from_wire(case.given["cluster"], Cluster)
+    cluster = _cluster(case.given["cluster"])
     now = datetime.fromisoformat(case.given["now"])
     decision = decide_taints(cluster, now, last_seen=now, eviction_seconds=300, failover=False)
     return to_wire(decision.taints)
