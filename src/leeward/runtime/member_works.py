@@ -51,7 +51,7 @@ class MemberWorks:
                 add(new.name)
 
         def cluster_changed(old: Cluster | None, new: Cluster | None) -> None:
-            if new is None or new.name != self._member.name or not new.is_ready or (old is not None and old.is_ready):
+            if new is None or new.name != self._member.name or _ready_since(new) in (None, _ready_since(old)):
                 return
             self._member.server.informers.hurry()
             for name in [work.name for work in self._works.list(self.space)] + list(waiting()):
@@ -86,9 +86,7 @@ class MemberWorks:
     @property
     def ready_since(self) -> datetime | None:
         """When the cluster last became Ready; None while it is not."""
-        cluster = self.cluster
-        ready = cluster.ready if cluster is not None and cluster.is_ready else None
-        return ready.last_transition_time if ready is not None else None
+        return _ready_since(self.cluster)
 
     def owns(self, work: Work, observed: Manifest) -> bool:
         """Whether an object of the member was made from this Work. Holds: S6."""
@@ -97,3 +95,10 @@ class MemberWorks:
     def post(self, work: Work, writer: str, said: Said[Work], *, within: float) -> None:
         """As `Statuses.post`."""
         self._statuses.post(work, writer, said, within=within)
+
+
+def _ready_since(cluster: Cluster | None) -> datetime | None:
+    """Who was away, or has written it, may see Ready twice without what was between; that it is another one says when
+    it began."""
+    ready = cluster.ready if cluster is not None and cluster.is_ready else None
+    return ready.last_transition_time if ready is not None else None

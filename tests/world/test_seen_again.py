@@ -1,0 +1,46 @@
+"""A member that was not seen for a while: what it runs is looked at anew when it is Ready again."""
+
+from datetime import datetime
+
+import pytest
+
+from leeward.api.meta import find_condition
+from leeward.api.names import REFLECTED_CONDITION, work_name
+from leeward.sim.member import agent_of
+from leeward.sim.world import World
+from tests.world.stories import apply, deployment, play, policy, without_room
+
+WEB = work_name("Deployment", "web", "default")
+NOT_SEEN_SECONDS = 90.0
+
+
+def seen_at(world: World) -> datetime | None:
+    """When the copy in member3 was looked at last, as far as anybody was told."""
+    work = world.work("member3", WEB)
+    reflected = find_condition(work.status.conditions, REFLECTED_CONDITION) if work is not None else None
+    return reflected.last_transition_time if reflected is not None else None
+
+
+@pytest.mark.parametrize("seed", [9, 19])
+def test_a_copy_is_looked_at_anew_by_an_agent_that_was_cut_off(seed: int) -> None:
+    """The agent may write that its member is Ready before its watch tells it that others had written otherwise."""
+
+    async def story(world: World) -> None:
+        await apply(
+            world.client, deployment("web", 2), policy("web", {"clusterAffinity": {"clusterNames": ["member3"]}})
+        )
+        await world.sleep(60)
+        way = world.link(agent_of("member3"), world.NAME)
+        way.cut()
+        await world.until(lambda: not world.is_ready("member3"), NOT_SEEN_SECONDS)
+        await without_room(world, "member3")
+        await world.sleep(29)
+        way.mend()
+        await world.until(lambda: world.is_ready("member3"))
+        await world.sleep(60)
+        ready, seen = world.cluster("member3").ready, seen_at(world)
+        assert ready is not None and ready.last_transition_time is not None
+        assert seen is not None
+        assert seen >= ready.last_transition_time
+
+    play(story, seed=seed)
