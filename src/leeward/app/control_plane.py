@@ -1,8 +1,9 @@
 """The control plane of a local fleet in one process: the embedded API server, and all controllers over it."""
 
 import asyncio
+from dataclasses import dataclass
 
-from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.clock import Clock, SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.tls import server_context
@@ -11,6 +12,7 @@ from kubeserver.auth.tokens import load_signing_key
 from kubeserver.handlers.audit import AuditFile
 from kubeserver.handlers.chain import handler_chain
 from kubeserver.handlers.connecting import PROXY
+from kubeserver.handlers.server import ApiServer
 from kubeserver.http.front import HttpFront
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.starting import start_apiserver
@@ -18,7 +20,7 @@ from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
 from kubeserver.webhooks.https import HttpsWebhooks
 from leeward.api.resource import CLUSTERS
-from leeward.api.rules.member_addresses import rules_of_control_plane
+from leeward.api.rules.member_addresses import AddressRules, rules_of_control_plane
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connecting, reaching
@@ -40,39 +42,20 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
     clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
     config.data_dir.mkdir(parents=True, exist_ok=True)
     tls = server_context(config.client_ca_file, (config.tls_cert_file, config.tls_private_key_file))
-    tokens = load_token_file(config.token_file)
-    signing_key = load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness)
     webhooks, audit_file = HttpsWebhooks(), AuditFile(config.data_dir / AUDIT_FILE)
     addresses = rules_of_control_plane(f"https://127.0.0.1:{config.port}", allowed=config.member_addresses)
     async with Supervisor("api server") as serving, Supervisor("controllers") as controlling:
         store = await Store.open(SqliteMedium(config.data_dir / "store.db"), serving)
-        settings = config.settings
-        admission = KarmadaAdmission(clock, randomness, settings.timing, store, settings.skipped.reach, addresses)
         try:
-            api_server = await start_apiserver(
-                store,
-                clock,
-                randomness,
-                serving,
-                admission=(admission, AgentRestriction(), *quota_admissions(store, settings.gates)),
-                crds=custom_resource_definitions(),
-                objects=AGENT_ACCESS,
-                metrics=metrics.registry,
-                tokens=tokens,
-                signing_key=signing_key,
-                webhook_client=webhooks,
-                passed_over=WebhookTemplates(store).passed_over,
-                event_ttl_seconds=config.settings.timing.event_ttl,
-            )
+            environment = _Environment(config, clock, randomness, metrics, webhooks, addresses, serving)
+            api_server = await _start_apiserver(environment, store)
             client = Client(InProcessTransport(api_server), "leeward")
             await ensure_namespaces(client)
+            _start_signers(config, api_server, serving)
             proxy = ClusterProxy(client, reaching(addresses), api_server)
             api_server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
             plane = ControlPlane.of(client, clock, randomness, metrics, controlling, ProcessJail(controlling))
             manager = ControllerManager(plane, connecting(addresses), config.settings)
-            authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
-            serving.start(api_server.certificate_signer(*authority, approve_agents).run(), "certificate-signer")
-            serving.start(api_server.token_secrets(authority[0]).run(), "token-secrets")
             handler = handler_chain(api_server, clock, randomness, metrics.registry, audit_file)
             front = HttpFront(handler, api_server.authenticator, tls, port=config.port)
             await front.start()
@@ -89,3 +72,45 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             await store.close()
             await webhooks.close()
             audit_file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    """What the API server runs in."""
+
+    config: ControlPlaneConfig
+    clock: Clock
+    randomness: Randomness
+    metrics: Metrics
+    webhooks: HttpsWebhooks
+    addresses: AddressRules
+    serving: Supervisor
+
+
+async def _start_apiserver(environment: _Environment, store: Store) -> ApiServer:
+    """An API server that knows Karmada's kinds. Raises: OSError, ValueError for files that cannot be read."""
+    config, clock, randomness = environment.config, environment.clock, environment.randomness
+    timing, reach = config.settings.timing, config.settings.skipped.reach
+    admission = KarmadaAdmission(clock, randomness, timing, store, reach, environment.addresses)
+    return await start_apiserver(
+        store,
+        clock,
+        randomness,
+        environment.serving,
+        admission=(admission, AgentRestriction(), *quota_admissions(store, config.settings.gates)),
+        crds=custom_resource_definitions(),
+        objects=AGENT_ACCESS,
+        metrics=environment.metrics.registry,
+        tokens=load_token_file(config.token_file),
+        signing_key=load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness),
+        webhook_client=environment.webhooks,
+        passed_over=WebhookTemplates(store).passed_over,
+        event_ttl_seconds=timing.event_ttl,
+    )
+
+
+def _start_signers(config: ControlPlaneConfig, api_server: ApiServer, serving: Supervisor) -> None:
+    """Signs certificates of agents and writes tokens of accounts into their Secrets. Raises: OSError, ValueError."""
+    authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
+    serving.start(api_server.certificate_signer(*authority, approve_agents).run(), "certificate-signer")
+    serving.start(api_server.token_secrets(authority[0]).run(), "token-secrets")

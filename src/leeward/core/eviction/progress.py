@@ -146,10 +146,7 @@ def assess_tasks(
             kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
             instants += [end + _INSTANT] if task.suppress_deletion is None else []
             continue
-        if exact:
-            may_end = _End(now if _all_reported_healthy(binding) else end + _INSTANT)
-        else:
-            may_end = _may_end(copies, task, now, end, grace_of(task, grace_seconds), spare, brake=brake)
+        may_end = _may_end(copies, task, now, end, grace_of(task, grace_seconds), spare, exact=exact, brake=brake)
         has_ended = may_end.at is not None and may_end.at <= now
         spare -= may_end.taken if has_ended else 0
         is_finished = has_ended if task.suppress_deletion is None else not task.suppress_deletion
@@ -172,9 +169,12 @@ def _may_end(
     grace_seconds: float,
     spare: int,
     *,
+    exact: bool,
     brake: bool,
 ) -> _End:
     """When the task may end; `spare` ready replicas of the replacement stand for no other old copy yet."""
+    if exact:
+        return _End(now if _all_reported_healthy(copies.binding) else end + _INSTANT)
     if copies.spec.asks_for_none:
         waits = not rules_of_task(task).keeps_copy and task.from_cluster in copies.works
         return _NEVER if waits else _End(now)
