@@ -35,8 +35,8 @@ from leeward.planning.recording import decode_snapshot, encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from tests.builders import NOW, at, binding, cluster, divided, works
 from tests.outages import Outage, clusters, outages, well
+from tests.placements import binding_spec, specs
 from tests.placements import cluster as with_room
-from tests.placements import specs
 
 _RESOURCE = BindingResource(api_version="v1", kind="Namespace", name="a")
 ASKED = ReplicaRequirements(resource_request={"cpu": "1"})
@@ -45,6 +45,13 @@ GROUPS = (
     WorkloadAffinityGroups(affinity_group="near"),
     WorkloadAffinityGroups(anti_affinity_group="apart"),
 )
+BY_ROOM = {
+    "replicaScheduling": {
+        "replicaSchedulingType": "Divided",
+        "replicaDivisionPreference": "Weighted",
+        "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+    }
+}
 AWAY = Attention(WatchedTime((Gap(at(20), at(50)),)), "me", True, at(60))
 FLOORS = {"moves": 30, "is held": 5, "finds no place": 5, "is changed by what others hold": 10}
 """What the drawn worlds have to reach, so that the property says something."""
@@ -97,10 +104,22 @@ def in_an_outage(draw: st.DrawFn) -> Snapshot:
     )
 
 
+@st.composite
+def crowded_out(draw: st.DrawFn) -> Snapshot:
+    """A binding that would be on both clusters, if all room of one were not reserved for others."""
+    room = {"member1": draw(st.integers(10, 20)), "member2": draw(st.integers(10, 20))}
+    spec = binding_spec(BY_ROOM, 4)
+    taken = draw(st.sampled_from(list(room)))
+    fleet = placement_fleet([with_room(name, pods=pods) for name, pods in room.items()])
+    fleet.reserve("other", spec, (TargetCluster(taken, room[taken]),))
+    binding = ResourceBinding(metadata=ObjectMeta(name="a-deployment", namespace="default", generation=1), spec=spec)
+    return Snapshot(binding, fleet, now=NOW)
+
+
 def test_a_snapshot_that_was_written_and_read_gives_the_same_decision() -> None:
     reached: Counter[str] = Counter()
 
-    @given(scheduled() | in_an_outage())
+    @given(scheduled() | in_an_outage() | crowded_out())
     @settings(max_examples=150)
     def replay(snapshot: Snapshot) -> None:
         data = encode_snapshot(snapshot)
