@@ -12,6 +12,9 @@ from hypothesis import settings
 FUZZ = "LEEWARD_FUZZ"
 """How many examples each property draws in `make fuzz`, whose seed says which."""
 
+YOUNG_OBJECTS = 100_000
+"""So many more objects than before are searched for garbage at a time; what a running world makes mostly lives on."""
+
 LONGEST = {
     "test_walkthrough.py": 3,
     "test_who_was_away.py": 2,
@@ -52,9 +55,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keeps what was imported from being searched for garbage again, many times in each world."""
+    """Keeps what was imported from being searched for garbage again, and what is young from being searched often."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -52,15 +52,15 @@ class _Call(functools.partial[object]):
         return self.at
 
 
-def _nanoseconds(count: int) -> float:
-    """In seconds. All instants of a virtual loop are whole nanoseconds, so that equal ones are equal as floats."""
-    return count / 1e9
+def _first_not_before(when: float, later: int) -> float:
+    """`later` nanoseconds after the first whole one that is not before `when`, as floats compare; in seconds.
 
-
-def _not_before(when: float) -> int:
-    """The first whole nanosecond that is not before `when`, as floats compare."""
+    All instants of a virtual loop are whole nanoseconds, so that equal ones are equal as floats.
+    """
     count = math.ceil(when * 1e9)
-    return count if _nanoseconds(count) >= when else count + 1
+    if count / 1e9 < when:
+        count += 1
+    return (count + later) / 1e9
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
@@ -95,7 +95,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None) -> Any:
         later = int(self._ties.random() * TIE_NANOSECONDS) if self._ties is not None else 0
-        at = _nanoseconds(_not_before(when) + later)
+        at = _first_not_before(when, later)
         call = _Call((copy_context() if context is None else context).run, callback, *args)
         call.at = at
         self._timers += 1

@@ -176,7 +176,7 @@ def _list_metadata(page: Page) -> dict[str, Any]:
 
 def with_warnings(response: Response, warnings: list[str]) -> Response:
     """Adds `Warning` headers, as one header of several values, behind those that are there."""
-    header = warning_header(warnings)
+    header = warning_header(warnings) if warnings else {}
     if not header:
         return response
     said = response.headers.get("warning", "")

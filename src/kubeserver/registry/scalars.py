@@ -16,7 +16,8 @@ _CLOCK = (
     (r"\d{4}", "2006"), ("-", "-"), (r"(0[1-9]|1[0-2])", "01"), ("-", "-"), (r"\d\d", "02"), ("T", "T"),
     (r"\d\d", "15"), (":", ":"), (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"),
 )  # fmt: skip
-_WHOLE_SECONDS = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\dZ")
+_DAY_AND_TIME = r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d"
+_AS_KEPT = {"time": re.compile(f"{_DAY_AND_TIME}Z"), "microtime": re.compile(rf"{_DAY_AND_TIME}\.\d{{6}}Z")}
 _ZONE = (r"(Z|[+-]\d\d:\d\d)$", "Z07:00")
 _QUANTITY = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _INT_BITS = {"int32": 31, "int64": 63}
@@ -83,9 +84,9 @@ def _read_quantity(value: Any) -> str:
 def _read_time(kind: str, value: Any) -> str:
     if not isinstance(value, str):
         raise DecodingError(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
-    exact = kind == "microtime"
-    if not exact and _WHOLE_SECONDS.fullmatch(value) and _is_instant(value):
+    if _AS_KEPT[kind].fullmatch(value) and _is_instant(value):
         return value
+    exact = kind == "microtime"
     fraction = (r"\.\d{6}", ".000000") if exact else (r"(\.\d+)?", "")
     rest = value
     for pattern, part in (*_CLOCK, fraction, _ZONE):

@@ -177,10 +177,6 @@ def _mappings(manifest: ReadOnlyManifest, path: str) -> list[ReadOnlyManifest]:
     return [cast(ReadOnlyManifest, item) for item in items if isinstance(item, dict)]
 
 
-def _selectors(manifest: ReadOnlyManifest) -> list[ReadOnlyManifest]:
-    return _mappings(manifest, "spec.resourceSelectors")
-
-
 def _has_replicas(selector: ReadOnlyManifest) -> bool:
     return (str(selector.get("apiVersion")), str(selector.get("kind"))) in _WITH_REPLICAS
 

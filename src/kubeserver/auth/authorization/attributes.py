@@ -46,7 +46,8 @@ def attributes_of(request: Request) -> Attributes:
 
 def is_watch(request: Request) -> bool:
     """Whether the answer goes on until somebody ends it."""
-    return attributes_of(request).verb == WATCH
+    may_be = WATCH in request.query or f"/{WATCH}/" in request.path
+    return may_be and attributes_of(request).verb == WATCH
 
 
 def _of_resource(request: Request, verb: str, group: str, parts: list[str]) -> Attributes:
