@@ -6,18 +6,20 @@ level-triggered: it sees every object at least once, and every deletion that hap
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from kubeserver.store import Record, Store
 
 RESTART_SECONDS = 0.1
 
 
-async def changes(store: Store, prefix: str = "") -> AsyncGenerator[Record, None]:
-    """Goes on until it is closed."""
+async def changes(
+    store: Store, prefix: str = "", concerns: Callable[[Record], bool] | None = None
+) -> AsyncGenerator[Record, None]:
+    """Goes on until it is closed. Nobody is woken for what does not concern them; a reader may see it all the same."""
     while True:
         listing = store.list(prefix)
-        watcher = store.watch(prefix, listing.revision)
+        watcher = store.watch(prefix, listing.revision, concerns=concerns)
         try:
             for record in listing.records:
                 yield record

@@ -100,7 +100,7 @@ class Definitions:
 
     async def run(self, writer: Writer, deleter: Deleter) -> None:
         """Looks after all definitions until it is cancelled."""
-        async with aclosing(changes(self._store)) as records:
+        async with aclosing(changes(self._store, concerns=_concerns)) as records:
             async for record in records:
                 try:
                     await self._look_at(record, writer, deleter)
@@ -190,6 +190,11 @@ async def delete_quietly(deleter: Deleter, kind: Kind, metadata: dict[str, Any])
     except Refused as refusal:
         if refusal.status.code not in (404, 409):
             raise
+
+
+def _concerns(record: Record) -> bool:
+    """Whether it is a definition, or was the last object of one."""
+    return record.deleted or record.key.startswith(PREFIX)
 
 
 def _without_finalizer(definition: Manifest) -> Manifest:

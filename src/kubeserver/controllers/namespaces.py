@@ -39,16 +39,21 @@ class NamespaceController:
 
     async def run(self, writer: Writer, deleter: Deleter) -> None:
         """Works until it is cancelled."""
-        async with aclosing(changes(self._store)) as records:
+        async with aclosing(changes(self._store, concerns=self._is_of_its_end)) as records:
             async for record in records:
-                name = _namespace_of(record)
-                if not name or not self._is_terminating(name):
+                if not self._is_of_its_end(record):
                     continue
+                name = _namespace_of(record)
                 try:
                     await self._empty(name, writer, deleter, record)
                 except (Refused, StoreFailed) as error:
                     log.warning("namespace %s: %s", name, error)
                     await asyncio.sleep(RETRY_SECONDS)
+
+    def _is_of_its_end(self, record: Record) -> bool:
+        """Whether a namespace that is being deleted has changed, or something in it."""
+        name = _namespace_of(record)
+        return bool(name) and self._is_terminating(name)
 
     def _is_terminating(self, name: str) -> bool:
         record = self._store.get(NAMESPACE_PREFIX + name)

@@ -51,7 +51,7 @@ class TokenSecrets:
 
     async def run(self) -> None:
         """Goes on until it is cancelled."""
-        async with aclosing(changes(self._writer.store)) as records:
+        async with aclosing(changes(self._writer.store, concerns=_concerns)) as records:
             async for record in records:
                 try:
                     await self._look_at(record)
@@ -106,6 +106,11 @@ class TokenSecrets:
             return {**current, "metadata": filled, "data": {**data, **section(current, "data")}}
 
         await self._writer.change(self._kind, namespace, secret.name, change, _CONTROLLER, dry_run=False)
+
+
+def _concerns(record: Record) -> bool:
+    """Whether it is a Secret, or was an account."""
+    return record.key.startswith(_ACCOUNTS if record.deleted else _SECRETS)
 
 
 def _account_of(secret: ReadOnlyManifest) -> str:

@@ -161,10 +161,12 @@ class Store:
         """Deletes the key; `render(revision)` gives its last state. Raises: Raced, StoreFailed."""
         return await self._write(key, expected, render, expected.form, deleted=True)
 
-    def watch(self, prefix: str, after: int, limit: int = 10_000) -> Watcher:
-        """The records under `prefix` since `after`. Raises: Compacted, FutureRevision."""
+    def watch(
+        self, prefix: str, after: int, limit: int = 10_000, concerns: Callable[[Record], bool] | None = None
+    ) -> Watcher:
+        """The records under `prefix` since `after`; `concerns`: see `Watcher`. Raises: Compacted, FutureRevision."""
         self._check_readable(after)
-        return Watcher(self._history, prefix, after, limit)
+        return Watcher(self._history, prefix, after, limit, concerns)
 
     def compact(self, before: int) -> None:
         """Forgets history older than `before`: at once for readers, step by step in memory and on the medium."""

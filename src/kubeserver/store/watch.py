@@ -9,7 +9,7 @@ resource.
 import asyncio
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ class Log:
     def append(self, record: Record) -> None:
         self.records.append(record)
         self._asked_last = None
-        for watcher in [w for w in self.waiting if record.key.startswith(w.prefix)]:
+        for watcher in [w for w in self.waiting if w.is_woken_by(record)]:
             watcher.wake(record.revision - 1)
 
     def index_after(self, revision: int) -> int:
@@ -126,11 +126,15 @@ class Watcher:
     """Hands out the records under `prefix`, one by one or all that are ready.
 
     Holds: D5. It ends by itself when its reader is more than `limit` records of the resource behind (what was there
-    before the watch began not counted), or when what it has to read next is compacted.
+    before the watch began not counted), or when what it has to read next is compacted. A reader that waits is not
+    woken for records that do not concern it, and must pass over those that it is handed all the same.
     """
 
-    def __init__(self, history: History, prefix: str, after: int, limit: int) -> None:
+    def __init__(
+        self, history: History, prefix: str, after: int, limit: int, concerns: Callable[[Record], bool] | None = None
+    ) -> None:
         self.prefix = prefix
+        self._concerns = concerns
         self._history = history
         self._log = history.log_of(prefix)
         self._position = after
@@ -170,6 +174,9 @@ class Watcher:
         nothing.
         """
         return await self._take(BREATH, until)
+
+    def is_woken_by(self, record: Record) -> bool:
+        return record.key.startswith(self.prefix) and (self._concerns is None or self._concerns(record))
 
     def wake(self, position: int) -> None:
         """Ends the waiting: up to `position` there was nothing to hand out."""

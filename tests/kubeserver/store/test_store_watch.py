@@ -49,6 +49,24 @@ def test_progress_passes_over_records_of_others_but_not_over_one_that_is_not_han
     machine.tell(story)
 
 
+def test_a_reader_that_waits_is_woken_by_what_concerns_it(machine: Machine) -> None:
+    async def story(store: Store) -> None:
+        watcher = store.watch("/", after=1, concerns=lambda record: record.deleted)
+        async with Supervisor("reader") as readers:
+            waiting = readers.start(watcher.next(), "reader")
+            await asyncio.sleep(0)
+            await put(store, POD)
+            await put(store, "//nodes//n")
+            assert not waiting.done()
+            assert watcher.progress == 3
+            await delete(store, POD)
+            record = await waiting
+            assert record is not None
+            assert (record.key, record.revision, record.deleted) == (POD, 4, True)
+
+    machine.tell(story)
+
+
 def test_a_reader_that_stops_waiting_loses_nothing(machine: Machine) -> None:
     async def story(store: Store) -> None:
         watcher = store.watch("//pods/", after=1)
