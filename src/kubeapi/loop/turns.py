@@ -8,7 +8,11 @@ heartbeats, requests. A single piece of work is not interrupted: what takes long
 
 import asyncio
 import heapq
+from collections.abc import Generator
 from itertools import count
+from typing import TypeVar
+
+T = TypeVar("T")
 
 BUDGET_SECONDS = 0.01
 
@@ -28,6 +32,16 @@ class Turns:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             heapq.heappush(self._waiting, (asked, turn))
             await turn
+
+    async def finish(self, work: Generator[object, None, T]) -> T:
+        """What `work` returns, with a turn for each of its steps."""
+        while True:
+            try:
+                next(work)
+            except StopIteration as ended:
+                result: T = ended.value
+                return result
+            await self.take()
 
     def _has_time(self) -> bool:
         loop = asyncio.get_running_loop()

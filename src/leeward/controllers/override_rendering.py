@@ -22,7 +22,7 @@ from leeward.api.work import Binding, Work
 from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.applied import policies_in
 from leeward.core.overrides.override_rule import Rules
-from leeward.core.overrides.rendering import Known, Overridden, OverrideFailure, Steps, too_many
+from leeward.core.overrides.rendering import Known, Overridden, OverrideFailure, too_many
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key
 from leeward.runtime.override_matching import OverrideMatching
@@ -110,21 +110,12 @@ class OverrideRendering:
         if cluster is None:
             return OverrideFailure(None, "the Cluster is not known, and so not which rules mean it")
         first = known.override(Overridden(manifest), rules_for(cluster, cluster_wide))
-        result = too_many(cluster_wide) or await self._finish(first)
+        result = too_many(cluster_wide) or await self._plane.turns.finish(first)
         if isinstance(result, OverrideFailure):
             return result
         if labels_of(result.manifest) != labels_of(manifest):
             own = await self._matching.namespaced(result.manifest)
-        return too_many(own) or await self._finish(known.override(result, rules_for(cluster, own)))
-
-    async def _finish(self, steps: Steps[Overridden | OverrideFailure]) -> Overridden | OverrideFailure:
-        while True:
-            try:
-                next(steps)
-            except StopIteration as ended:
-                result: Overridden | OverrideFailure = ended.value
-                return result
-            await self._plane.turns.take()
+        return too_many(own) or await self._plane.turns.finish(known.override(result, rules_for(cluster, own)))
 
     def _never_read(self, works: Iterable[Work]) -> str:
         """A policy that a Work says it was made with, and of which nothing is known now; empty when there is none."""

@@ -4,9 +4,9 @@ A change of a policy is taken in at once; the bindings whose templates it select
 for in a queue of its own, a turn at a time. Holds: L4.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
@@ -14,21 +14,12 @@ from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
 from leeward.api.work import Binding
 from leeward.core.overrides.applicable import EVERY_KIND, selects
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
-from leeward.core.propagation.selecting import Selected, SelectedIn
+from leeward.core.propagation.selecting import Selected
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.override_index import OverrideIndex
 from leeward.runtime.plane import ControlPlane
-
-T = TypeVar("T")
-MOST_EARLIER = 4
-"""Of a policy that changes faster than it is looked at, so many earlier states are kept; then all bindings of the kinds
-and namespaces that it selected from are looked at."""
-
-
-class OverrideKey(NamedTuple):
-    clustered: bool
-    key: Key
+from leeward.runtime.policy_changes import EarlierSelections, PolicyKey
 
 
 class OverrideMatching:
@@ -54,7 +45,7 @@ class OverrideMatching:
         self._cluster_policies = plane.informers.of(CLUSTER_OVERRIDE_POLICIES)
         self._local = OverrideIndex[OverridePolicy]()
         self._everywhere = OverrideIndex[ClusterOverridePolicy]()
-        self._earlier: dict[OverrideKey, list[Selected]] = {}
+        self._earlier = EarlierSelections()
         self._controller = plane.controller(name, self.reconcile, workers=1)
 
     def start(self) -> None:
@@ -73,25 +64,29 @@ class OverrideMatching:
 
     async def cluster_wide(self, manifest: ReadOnlyManifest) -> Sequence[Rules]:
         """The rules of the ClusterOverridePolicies that select the manifest, in order."""
-        return await self._finish(self._everywhere.search(manifest))
+        return await self._plane.turns.finish(self._everywhere.search(manifest))
 
     async def namespaced(self, manifest: ReadOnlyManifest) -> Sequence[Rules]:
         """The same of the OverridePolicies of the manifest's namespace."""
-        return await self._finish(self._local.search(manifest)) if manifest["metadata"].get("namespace") else ()
+        return (
+            await self._plane.turns.finish(self._local.search(manifest))
+            if manifest["metadata"].get("namespace")
+            else ()
+        )
 
     def never_read(self) -> tuple[frozenset[Key], frozenset[Key]]:
         """The ClusterOverridePolicies and the OverridePolicies that are there, and of which nothing is known."""
         cluster_wide = (key for key in self._cluster_policies.unreadable if key not in self._everywhere)
         return frozenset(cluster_wide), frozenset(key for key in self._policies.unreadable if key not in self._local)
 
-    async def reconcile(self, key: OverrideKey) -> datetime | None:
+    async def reconcile(self, key: PolicyKey) -> datetime | None:
         """Tells of the bindings whose manifests a policy has selected, or selects.
 
         An OverridePolicy is asked about the manifest that the ClusterOverridePolicies make: where there are some, it
         may select that by labels which the template does not have.
         """
         index = self._everywhere if key.clustered else self._local
-        selections = [*self._earlier.pop(key, ()), index.selected(key.key)]
+        selections = [*self._earlier.take(key), index.selected(key.key)]
         kinds = {(scope.api_version, scope.kind) for selected in selections for scope in selected}
         for binding in self._bindings.list(None if key.clustered else key.key.namespace):
             await self._plane.turns.take()
@@ -109,32 +104,14 @@ class OverrideMatching:
             return True
         return not clustered and bool(await self.cluster_wide(template))
 
-    async def _finish(self, searching: Generator[None, None, T]) -> T:
-        while True:
-            try:
-                next(searching)
-            except StopIteration as ended:
-                found: T = ended.value
-                return found
-            await self._plane.turns.take()
-
     def _changed(self, index: OverrideIndex[Any], *, clustered: bool) -> Callable[[Any, Any], None]:
         def changed(old: AnyOverridePolicy | None, new: AnyOverridePolicy | None) -> None:
             policy = new or old
             if policy is None or (old is not None and new is not None and old.spec == new.spec):
                 return
-            key = OverrideKey(clustered, key_of(policy))
+            key = PolicyKey(clustered, key_of(policy))
             before = index.put(new) if new is not None else index.drop(key.key)
-            earlier = self._earlier.setdefault(key, [])
-            if len(earlier) >= MOST_EARLIER:
-                earlier[:] = [_whole([*earlier, before])]
-            else:
-                earlier.append(before)
+            self._earlier.note(key, before)
             self._controller.queue.add(key)
 
         return changed
-
-
-def _whole(selections: Sequence[Selected]) -> Selected:
-    """All of the kinds and namespaces of these."""
-    return {scope: SelectedIn(all=True) for selected in selections for scope in selected}

@@ -7,7 +7,7 @@ templates holds nobody up. Holds: L4.
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
@@ -15,20 +15,12 @@ from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
 from leeward.core.propagation.claiming import claimed_by
 from leeward.core.propagation.matching import NO_MATCH
-from leeward.core.propagation.selecting import Scope, Selected, SelectedIn, precision_in
-from leeward.runtime.identity import Key, key_of
+from leeward.core.propagation.selecting import Scope, Selected, precision_in
+from leeward.runtime.identity import key_of
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.policy_changes import EarlierSelections, PolicyKey
 from leeward.runtime.policy_index import PolicyIndexes
 from leeward.runtime.templates import TemplateKey, Templates
-
-MOST_EARLIER = 4
-"""Of a policy that changes faster than it is looked at, so many earlier states are kept; then all templates of the
-kinds and namespaces that it selected from are looked at."""
-
-
-class PolicyKey(NamedTuple):
-    clustered: bool
-    key: Key
 
 
 class PolicyMatching:
@@ -49,7 +41,7 @@ class PolicyMatching:
         self._policies = plane.informers.of(PROPAGATION_POLICIES)
         self._cluster_policies = plane.informers.of(CLUSTER_PROPAGATION_POLICIES)
         self._known = PolicyIndexes(preemption=preemption)
-        self._earlier: dict[PolicyKey, list[Selected]] = {}
+        self._earlier = EarlierSelections()
         self._controller = plane.controller("policy-matching", self.reconcile, workers=1)
 
     def start(self) -> None:
@@ -67,14 +59,7 @@ class PolicyMatching:
 
         Where there is neither, the one that wins the template.
         """
-        searching = self._known.search(template, claimant)
-        while True:
-            try:
-                next(searching)
-            except StopIteration as ended:
-                found: AnyPropagationPolicy | None = ended.value
-                return found
-            await self._plane.turns.take()
+        return await self._plane.turns.finish(self._known.search(template, claimant))
 
     def selected_by(self, policy: AnyPropagationPolicy) -> Selected:
         return self._known.selected(key_of(policy), clustered=not policy.namespace)
@@ -97,7 +82,7 @@ class PolicyMatching:
 
     async def reconcile(self, key: PolicyKey) -> datetime | None:
         """Tells of the templates that a policy has selected, or selects."""
-        selections = [*self._earlier.pop(key, ()), self._known.selected(key.key, clustered=key.clustered)]
+        selections = [*self._earlier.take(key), self._known.selected(key.key, clustered=key.clustered)]
         for scope in dict.fromkeys(scope for selected in selections for scope in selected):
             await self._plane.turns.take()
             for template in self._candidates(scope, selections):
@@ -126,16 +111,7 @@ class PolicyMatching:
                 return
             key = PolicyKey(clustered, key_of(policy))
             before = self._known.drop(policy) if new is None else self._known.put(new)
-            earlier = self._earlier.setdefault(key, [])
-            if len(earlier) >= MOST_EARLIER:
-                earlier[:] = [_whole([*earlier, before])]
-            else:
-                earlier.append(before)
+            self._earlier.note(key, before)
             self._controller.queue.add(key)
 
         return changed
-
-
-def _whole(selections: list[Selected]) -> Selected:
-    """All of the kinds and namespaces of these."""
-    return {scope: SelectedIn(all=True) for selected in selections for scope in selected}

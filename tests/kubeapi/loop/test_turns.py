@@ -1,6 +1,7 @@
 """Turns: work that is never done lets others run, on a real loop whose clock the work itself moves."""
 
 import asyncio
+from collections.abc import Generator
 
 from kubeapi.loop.turns import BUDGET_SECONDS, Turns
 from tests.kubeapi.loop.busy_loop import busy, run_busy
@@ -58,5 +59,22 @@ def test_one_who_is_cancelled_while_it_waits_keeps_nobodys_turn() -> None:
         given_up.cancel()
         await last
         assert given_up.cancelled()
+
+    run_busy(story())
+
+
+def test_a_long_work_is_finished_with_a_turn_for_each_step() -> None:
+    async def story() -> None:
+        turns, order = Turns(), list[str]()
+
+        def steps(name: str) -> Generator[None, None, str]:
+            for _ in range(3):
+                order.append(name)
+                busy().compute(BUDGET_SECONDS)
+                yield
+            return name
+
+        assert await asyncio.gather(*(turns.finish(steps(name)) for name in "ab")) == ["a", "b"]
+        assert order.index("b") < order.index("a", 2), "one goes on when the other has had its turn"
 
     run_busy(story())

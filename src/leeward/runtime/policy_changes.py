@@ -1,0 +1,45 @@
+"""Changes of policies that have not been looked at yet: what each policy selected before, so that all is found again.
+
+Shared by the matching of propagation policies with templates, and of override policies with bindings.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from leeward.core.propagation.selecting import Selected, SelectedIn
+from leeward.runtime.identity import Key
+
+MOST_EARLIER = 4
+"""Of a policy that changes faster than it is looked at, so many earlier states are kept; then everything of the kinds
+and namespaces that it selected from is looked at."""
+
+
+class PolicyKey(NamedTuple):
+    """`clustered`: of the cluster-wide kind of policies, not of the one with a namespace."""
+
+    clustered: bool
+    key: Key
+
+
+class EarlierSelections:
+    """What policies selected before each of their changes, until somebody looks."""
+
+    def __init__(self) -> None:
+        self._earlier: dict[PolicyKey, list[Selected]] = {}
+
+    def note(self, key: PolicyKey, before: Selected) -> None:
+        """Keeps what a policy selected before it changed."""
+        earlier = self._earlier.setdefault(key, [])
+        if len(earlier) >= MOST_EARLIER:
+            earlier[:] = [_whole([*earlier, before])]
+        else:
+            earlier.append(before)
+
+    def take(self, key: PolicyKey) -> Sequence[Selected]:
+        """What it selected since it was looked at last; forgets it."""
+        return self._earlier.pop(key, ())
+
+
+def _whole(selections: Sequence[Selected]) -> Selected:
+    """All of the kinds and namespaces of these."""
+    return {scope: SelectedIn(all=True) for selected in selections for scope in selected}
