@@ -1,10 +1,10 @@
 """The HTTP front over real sockets: what comes in, what goes out, and what of both is bounded."""
 
 import asyncio
-import json
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,57 +13,23 @@ import pytest
 
 from kubeapi.transport import Request
 from kubeserver.auth.authentication import Authenticator
-from kubeserver.handler import User
 from kubeserver.http.front import WRITE_TIMEOUT_SECONDS, HttpFront
 from tests.certificates import Authority
-from tests.kubeserver.echo import Echo, EchoClient, SkippingLoop, skip
+from tests.kubeserver import http_contract
+from tests.kubeserver.echo import Echo, EchoClient, skip
+from tests.kubeserver.http_contract import PATIENCE_SECONDS, ask
 from tests.ports import free_port
 
 Story = Callable[[EchoClient], Awaitable[None]]
-PATIENCE_SECONDS = 60
-"""Ends what would hang."""
 
 
 def serve(story: Story, handler: Echo | None = None, token: str = "", **options: Any) -> None:
     """Plays a story with a client of a plain HTTP server."""
-
-    async def main() -> None:
-        front = HttpFront(handler or Echo(), Authenticator({"secret": User("alice", ("dev",))}), None, **options)
-        port = await front.start()
-        client = EchoClient(f"http://127.0.0.1:{port}", token)
-        try:
-            await story(client)
-        finally:
-            await client.close()
-            await front.stop()
-
-    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
-        runner.run(main())
-
-
-async def ask(client: EchoClient, path: str = "/x", **fields: Any) -> tuple[int, dict[str, Any]]:
-    response = await client.send(Request("GET", path, **fields), timeout_seconds=PATIENCE_SECONDS)
-    return response.code, json.loads(response.body)
+    http_contract.serve(lambda url: EchoClient(url, token), story, handler, **options)
 
 
 def test_a_request_arrives_as_it_was_sent() -> None:
-    async def story(client: EchoClient) -> None:
-        path = "/apis/a b/ü%2Fc/:x"
-        headers = {"content-type": "application/merge-patch+json", "X-Test": "yes"}
-        request = Request("PATCH", path, {"labelSelector": "a in (b,c)", "x": "&=ü+ /"}, headers, b'{"a":1}')
-        response = await client.send(request, timeout_seconds=PATIENCE_SECONDS)
-        assert response.code == 201
-        assert response.headers["warning"] == "299"
-        assert json.loads(response.body) == {
-            "method": "PATCH",
-            "path": path,
-            "query": {"labelSelector": "a in (b,c)", "x": "&=ü+ /"},
-            "headers": {"content-type": "application/merge-patch+json", "x-test": "yes"},
-            "body": '{"a":1}',
-            "user": ["system:anonymous", "system:unauthenticated"],
-        }
-
-    serve(story)
+    serve(http_contract.a_request_arrives_as_it_was_sent)
 
 
 def test_of_repeated_query_keys_the_first_one_counts() -> None:
@@ -75,10 +41,7 @@ def test_of_repeated_query_keys_the_first_one_counts() -> None:
 
 
 def test_a_bearer_token_says_who_asks() -> None:
-    async def story(client: EchoClient) -> None:
-        assert (await ask(client))[1]["user"] == ["alice", "dev", "system:authenticated"]
-
-    serve(story, token="secret")
+    serve(http_contract.a_bearer_token_says_who_asks, token="secret")
 
 
 def test_who_shows_a_wrong_token_is_nobody_and_is_not_listened_to() -> None:
@@ -195,17 +158,7 @@ def test_a_large_answer_is_compressed_for_those_who_accept_it() -> None:
 
 def test_a_stream_brings_lines_as_they_come_until_it_ends() -> None:
     echo = Echo()
-
-    async def story(client: EchoClient) -> None:
-        big = b"x" * 5_000_000
-        async with client.stream(Request("GET", "/watch")) as lines:
-            for line in (b"one", b"two", big):
-                echo.lines.put_nowait(line)
-                assert await anext(lines) == line
-            echo.lines.put_nowait(None)
-            assert [line async for line in lines] == []
-
-    serve(story, echo)
+    serve(partial(http_contract.a_stream_brings_lines_as_they_come_until_it_ends, echo=echo), echo)
 
 
 def test_a_client_that_goes_away_ends_the_stream() -> None:
@@ -223,38 +176,11 @@ def test_a_client_that_goes_away_ends_the_stream() -> None:
 
 def test_a_stream_that_breaks_off_does_not_look_as_if_it_had_ended() -> None:
     echo = Echo()
-
-    async def story(client: EchoClient) -> None:
-        async with client.stream(Request("GET", "/watch")) as lines:
-            echo.lines.put_nowait(b"one")
-            assert await anext(lines) == b"one"
-            echo.lines.put_nowait(ValueError("broken"))
-            with pytest.raises(aiohttp.ClientError):
-                await anext(lines)
-
-    serve(story, echo)
+    serve(partial(http_contract.a_stream_that_breaks_off_is_an_error, echo=echo, error=aiohttp.ClientError), echo)
 
 
 def test_stopping_with_open_streams_ends_them_cleanly() -> None:
-    """Those that are not ended by the front itself are broken off after a moment, which is no clean end."""
-
-    async def main() -> None:
-        front = HttpFront(Echo(), Authenticator(), None)
-        client = EchoClient(f"http://127.0.0.1:{await front.start()}")
-        try:
-            async with (
-                client.stream(Request("GET", "/watch")) as one,
-                client.stream(Request("GET", "/watch")) as two,
-            ):
-                await front.stop()
-                assert [line async for line in one] == [line async for line in two] == []
-            with pytest.raises(aiohttp.ClientError):
-                await client.send(Request("GET", "/x"), timeout_seconds=60)
-        finally:
-            await client.close()
-            await front.stop()
-
-    asyncio.run(main())
+    asyncio.run(http_contract.stopping_with_open_streams_ends_them_cleanly(EchoClient, aiohttp.ClientError))
 
 
 def test_a_taken_port_is_an_error() -> None:
