@@ -2,8 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Generator, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
 
 from kubeapi.meta import LabelSelector, LabelSelectorRequirement, Manifest, ObjectMeta
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy, OverrideSpec
@@ -14,8 +13,8 @@ from leeward.runtime.identity import Key, key_of
 from leeward.runtime.override_index import OverrideIndex
 from leeward.runtime.policy_index import PAUSE_AFTER
 from tests.override_policies import applicable_policies, override_precision
+from tests.unit.runtime.searches import ended
 
-T = TypeVar("T")
 NAMES, NAMESPACES, KEYS = ("a", "b", "c"), ("one", "two"), ("x", "y")
 
 
@@ -77,17 +76,6 @@ class Drawn:
 
 def policies_of(selected: Iterable[Rules]) -> list[AnyOverridePolicy]:
     return [rules[0].policy for rules in selected]
-
-
-def ended(searching: Generator[None, None, T]) -> tuple[T, int]:
-    """What comes of a search, and how often it paused."""
-    pauses = 0
-    while True:
-        try:
-            next(searching)
-            pauses += 1
-        except StopIteration as end:
-            return end.value, pauses
 
 
 def test_the_index_answers_as_asking_each_policy_does() -> None:

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from collections.abc import Generator
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -13,8 +12,8 @@ from leeward.core.propagation.matching import keep_or_find_policy, selector_prio
 from leeward.core.propagation.selecting import precision_in, select
 from leeward.runtime.identity import Key
 from leeward.runtime.policy_index import PAUSE_AFTER, PolicyIndex, PolicyIndexes
+from tests.unit.runtime.searches import ended
 
-T = TypeVar("T")
 P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
 NAMES, NAMESPACES, KEYS = ("a", "b", "c"), ("", "one", "two"), ("x", "y")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -91,17 +90,6 @@ class Drawn:
 
     def claim(self) -> str:
         return self.draw.choice(("", "", f"{self.draw.choice(NAMESPACES)}-{self.draw.randrange(6)}"))
-
-
-def ended(searching: Generator[None, None, T]) -> tuple[T, int]:
-    """What comes of a search, and how often it paused."""
-    pauses = 0
-    while True:
-        try:
-            next(searching)
-            pauses += 1
-        except StopIteration as end:
-            return end.value, pauses
 
 
 def test_the_index_answers_as_the_plain_search_does() -> None:
