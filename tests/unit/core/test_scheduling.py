@@ -14,8 +14,8 @@ from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.work import ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Placed, Profile, Unplaceable, needs_scheduling
 from leeward.core.scheduling.affinity import cluster_matches
-from leeward.core.scheduling.api_enablement import is_enabled
 from leeward.core.scheduling.division import allocate_seats, divide
+from leeward.core.scheduling.filters import is_enabled
 from leeward.core.scheduling.model import Filter
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.toleration import untolerated_taint

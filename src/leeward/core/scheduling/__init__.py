@@ -1,7 +1,7 @@
 """Where a template's replicas go: filter, score, select, divide.
 
 `schedule` answers for one binding on one state of the clusters: `Placed`, or `Unplaceable` with the reason. Plug-ins
-are values (a name and a function) in a `Profile`; each has its own module. A new one is added to the profile, the
+are values (a name and a function) in a `Profile`, most of them in `filters.py`. A new one is added to the profile, the
 pipeline stays as it is.
 
 Karmada: pkg/scheduler/core; same, proven by the recorded cases in `tests/data/oracle`.

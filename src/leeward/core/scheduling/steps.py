@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from leeward.api.cluster import Cluster
 from leeward.api.work import TargetCluster, TargetComponent
 from leeward.core.scheduling.affinity import CLUSTER_AFFINITY
-from leeward.core.scheduling.api_enablement import API_ENABLEMENT
 from leeward.core.scheduling.assignment import assign
-from leeward.core.scheduling.eviction import CLUSTER_EVICTION
+from leeward.core.scheduling.filters import API_ENABLEMENT, CLUSTER_EVICTION, SPREAD_CONSTRAINT, TAINT_TOLERATION
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY
 from leeward.core.scheduling.model import Candidate, Filter, Placed, Profile, Rejection, Request, Unplaceable
 from leeward.core.scheduling.selection import select
-from leeward.core.scheduling.spread import SPREAD_CONSTRAINT
-from leeward.core.scheduling.taints import TAINT_TOLERATION
 
 DEFAULT_PROFILE = Profile(
     filters=(API_ENABLEMENT, TAINT_TOLERATION, CLUSTER_AFFINITY, SPREAD_CONSTRAINT, CLUSTER_EVICTION),
