@@ -12,8 +12,8 @@ from hypothesis import settings
 FUZZ = "LEEWARD_FUZZ"
 """How many examples each property draws in `make fuzz`, whose seed says which."""
 
-YOUNG_OBJECTS = 100_000
-"""So many more objects than before are searched for garbage at a time; what a running world makes mostly lives on."""
+OLD_GARBAGE_THRESHOLD = 50
+"""All objects are searched for garbage five times more seldom than otherwise: half of all that searching went there."""
 
 LONGEST = {
     "test_walkthrough.py": 3,
@@ -22,6 +22,8 @@ LONGEST = {
     "test_outage_and_return.py": 1,
 }
 """The files of tests/processes that take a minute and more, whatever the machine, in minutes."""
+
+gc.disable()  # until all is imported: nothing of it is garbage
 
 settings.register_profile("the same each time", deadline=None, derandomize=True, database=None)
 settings.register_profile("fresh", deadline=None, database=None, max_examples=int(os.environ.get(FUZZ, 1)))
@@ -55,10 +57,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keeps what was imported from being searched for garbage again, and what is young from being searched often."""
+    """Keeps what was imported from being searched for garbage again, and what is old from being searched often."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+    gc.set_threshold(*gc.get_threshold()[:2], OLD_GARBAGE_THRESHOLD)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
