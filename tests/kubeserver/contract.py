@@ -1,7 +1,7 @@
 """Plays recorded conversations against an API server in this process, on virtual time.
 
-Requests go in and answers come out as they would over HTTP; what an answer should be is judged by the functions of the
-replay script that came with the recordings (tests/data/contract/replay.py).
+Requests go in and answers come out as they would over HTTP; what an answer should be is judged by the functions that
+came with the recordings (tests/data/contract/comparison.py).
 """
 
 import asyncio
@@ -32,7 +32,7 @@ TRY_SECONDS = 0.5
 
 
 def _load_script() -> Any:
-    spec = importlib.util.spec_from_file_location("contract_replay", DATA / "replay.py")
+    spec = importlib.util.spec_from_file_location("contract_comparison", DATA / "comparison.py")
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
