@@ -57,6 +57,17 @@ def _row(spec: ResourceBindingSpec, fleet: Fleet, name: str, room: int) -> RoomR
     return best
 
 
+def free_cores(fleet: Fleet, name: str) -> float | None:
+    """What is left of a cluster's cores, less what is reserved; None where that is not known."""
+    summary = fleet[name].status.resource_summary
+    if summary is None:
+        return None
+    reserved = fleet.reservations.all().get(name, ())
+    taken = sum(_amount(part.resource_request.get("cpu", 0)) * part.replicas for part in reserved)
+    requested = _sum((summary.allocated, summary.allocating), "cpu")
+    return (_amount(summary.allocatable.get("cpu", 0)) - requested - taken) / _NANO
+
+
 def _of(cluster: Cluster, resource: str, each: int, reserved: int, room: int) -> RoomRow | None:
     summary = cluster.status.resource_summary
     if summary is None or each <= 0:

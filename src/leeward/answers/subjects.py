@@ -89,10 +89,19 @@ def explain_in(state: FleetState, asked: AskedOf) -> Answer:
             if is_asked_of and key is not None and key in state.bindings:
                 return explain_work(state, work, key)
         raise OperationFailed(f"there is no Work {asked.namespace}/{asked.name} of a binding")
+    return explain_binding(state, _binding_of(state, asked))
+
+
+def binding_asked_of(state: FleetState, text: str, namespace: str) -> BindingName:
+    """Of a template or a binding in the picture. Raises: OperationFailed."""
+    return _binding_of(state, asked_of(text, namespace))
+
+
+def _binding_of(state: FleetState, asked: AskedOf) -> BindingName:
     key = next((key for key in asked.bindings if key in state.bindings), None)
     if key is None:
         raise _no_binding(asked)
-    return explain_binding(state, key)
+    return key
 
 
 async def explain_live(client: Client, clock: Clock, asked: AskedOf, control_plane: str) -> Answer:

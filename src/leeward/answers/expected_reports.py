@@ -1,0 +1,92 @@
+"""What a cluster will report of itself when what is reserved in it has arrived: amounts, and nodes by grade.
+
+A cluster with resource models reports how many nodes of each grade it has, and not what is free on each. So nodes are
+taken to be as free as their grade and the cluster's sums allow, all alike, and Pods to go where most is free.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+import msgspec
+
+from kubeapi.quantity import Quantity, parse_quantity
+from leeward.api.cluster import AllocatableModeling, Cluster, ResourceSummary
+from leeward.core.amounts import Amount
+from leeward.core.cluster_health.modeling import count_grades
+from leeward.planning.reservations import Reserved
+
+MOST_NODES, MOST_PLACED = 5_000, 5_000
+"""Beyond this nodes are not followed one by one; their grades stay as they are reported."""
+NODE_PODS = Decimal(110)
+
+
+def after_arrival(cluster: Cluster, reserved: Sequence[Reserved]) -> Cluster:
+    """The cluster as it reports when all of this runs there. Raises: ValueError, ArithmeticError for what is absurd."""
+    summary = cluster.status.resource_summary
+    if summary is None:
+        return cluster
+    allocated = dict(summary.allocated)
+    for part in reserved:
+        for name, quantity in {**part.resource_request, "pods": "1"}.items():
+            if name in summary.allocatable or name == "pods":
+                before = parse_quantity(allocated.get(name, "0"))
+                allocated[name] = _quantity(before + parse_quantity(quantity) * part.replicas)
+    grades = _grades(cluster, summary, reserved)
+    changed = msgspec.structs.replace(summary, allocated=allocated, allocatable_modelings=grades)
+    return msgspec.structs.replace(cluster, status=msgspec.structs.replace(cluster.status, resource_summary=changed))
+
+
+def _grades(
+    cluster: Cluster, summary: ResourceSummary, reserved: Sequence[Reserved]
+) -> tuple[AllocatableModeling, ...]:
+    placed = sum(part.replicas for part in reserved)
+    counted = sum(modeling.count for modeling in summary.allocatable_modelings)
+    if not cluster.spec.resource_models or not 0 < counted <= MOST_NODES or placed > MOST_PLACED:
+        return summary.allocatable_modelings
+    nodes = _nodes(cluster, summary)
+    for part in reserved:
+        request = {name: parse_quantity(quantity) for name, quantity in part.resource_request.items()}
+        for _ in range(part.replicas):
+            node = max(nodes, key=lambda each: (each.get("cpu", Decimal(0)), each["pods"]))
+            for name, amount in {**request, "pods": Decimal(1)}.items():
+                if name in node:
+                    node[name] -= amount
+    offered = [{name: Amount(amount, False) for name, amount in node.items()} for node in nodes]
+    return count_grades(cluster.spec.resource_models, [(amounts, {}) for amounts in offered])
+
+
+def _nodes(cluster: Cluster, summary: ResourceSummary) -> list[dict[str, Decimal]]:
+    """What is free on each, by resource of the models: the least of its grade, and an equal share of what is left."""
+    counts = {modeling.grade: modeling.count for modeling in summary.allocatable_modelings}
+    nodes: list[dict[str, Decimal]] = []
+    most: list[dict[str, Decimal]] = []
+    for model in cluster.spec.resource_models:
+        least = {each.name: parse_quantity(each.min) for each in model.ranges}
+        greatest = {each.name: parse_quantity(each.max) for each in model.ranges}
+        nodes += [{**least, "pods": NODE_PODS} for _ in range(counts.get(model.grade, 0))]
+        most += [greatest for _ in range(counts.get(model.grade, 0))]
+    for name in {name for node in nodes for name in node} - {"pods"}:
+        _share(name, _free(summary, name) - sum((node[name] for node in nodes), Decimal(0)), nodes, most)
+    return nodes
+
+
+def _share(
+    name: str, left: Decimal, nodes: Sequence[dict[str, Decimal]], most: Sequence[Mapping[str, Decimal]]
+) -> None:
+    """Gives `left` to the nodes in equal parts, to none more than its grade has."""
+    in_order = sorted(range(len(nodes)), key=lambda at: most[at][name] - nodes[at][name])
+    for given_to, index in enumerate(in_order):
+        share = max(Decimal(0), left) / (len(nodes) - given_to)
+        given = min(share, most[index][name] - nodes[index][name])
+        nodes[index][name] += given
+        left -= given
+
+
+def _free(summary: ResourceSummary, name: str) -> Decimal:
+    parts = (summary.allocatable, summary.allocated, summary.allocating)
+    amounts = [parse_quantity(part.get(name, "0")) for part in parts]
+    return amounts[0] - amounts[1] - amounts[2]
+
+
+def _quantity(amount: Decimal) -> Quantity:
+    return f"{amount.normalize():f}"

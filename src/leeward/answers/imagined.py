@@ -1,0 +1,151 @@
+"""Changes that are only imagined: clusters that fail, are drained, or come back; policies and sizes that are others.
+
+select_clusters    `fra-1,fra-2`, `region=eu`, `label:tier=edge` as names of clusters that are there
+imagine_policies   the bindings of a picture as policies would have them that are not applied yet
+imagine_scale      the same with another number of replicas
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from kubeapi.codec import DecodeError, from_wire
+from kubeapi.meta import Manifest
+from kubeapi.untrusted import mapping_in
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.api.cluster import Cluster
+from leeward.api.defaulting import DefaultingSettings, apply_defaults
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
+from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
+from leeward.api.validation import validate, validate_types
+from leeward.api.work import Binding
+from leeward.core.propagation.binding import claim
+from leeward.core.propagation.matching import keep_or_find_policy
+from leeward.operations import OperationFailed
+from leeward.operations.drain import workload_of
+
+FIELDS = ("region", "zone", "provider")
+LABEL = "label:"
+
+
+@dataclass(frozen=True, slots=True)
+class ImaginedChange:
+    """`fails` and `drained` are clusters; seconds count from the picture's instant, `recover_after` from the failure.
+
+    `bindings` are those that are as no policy or template has them yet.
+    """
+
+    fails: frozenset[str] = frozenset()
+    drained: frozenset[str] = frozenset()
+    at_seconds: float = 0
+    recover_after_seconds: float | None = None
+    bindings: Mapping[BindingName, Binding] = field(default_factory=dict[BindingName, Binding])
+
+
+def select_clusters(state: FleetState, chosen: Sequence[str], option: str) -> frozenset[str]:
+    """Raises: OperationFailed that names the option, for what names no cluster."""
+    return frozenset(name for text in chosen for part in text.split(",") for name in _selected(state, part, option))
+
+
+def _selected(state: FleetState, text: str, option: str) -> Iterator[str]:
+    wanted, equals, value = text.strip().partition("=")
+    if not equals:
+        if wanted not in state.clusters:
+            known = ", ".join(sorted(state.clusters)) or "none has joined"
+            raise OperationFailed(f"{option} {text!r}: there is no such cluster; choose from {known}")
+        yield wanted
+        return
+    if wanted not in FIELDS and not wanted.startswith(LABEL):
+        raise OperationFailed(f"{option} {text!r}: choose by region=, zone=, provider= or {LABEL}KEY=")
+    found = [name for name, cluster in state.clusters.items() if value in group_values(cluster, wanted)]
+    if not found:
+        known = sorted({each for cluster in state.clusters.values() for each in group_values(cluster, wanted)})
+        raise OperationFailed(f"{option} {text!r}: no cluster is so; there is {', '.join(known) or 'none with it'}")
+    yield from found
+
+
+def group_values(cluster: Cluster, by: str) -> tuple[str, ...]:
+    """What the cluster says of `by`: a field, or `label:KEY`; nothing where it does not say."""
+    spec = cluster.spec
+    match by:
+        case "region" | "provider":
+            found: tuple[str, ...] = (spec.region if by == "region" else spec.provider,)
+        case "zone":
+            found = spec.zones or (spec.zone,)
+        case _:
+            found = (cluster.metadata.labels.get(by.removeprefix(LABEL), ""),)
+    return tuple(value for value in found if value)
+
+
+def imagine_policies(state: FleetState, manifests: Sequence[Manifest]) -> Mapping[BindingName, Binding]:
+    """The bindings that policies of these manifests would change. Raises: OperationFailed that names the field."""
+    parsed = [_policy_of(state, manifest) for manifest in manifests]
+    local: dict[tuple[str, str], PropagationPolicy] = {(p.namespace, p.name): p for p in state.recorded.policies}
+    wide: dict[str, ClusterPropagationPolicy] = {p.name: p for p in state.recorded.cluster_policies}
+    for policy in parsed:
+        if isinstance(policy, PropagationPolicy):
+            local[policy.namespace, policy.name] = policy
+        else:
+            wide[policy.name] = policy
+    changed: dict[BindingName, Binding] = {}
+    for key, binding in state.bindings.items():
+        labels = binding.metadata.labels
+        claimed = labels.get(POLICY_ID_LABEL) or labels.get(CLUSTER_POLICY_ID_LABEL) or ""
+        near = [policy for (namespace, _), policy in local.items() if namespace == binding.spec.resource.namespace]
+        found = keep_or_find_policy(state.template_of(binding).as_manifest(), claimed, near, wide.values())
+        if found is not None and found in parsed:
+            changed[key] = _under(binding, found)
+    return changed
+
+
+def imagine_scale(state: FleetState, key: BindingName, replicas: int) -> Mapping[BindingName, Binding]:
+    """Raises: OperationFailed for what has no replicas."""
+    binding = state.bindings[key]
+    if not binding.spec.is_workload:
+        raise OperationFailed(f"--scale: {workload_of(binding)} has no replicas to place")
+    return {key: msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, replicas=replicas))}
+
+
+def _policy_of(state: FleetState, manifest: Manifest) -> AnyPropagationPolicy:
+    """With the identity of the one that it replaces, and what admission fills in."""
+    kind, metadata = manifest.get("kind", ""), mapping_in(manifest, "metadata")
+    name = f"{kind} {metadata.get('name', '')}"
+    types = {"PropagationPolicy": PropagationPolicy, "ClusterPropagationPolicy": ClusterPropagationPolicy}
+    if kind not in types:
+        raise OperationFailed(f"--apply: a {kind or 'document without kind'} is no policy; give {' or '.join(types)}")
+    is_local = kind == "PropagationPolicy"
+    namespace = metadata.get("namespace", "default") if is_local else ""
+    given = {**manifest, "metadata": {**metadata, **({"namespace": namespace} if is_local else {})}}
+    filled = apply_defaults(given, DefaultingSettings(now=state.as_of, new_uid=lambda: "imagined"))
+    problems = [*validate_types(filled), *validate(filled)]
+    if problems:
+        raise OperationFailed(f"--apply: {name}: {'; '.join(map(str, problems))}")
+    try:
+        policy: AnyPropagationPolicy = from_wire(filled, types[kind])
+    except DecodeError as error:
+        raise OperationFailed(f"--apply: {name}: {error}") from None
+    present = [*state.recorded.policies] if is_local else [*state.recorded.cluster_policies]
+    before = next((p for p in present if (p.namespace, p.name) == (policy.namespace, policy.name)), None)
+    if before is None:
+        return policy
+    labels = {**policy.metadata.labels, **before.metadata.labels}
+    return msgspec.structs.replace(policy, metadata=msgspec.structs.replace(policy.metadata, labels=labels))
+
+
+def _under(binding: Binding, policy: AnyPropagationPolicy) -> Binding:
+    """The binding as the detector would have it under the policy."""
+    labels, annotations = claim(policy)
+    metadata = msgspec.structs.replace(
+        binding.metadata,
+        labels={**binding.metadata.labels, **labels},
+        annotations={**binding.metadata.annotations, **annotations},
+    )
+    spec = msgspec.structs.replace(
+        binding.spec,
+        placement=policy.spec.placement,
+        propagate_deps=policy.spec.propagate_deps,
+        scheduler_name=policy.spec.scheduler_name,
+        failover=policy.spec.failover,
+    )
+    return msgspec.structs.replace(binding, metadata=metadata, spec=spec)

@@ -1,0 +1,235 @@
+"""What would happen if: the report of a projection, application by application and cluster by cluster.
+
+answer = what_if(state, ImaginedChange(fails=frozenset({"fra-2"})))
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from enum import Enum
+
+import msgspec
+
+from leeward.answers.decisions import fleet_of
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.answers.imagined import ImaginedChange
+from leeward.answers.projection import Moment, Projection, project
+from leeward.answers.return_losses import ReturnLosses, losses_on_return
+from leeward.answers.room_arithmetic import free_cores
+from leeward.api.work import Binding
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.scheduling import Unplaceable
+from leeward.operations.clusters import is_application
+from leeward.operations.drain import workload_of
+from leeward.operations.findings import HOLDS, Hold
+
+
+class Fate(Enum):
+    """What becomes of an application, worst first."""
+
+    NO_ROOM = "NoRoom"
+    HELD = "Held"
+    CHANGED = "Changed"
+    MOVES = "Moves"
+    KEPT = "Kept"
+    STAYS = "Stays"
+
+
+FOUND_WANTING = (Fate.NO_ROOM, Fate.HELD)
+
+
+class ApplicationFate(msgspec.Struct, frozen=True, rename="camel"):
+    """`before` and `after` are replicas by cluster; of `replicas` that it is to have (copies, where they are not
+    divided), `missing` find no room on clusters that are well while the outage lasts.
+
+    `left_at` is when it leaves the first of the clusters; None where it does not.
+    """
+
+    workload: str
+    binding: str
+    fate: Fate
+    before: Mapping[str, int]
+    after: Mapping[str, int]
+    replicas: int
+    missing: int = 0
+    left_at: datetime | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class ClusterFate(msgspec.Struct, frozen=True, rename="camel"):
+    """Cores are None where they are not known, or where the cluster is lost."""
+
+    cluster: str
+    change: str
+    replicas_before: int
+    replicas_after: int
+    cores_free_before: float | None = None
+    cores_free_after: float | None = None
+
+
+class Instant(msgspec.Struct, frozen=True, rename="camel"):
+    """`after_seconds` count from the picture's instant."""
+
+    at: datetime
+    after_seconds: float
+    sentence: str
+
+
+class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
+    """`concerned` is how many applications are in clusters that the change is about, or are changed by it."""
+
+    control_plane: str
+    as_of: datetime
+    fails: list[str]
+    drained: list[str]
+    lost_before: list[str]
+    applications: list[ApplicationFate]
+    clusters: list[ClusterFate]
+    instants: list[Instant]
+    losses: ReturnLosses
+    braked: bool
+    cut_off: bool
+    settings_told: bool
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def wanting(self) -> list[ApplicationFate]:
+        return [each for each in self.applications if each.fate in FOUND_WANTING]
+
+
+def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
+    found = project(state, change)
+    concerned = sorted(_concerned(state, change, found))
+    fates = [_fate(state, key, found, key in change.bindings) for key in concerned]
+    order = list(Fate)
+    fates.sort(key=lambda each: (order.index(each.fate), -each.missing, each.workload))
+    left = {key: _left_wholly(state, change, key, found) for key in concerned}
+    lost = sorted(name for name, cluster in state.clusters.items() if looks_dead(cluster))
+    return WhatIf(
+        control_plane=state.control_plane,
+        as_of=state.as_of,
+        fails=sorted(change.fails),
+        drained=sorted(change.drained),
+        lost_before=lost,
+        applications=fates,
+        clusters=list(_clusters(state, change, found)),
+        instants=list(_instants(state, change, found)),
+        losses=losses_on_return(state, left),
+        braked=any(what == "BrakeEngaged" for _, _, what in found.turns) or found.braked,
+        cut_off=found.cut_off,
+        settings_told=state.settings.told,
+        unseen=state.recorded.unseen,
+    )
+
+
+def _concerned(state: FleetState, change: ImaginedChange, found: Projection) -> Iterator[BindingName]:
+    about = change.fails | change.drained
+    for key, binding in state.bindings.items():
+        there = any(target.name in about for target in binding.spec.clusters)
+        if there or key in change.bindings or key in found.departures:
+            yield key
+
+
+def _fate(state: FleetState, key: BindingName, found: Projection, is_changed: bool) -> ApplicationFate:
+    """How it fares while the outage lasts; `after` is where it is at the end."""
+    before, worst, departures = state.bindings[key], found.worst, found.departures.get(key, [])
+    decision, then = worst.decisions.get(key), worst.bindings[key]
+    held = decision.held if decision is not None else None
+    hold = HOLDS.get(held.reason, Hold.HELD) if held is not None else None
+    missing = _missing(then, worst)
+    message = held.message if held is not None else ""
+    if decision is not None and isinstance(decision.result, Unplaceable):
+        message = message or decision.result.message
+    if missing and hold is not Hold.KEPT and message:
+        fate = Fate.HELD if held is not None and held.reason != HeldReason.NO_PLACE_TO_GO else Fate.NO_ROOM
+    elif departures:
+        fate = Fate.MOVES
+    elif hold is Hold.KEPT:
+        fate = Fate.KEPT
+    else:
+        fate = Fate.CHANGED if is_changed else Fate.STAYS
+    return ApplicationFate(
+        workload=workload_of(before),
+        binding=str(key),
+        fate=fate,
+        before=_targets(before),
+        after=_targets(found.bindings[key]),
+        replicas=then.spec.replicas if then.spec.is_divided else max(1, len(then.spec.clusters)),
+        missing=missing if fate in FOUND_WANTING else 0,
+        left_at=departures[0].at if departures else None,
+        reason=held.reason if held is not None else "",
+        message=message,
+    )
+
+
+def _missing(binding: Binding, at: Moment) -> int:
+    """Replicas that are nowhere, or in clusters that are lost; copies, where they are not divided."""
+    spec, fleet = binding.spec, at.clusters
+    well = [t for t in spec.clusters if t.name in fleet and not looks_dead(fleet[t.name])]
+    if spec.is_divided:
+        return max(0, spec.replicas - sum(target.replicas for target in well))
+    return max(1, len(spec.clusters)) - len(well)
+
+
+def _left_wholly(state: FleetState, change: ImaginedChange, key: BindingName, found: Projection) -> list[str]:
+    after = {target.name for target in found.bindings[key].spec.clusters}
+    about = change.fails | change.drained
+    return [t.name for t in state.bindings[key].spec.clusters if t.name in about and t.name not in after]
+
+
+def _targets(binding: Binding) -> dict[str, int]:
+    return {target.name: target.replicas for target in binding.spec.clusters}
+
+
+def _clusters(state: FleetState, change: ImaginedChange, found: Projection) -> Iterator[ClusterFate]:
+    """Those that change, the ones first that the change is about."""
+    before, after = _replicas(state.bindings), _replicas(found.bindings)
+    fleet = fleet_of(state)
+    for name in sorted(fleet, key=lambda each: (each not in change.fails, each not in change.drained, each)):
+        what = "fails" if name in change.fails else "is drained" if name in change.drained else ""
+        if not what and before[name] == after[name]:
+            continue
+        gained = after[name] - before[name]
+        free = None if change.fails & {name} and change.recover_after_seconds is None else free_cores(found.fleet, name)
+        yield ClusterFate(name, what or f"{gained:+d}", before[name], after[name], free_cores(fleet, name), free)
+
+
+def _replicas(bindings: Mapping[BindingName, Binding]) -> Counter[str]:
+    totals = Counter[str]()
+    for binding in bindings.values():
+        for target in binding.spec.clusters:
+            totals[target.name] += target.replicas
+    return totals
+
+
+_TURNS = {
+    "NotReady": "{who} not Ready, nothing new is placed there",
+    "Ready": "{who} Ready again",
+    "NoExecute": "{who} NoExecute",
+    "BrakeEngaged": "the brake engages: most of the fleet looks dead, no automatic eviction starts",
+    "BrakeReleased": "the brake is released",
+}
+
+
+def _instants(state: FleetState, change: ImaginedChange, found: Projection) -> Iterator[Instant]:
+    sentences: dict[tuple[datetime, str], list[str]] = {}
+    for at, cluster, what in found.turns:
+        sentences.setdefault((at, what), []).append(cluster)
+    leaving = Counter(
+        departure.at
+        for key, departures in found.departures.items()
+        if is_application(state.bindings[key])
+        for departure in departures
+    )
+    told = [(at, _TURNS[what].format(who=_who(names))) for (at, what), names in sorted(sentences.items())]
+    told += [(at, f"{number} application{'s leave' if number > 1 else ' leaves'}") for at, number in leaving.items()]
+    for at, sentence in sorted(told, key=lambda each: each[0]):
+        yield Instant(at, (at - state.as_of).total_seconds(), sentence)
+
+
+def _who(names: list[str]) -> str:
+    if len(names) > 3:
+        return f"{names[0]} and {len(names) - 1} more are"
+    return f"{' and '.join(filter(None, names))} {'is' if len(names) == 1 else 'are'}"

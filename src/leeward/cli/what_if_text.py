@@ -1,0 +1,153 @@
+"""How `leeward what-if` reads: the answer as a sentence, then where it goes, what finds no room, and when."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from leeward.answers.return_losses import ReturnLosses
+from leeward.answers.what_if import ApplicationFate, ClusterFate, Fate, WhatIf
+from leeward.cli.explain_text import ASSUMED
+from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, QUIET, SOON, headline, pairs, paragraph, section, table
+from leeward.operations.sentences import counted, full_moment
+
+MOST_LISTED = 12
+
+
+def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
+    already = f", with {', '.join(told.lost_before)} already down" if told.lost_before else ""
+    yield f"{told.control_plane}, as of {full_moment(told.as_of)}{already}; nothing is changed"
+    yield ""
+    yield from headline(NEEDS_SOMEBODY if told.wanting or told.braked else GOOD, answer_of(told))
+    yield from headline(SOON if told.braked else QUIET, _brake(told))
+    for unseen in told.unseen:
+        yield from headline("?", f"could not be seen: {unseen}")
+    yield from _clusters(told)
+    yield from _wanting(told.wanting, wide)
+    yield from _others(told, wide)
+    yield from _when(told)
+    yield from _losses(told)
+
+
+def answer_of(told: WhatIf) -> str:
+    """The headline."""
+    number = counted(len(told.applications), "application")
+    if not told.applications:
+        return "no application is concerned"
+    replicas = sum(each.replicas for each in told.applications)
+    kept = sum(each.fate is Fate.KEPT for each in told.applications)
+    more = f"; {kept} more are kept where they are" if kept else ""
+    if not told.wanting:
+        return f"all of {number} find room{more}"
+    held = sum(each.fate is Fate.HELD for each in told.wanting)
+    missing = sum(each.missing for each in told.wanting)
+    is_one = len(told.wanting) == 1
+    what = ("is held" if is_one else "are held") if held == len(told.wanting) else f"find{'s' * is_one} no room"
+    return f"{len(told.wanting)} of {number} {what} ({missing} of {counted(replicas, 'replica')}){more}"
+
+
+def _brake(told: WhatIf) -> str:
+    return "the brake engages: no automatic eviction starts" if told.braked else "brake stays idle"
+
+
+def _clusters(told: WhatIf) -> Iterator[str]:
+    if not told.clusters:
+        return
+    yield from section("WHERE IT GOES")
+    header = ("CLUSTER", "", "REPLICAS", "", "AFTER", "CORES FREE", "", "AFTER")
+    yield from table(header, [_cluster(each) for each in told.clusters], (1, 2, 4, 5, 7))
+
+
+def _cluster(each: ClusterFate) -> Sequence[str]:
+    before, after = str(each.replicas_before), str(each.replicas_after)
+    return (
+        each.cluster,
+        each.change,
+        before,
+        "->",
+        after,
+        _cores(each.cores_free_before),
+        "->",
+        _cores(each.cores_free_after),
+    )
+
+
+def _cores(number: float | None) -> str:
+    return "" if number is None else f"{number:.1f}"
+
+
+def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
+    """Identical reasons are said once, above what they are the reason of."""
+    if not wanting:
+        return
+    yield from section("FINDS NO ROOM" if any(each.fate is Fate.NO_ROOM for each in wanting) else "HELD")
+    by_reason = defaultdict[tuple[str, str], list[ApplicationFate]](list)
+    for each in wanting:
+        by_reason[each.reason, _cause(each.message)].append(each)
+    for (reason, cause), group in by_reason.items():
+        yield from paragraph(f"{reason}: {cause}" if reason else cause)
+        shown = group if wide else group[:MOST_LISTED]
+        rows = [(each.workload, str(each.missing), _places(each.after)) for each in shown]
+        yield from table(("APPLICATION", "MISSING", "THEN IN"), rows, (1,), "    ")
+        if len(group) > len(shown):
+            yield f"    {len(group) - len(shown)} more: --wide"
+
+
+def _cause(message: str) -> str:
+    """Without what is of one application alone."""
+    return message.partition("there is no place to go: ")[2] or message
+
+
+def _places(targets: Mapping[str, int]) -> str:
+    return " ".join(f"{name}:{count}" for name, count in targets.items())
+
+
+def _others(told: WhatIf, wide: bool) -> Iterator[str]:
+    moving = [each for each in told.applications if each.fate in (Fate.MOVES, Fate.CHANGED)]
+    if moving and (wide or len(moving) <= MOST_LISTED):
+        yield from section("MOVES")
+        rows = [(each.workload, _places(each.before), _places(each.after)) for each in moving]
+        yield from table(("APPLICATION", "FROM", "TO"), rows)
+    elif moving:
+        yield ""
+        yield f"  {counted(len(moving), 'application')} move: --wide lists them"
+
+
+def _when(told: WhatIf) -> Iterator[str]:
+    if not told.instants:
+        return
+    yield from section("WHEN", "" if told.settings_told else ASSUMED)
+    yield from pairs([(f"+{_span(each.after_seconds)}", each.sentence) for each in told.instants])
+    if told.cut_off:
+        yield "  what comes later is not told"
+
+
+def _span(seconds: float) -> str:
+    """`5 min 30 s`"""
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    parts = [
+        f"{hours} h" if hours else "",
+        f"{minutes} min" if minutes else "",
+        f"{rest} s" if rest or whole < 60 else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _losses(told: WhatIf) -> Iterator[str]:
+    losses: ReturnLosses = told.losses
+    if not losses.total:
+        return
+    yield from section("DELETED ON RETURN" if told.fails else "DELETED THERE")
+    yield from paragraph(", ".join(_kind(kind, number) for kind, number in losses.kinds.items()))
+    for what, names in (
+        ("custom resources", losses.custom_resources),
+        ("with all their custom resources", losses.definitions),
+        ("addresses lost", losses.addresses),
+        ("stays", losses.claims),
+    ):
+        if names:
+            yield from paragraph(f"{what}: {', '.join(names)}")
+
+
+def _kind(kind: str, number: int) -> str:
+    plural = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}es" if kind.endswith("s") else f"{kind}s"
+    return f"{number} {kind if number == 1 else plural}"

@@ -1,0 +1,99 @@
+"""`leeward what-if` as a user calls it: of a file, with bad input, and for programs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from leeward.answers.fleet_state import encode_state
+from tests.builders import binding, cluster, divided, targets
+from tests.fleet_pictures import picture_of
+from tests.verbs import call_verb
+
+POLICY = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: p, namespace: default}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: nginx}]
+  placement:
+    clusterAffinity: {clusterNames: [b]}
+    replicaScheduling: {replicaSchedulingType: Divided}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "fleet.json"
+    app = binding(divided({"a": 1, "b": 1}), 4, targets(a=2, b=2))
+    clusters = [cluster("a", region="eu"), cluster("b", region="eu"), cluster("c", region="us")]
+    path.write_bytes(encode_state(picture_of(clusters, [app])))
+    return path
+
+
+def test_what_finds_room_exits_with_0_and_says_when(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call_verb(capsys, "what-if", "--fail", "a", "--at", "+10m", "--from", file)
+    lines = out.split("\n")
+    assert (code, err, lines[2]) == (0, "", "v all of 1 application find room")
+    assert "  Deployment default/nginx  a:2 b:2  b:4" in lines
+    assert "  +10 min 30 s  a is not Ready, nothing new is placed there" in lines
+    assert "  +20 min 30 s  1 application leaves" in lines
+
+
+def test_what_finds_no_room_while_it_lasts_exits_with_1_though_all_come_back(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("what-if", "--fail", "region=eu", "--recover-after", "1h", "--from", file)
+    code, out, _ = call_verb(capsys, *asked)
+    assert (code, out.split("\n")[2]) == (1, "! 1 of 1 application finds no room (4 of 4 replicas)")
+    told = json.loads(call_verb(capsys, *asked, "-o", "json")[1])
+    (app,) = told["applications"]
+    assert (app["fate"], app["missing"], app["before"]) == ("NoRoom", 4, app["after"])
+
+
+def test_a_policy_and_a_drain_are_asked_about(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY)
+    for arguments in (("--apply", policy), ("--drain", "a")):
+        code, out, _ = call_verb(capsys, "what-if", *arguments, "--from", file, "-o", "json")
+        (app,) = json.loads(out)["applications"]
+        assert (code, app["after"]) == (0, {"b": 4})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "nothing is asked: give --fail CLUSTER, --drain CLUSTER, --apply FILE or --scale TYPE/NAME=N"),
+        (("--fail", "z"), "--fail 'z': there is no such cluster; choose from a, b, c"),
+        (("--drain", "region=asia"), "--drain 'region=asia': no cluster is so; there is eu, us"),
+        (("--fail", "size=big"), "--fail 'size=big': choose by region=, zone=, provider= or label:KEY="),
+        (("--fail", "a", "--at", "soon"), "Invalid value for '--at': 'soon' is no duration"),
+        (("--drain", "a", "--recover-after", "1h"), "--recover-after: nothing fails; give --fail CLUSTER"),
+        (("--scale", "deploy/nginx"), "--scale 'deploy/nginx': write TYPE/NAME=REPLICAS, as in deploy/web=20"),
+        (("--scale", "deploy/x=3"), "there is no binding of deploy/x in namespace default"),
+        (("--apply", "/nowhere"), "/nowhere cannot be read: No such file"),
+    ],
+)
+def test_bad_input_names_the_field_and_the_way_out(
+    arguments: tuple[str, ...], said: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call_verb(capsys, "what-if", *arguments, "--from", file)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kind: Pod", "--apply: a Pod is no policy; give PropagationPolicy or ClusterPropagationPolicy"),
+        (POLICY.replace("Divided", "Shared"), "spec.placement.replicaScheduling.replicaSchedulingType"),
+        ("- a", "give a file of policies"),
+    ],
+)
+def test_a_policy_that_would_be_refused_is_refused_here(
+    text: str, said: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(text)
+    code, _, err = call_verb(capsys, "what-if", "--apply", policy, "--from", file)
+    assert (code, said in err) == (2, True), err
