@@ -3,7 +3,18 @@
 import importlib
 import sys
 
-BENCHMARKS = ("walkthrough", "sim", "scheduling", "matching", "rendering", "lua", "propagating", "apiserver", "watches")
+BENCHMARKS = (
+    "walkthrough",
+    "sim",
+    "scheduling",
+    "matching",
+    "rendering",
+    "lua",
+    "propagating",
+    "foresight",
+    "apiserver",
+    "watches",
+)
 
 
 def main() -> None:

@@ -14,11 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import msgspec
-
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.work import Binding, TargetCluster, Work
+from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import holds
 from leeward.core.cluster_health.outage import OutageReport, is_lost
 from leeward.core.cluster_health.watched_time import Attention
@@ -53,26 +51,9 @@ def fleet_of(state: FleetState, clusters: Iterable[Cluster] | None = None) -> Fl
     groups = WorkloadGroups(state.bindings.values()) if settings.workload_affinity else None
     given = state.clusters.values() if clusters is None else clusters
     fleet = placement_fleet(given, groups=groups, multiple_pod_templates=settings.multiple_pod_templates)
-    for key, binding in state.bindings.items():
-        coming = {target.name for target in coming_copies(state, key, binding)}
-        if coming:
-            there = tuple(target for target in binding.spec.clusters if target.name not in coming)
-            spec = msgspec.structs.replace(binding.spec, clusters=there)
-            fleet.reserve(owner_of(binding), spec, binding.spec.clusters)
+    for binding, there in state.coming:
+        fleet.reserve(owner_of(binding), there, binding.spec.clusters)
     return fleet
-
-
-def coming_copies(state: FleetState, key: BindingName, binding: Binding) -> tuple[TargetCluster, ...]:
-    """Where the binding was placed, and nothing was applied yet."""
-    if not binding.spec.is_workload:
-        return ()
-    works = state.works_of(key)
-    return tuple(target for target in binding.spec.clusters if not _is_applied(works.get(target.name)))
-
-
-def _is_applied(work: Work | None) -> bool:
-    applied = None if work is None else work.applied
-    return applied is not None and applied.status == "True"
 
 
 def is_braked(state: FleetState, clusters: Iterable[Cluster]) -> bool:

@@ -6,7 +6,7 @@ report, the brake, and who watches. Secrets, and what applications say of themse
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -25,8 +25,9 @@ from leeward.api.names import (
     cluster_of_execution_space,
 )
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy
-from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
+from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import Brake
+from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 
 API_VERSION, KIND = "leeward.dev/v1alpha1", "FleetState"
@@ -120,6 +121,29 @@ class FleetState:
                 works[key][cluster_of_execution_space(work.namespace)] = work
         return works
 
+    @cached_property
+    def _keys(self) -> Mapping[str, Sequence[BindingName]]:
+        keys: dict[str, list[BindingName]] = defaultdict(list)
+        for key, binding in self.bindings.items():
+            for name in dict.fromkeys(clusters_of(binding.spec)):
+                keys[name].append(key)
+        return keys
+
+    def bindings_in(self, cluster: str) -> Sequence[BindingName]:
+        """The bindings that are assigned to the cluster, or on their way out of it."""
+        return self._keys.get(cluster, ())
+
+    @cached_property
+    def coming(self) -> Sequence[tuple[Binding, ResourceBindingSpec]]:
+        """Bindings with copies that are on their way: placed, and not applied yet; and their specs without these."""
+        found: list[tuple[Binding, ResourceBindingSpec]] = []
+        for key, binding in self.bindings.items():
+            works = self.works_of(key)
+            there = tuple(target for target in binding.spec.clusters if _is_applied(works.get(target.name)))
+            if binding.spec.is_workload and len(there) < len(binding.spec.clusters):
+                found.append((binding, msgspec.structs.replace(binding.spec, clusters=there)))
+        return found
+
     def works_of(self, key: BindingName) -> Mapping[str, Work]:
         """The Works of a binding, by cluster."""
         return self._works.get(key, {})
@@ -131,6 +155,11 @@ class FleetState:
         return self.templates.get(key) or TemplateMetadata(
             api_version=found.api_version, kind=found.kind, name=found.name, namespace=found.namespace
         )
+
+
+def _is_applied(work: Work | None) -> bool:
+    applied = None if work is None else work.applied
+    return applied is not None and applied.status == "True"
 
 
 def key_of_binding(binding: Binding) -> BindingName:

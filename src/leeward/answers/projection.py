@@ -159,9 +159,13 @@ class _Projecting:
         return {name for name, cluster in self.found.fleet.items() if not cluster.is_ready or cluster.has_no_execute}
 
     def _in(self, clusters: Iterable[str]) -> Iterator[BindingName]:
+        """The bindings that are in one of these, or were."""
         wanted = set(clusters)
-        for bindings in (self.found.bindings, self._state.bindings):
-            yield from (key for key, each in bindings.items() if not wanted.isdisjoint(clusters_of(each.spec)))
+        for name in wanted:
+            yield from self._state.bindings_in(name)
+        for key in self.found.decisions:
+            if not wanted.isdisjoint(clusters_of(self.found.bindings[key].spec)):
+                yield key
 
     def _waiting(self) -> set[BindingName]:
         """What is held, or has no place, as far as this projection has decided it."""

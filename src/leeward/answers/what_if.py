@@ -101,11 +101,8 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
 
 def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
     found = project(state, change)
-    concerned = sorted(_concerned(state, change, found))
-    fates = [_fate(state, key, found, key in change.bindings) for key in concerned]
-    order = list(Fate)
-    fates.sort(key=lambda each: (order.index(each.fate), -each.missing, each.workload))
-    left = {key: _left_wholly(state, change, key, found) for key in concerned}
+    fates = _fates(state, change, found)
+    left = {key: _left_wholly(state, change, key, found) for key in _concerned(state, change, found)}
     lost = sorted(name for name, cluster in state.clusters.items() if looks_dead(cluster))
     return WhatIf(
         control_plane=state.control_plane,
@@ -117,18 +114,35 @@ def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
         clusters=list(_clusters(state, change, found)),
         instants=list(_instants(state, change, found)),
         losses=losses_on_return(state, left),
-        braked=any(what == "BrakeEngaged" for _, _, what in found.turns) or found.braked,
+        braked=_is_braked(found),
         cut_off=found.cut_off,
         settings_told=state.settings.told,
         unseen=state.recorded.unseen,
     )
 
 
+def fates_of(state: FleetState, change: ImaginedChange) -> tuple[list[ApplicationFate], bool]:
+    """Only what becomes of applications, worst first, and whether the brake engages."""
+    found = project(state, change)
+    return _fates(state, change, found), _is_braked(found)
+
+
+def _fates(state: FleetState, change: ImaginedChange, found: Projection) -> list[ApplicationFate]:
+    fates = [_fate(state, key, found, key in change.bindings) for key in _concerned(state, change, found)]
+    order = {fate: index for index, fate in enumerate(Fate)}
+    return sorted(fates, key=lambda each: (order[each.fate], -each.missing, each.workload))
+
+
+def _is_braked(found: Projection) -> bool:
+    return found.braked or any(what == "BrakeEngaged" for _, _, what in found.turns)
+
+
 def _concerned(state: FleetState, change: ImaginedChange, found: Projection) -> Iterator[BindingName]:
     about = change.fails | change.drained
-    for key, binding in state.bindings.items():
-        there = any(target.name in about for target in binding.spec.clusters)
-        if there or key in change.bindings or key in found.departures:
+    there = {key for name in about for key in state.bindings_in(name)}
+    for key in sorted(there | change.bindings.keys() | found.departures.keys()):
+        is_target = any(target.name in about for target in state.bindings[key].spec.clusters)
+        if is_target or key in change.bindings or key in found.departures:
             yield key
 
 

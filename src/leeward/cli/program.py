@@ -18,6 +18,7 @@ VERBS = (
     LazyVerb("status", "Show what is wrong first, then clusters and components."),
     LazyVerb("explain", "Say why an application is where it is, what holds it, and what happens next."),
     LazyVerb("what-if", "Say what would happen if clusters failed, were drained, or if policies were others."),
+    LazyVerb("resilience", "Say for each possible loss whether the rest can take over, worst first."),
     LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`."),
     LazyVerb("logs", "Print what a component logged."),
     LazyVerb("cordon", "Place nothing new in a cluster."),

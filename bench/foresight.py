@@ -1,0 +1,154 @@
+"""What-if and resilience over a large fleet, beside a loop over single decisions on the same one."""
+
+import gc
+import time
+from datetime import UTC, datetime
+
+import msgspec
+
+from kubeapi.codec import encode
+from kubeapi.meta import ObjectMeta
+from leeward.answers.decisions import fleet_of, snapshot_of
+from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
+from leeward.answers.imagined import ImaginedChange
+from leeward.answers.resilience import losses_by, survey
+from leeward.answers.what_if import what_if
+from leeward.api.cluster import (
+    APIEnablement,
+    APIResource,
+    Cluster,
+    ClusterSpec,
+    ClusterStatus,
+    ResourceSummary,
+)
+from leeward.api.core import Toleration
+from leeward.api.meta import Condition
+from leeward.api.names import (
+    APPLIED_PLACEMENT_ANNOTATION,
+    BINDING_NAME_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+    execution_space,
+)
+from leeward.api.policy import ClusterAffinity, ClusterPreferences, Placement, ReplicaSchedulingStrategy
+from leeward.api.work import (
+    BindingResource,
+    ReplicaRequirements,
+    ResourceBinding,
+    ResourceBindingSpec,
+    ResourceBindingStatus,
+    TargetCluster,
+    Work,
+    WorkloadTemplate,
+    WorkSpec,
+    WorkStatus,
+)
+from leeward.core.placement import decide
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+COPIES = 3
+TOLERATED = (60, 300, 600)
+
+
+def fleet_state(bindings: int, clusters: int) -> FleetState:
+    """Every binding has six replicas in three clusters, by room; every third one may go to a tenth of the fleet."""
+    members = tuple(_cluster(index) for index in range(clusters))
+    made = tuple(_binding(index, clusters) for index in range(bindings))
+    works = tuple(_work(binding, target.name) for binding in made for target in binding.spec.clusters)
+    return FleetState(
+        RecordedFleet(
+            api_version=API_VERSION,
+            kind=KIND,
+            control_plane="bench",
+            as_of=NOW,
+            clusters=members,
+            bindings=made,
+            works=works,
+        )
+    )
+
+
+def _work(binding: ResourceBinding, cluster: str) -> Work:
+    annotations = {BINDING_NAMESPACE_ANNOTATION: binding.namespace, BINDING_NAME_ANNOTATION: binding.name}
+    metadata = ObjectMeta(name=binding.name, namespace=execution_space(cluster), generation=1, annotations=annotations)
+    applied = Condition("Applied", "True", "AppliedSuccessful", last_transition_time=NOW, observed_generation=1)
+    manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": binding.spec.resource.name}}
+    spec = WorkSpec(workload=WorkloadTemplate(manifests=(manifest,)))
+    return Work(metadata=metadata, spec=spec, status=WorkStatus(conditions=(applied,)))
+
+
+def _cluster(index: int) -> Cluster:
+    summary = ResourceSummary(
+        allocatable={"cpu": "4k", "memory": "16Ti", "pods": "50k"},
+        allocated={"cpu": "1k", "memory": "4Ti", "pods": "2k"},
+    )
+    status = ClusterStatus(
+        kubernetes_version="v1.31.0",
+        api_enablements=(
+            APIEnablement(group_version="apps/v1", resources=(APIResource("deployments", "Deployment"),)),
+        ),
+        conditions=(Condition("Ready", "True", "ClusterReady", last_transition_time=NOW),),
+        resource_summary=summary,
+    )
+    spec = ClusterSpec(sync_mode="Push", region=f"region-{index % 5}")
+    return Cluster(metadata=ObjectMeta(name=f"member{index:03}"), spec=spec, status=status)
+
+
+def _binding(index: int, clusters: int) -> ResourceBinding:
+    first = index * 7 % clusters
+    names = [f"member{(first + step) % clusters:03}" for step in range(COPIES)]
+    near = tuple(f"member{(first + step) % clusters:03}" for step in range(max(COPIES + 1, clusters // 10)))
+    tolerations = tuple(
+        Toleration(key=f"cluster.karmada.io/{key}", operator="Exists", effect="NoExecute", toleration_seconds=seconds)
+        for key in ("not-ready", "unreachable")
+        for seconds in (TOLERATED[index % len(TOLERATED)],)
+    )
+    placement = Placement(
+        cluster_affinity=ClusterAffinity(cluster_names=near) if index % 3 == 0 else None,
+        cluster_tolerations=tolerations,
+        replica_scheduling=ReplicaSchedulingStrategy(
+            replica_scheduling_type="Divided",
+            replica_division_preference="Weighted",
+            weight_preference=ClusterPreferences(dynamic_weight="AvailableReplicas"),
+        ),
+    )
+    return ResourceBinding(
+        metadata=ObjectMeta(
+            name=f"app{index:05}-deployment",
+            namespace="default",
+            generation=1,
+            annotations={APPLIED_PLACEMENT_ANNOTATION: encode(placement).decode()},
+        ),
+        spec=ResourceBindingSpec(
+            resource=BindingResource("apps/v1", "Deployment", f"app{index:05}", "default", uid=f"uid-{index}"),
+            replicas=2 * COPIES,
+            replica_requirements=ReplicaRequirements(resource_request={"cpu": f"{250 * (1 + index % 4)}m"}),
+            placement=placement,
+            clusters=tuple(TargetCluster(name, 2) for name in sorted(names)),
+        ),
+        status=ResourceBindingStatus(scheduler_observed_generation=1, last_scheduled_time=NOW),
+    )
+
+
+def run(bindings: int = 10_000, clusters: int = 100) -> None:
+    state = fleet_state(bindings, clusters)
+    msgspec.to_builtins(state.settings)
+    gc.collect()
+    fleet = fleet_of(state)
+    started = time.process_time()
+    for key in state.bindings:
+        decide(snapshot_of(state, key, fleet))
+    single = time.process_time() - started
+    started = time.process_time()
+    told = what_if(state, ImaginedChange(fails=frozenset({"member001"})))
+    one = time.process_time() - started
+    started = time.process_time()
+    region = what_if(state, ImaginedChange(fails=frozenset(f"member{i:03}" for i in range(0, clusters, 5))))
+    many = time.process_time() - started
+    started = time.process_time()
+    answer = survey(state, losses_by(state, "cluster"))
+    all_losses = time.process_time() - started
+    print(f"{bindings} bindings, {clusters} clusters, CPU seconds")
+    print(f"  a decision for each binding        {single:8.2f}")
+    print(f"  what-if, one cluster               {one:8.2f}   {len(told.applications)} applications")
+    print(f"  what-if, a region of {clusters // 5:3}           {many:8.2f}   {len(region.applications)} applications")
+    print(f"  resilience, {len(answer.losses):3} single losses      {all_losses:8.2f}")

@@ -1,0 +1,118 @@
+"""Resilience: for each loss that is possible, can the rest take over? Worst first.
+
+    survey(state, losses_by(state, "region"))
+
+A loss is one cluster, or several at the same time, or all of a region, a zone, a provider or a label's value. Each is
+projected by itself (`projection`), to the end of all tolerations.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import combinations
+from math import comb
+
+import msgspec
+
+from leeward.answers.fleet_state import FleetState
+from leeward.answers.imagined import FIELDS, LABEL, ImaginedChange, group_values
+from leeward.answers.what_if import FOUND_WANTING, ApplicationFate, Fate, fates_of
+from leeward.operations import OperationFailed
+
+CLUSTER = "cluster"
+MOST_LOSSES = 5_000
+NAMED = 20
+"""Applications that are named for one loss."""
+
+Losses = Mapping[str, frozenset[str]]
+"""Clusters by the name of the loss."""
+
+
+class LossReport(msgspec.Struct, frozen=True, rename="camel"):
+    """`missing` replicas of `wanting` applications find no room; `alone` have nowhere to go at all.
+
+    `braked`: so much is lost that the brake holds everything.
+    """
+
+    loss: str
+    clusters: list[str]
+    applications: int
+    moving: int
+    kept: int
+    wanting: int
+    missing: int
+    braked: bool
+    worst: list[ApplicationFate]
+    alone: list[str]
+
+
+class Resilience(msgspec.Struct, frozen=True, rename="camel"):
+    """`without_second_place` are applications that no other cluster takes when theirs are lost."""
+
+    control_plane: str
+    as_of: datetime
+    by: str
+    losses: list[LossReport]
+    without_second_place: list[str]
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def survives_all(self) -> bool:
+        return not any(loss.wanting for loss in self.losses)
+
+
+def losses_by(state: FleetState, by: str, number: int = 1) -> Losses:
+    """So many groups at the same time. Raises: OperationFailed for what is no such grouping, or too much."""
+    groups = dict(_groups(state, by))
+    if not groups:
+        raise OperationFailed(
+            f"--by {by!r}: no cluster says what its {by} is" if by != CLUSTER else "no cluster has joined"
+        )
+    if not 1 <= number <= len(groups):
+        raise OperationFailed(f"--n {number}: there are {len(groups)} to lose; give 1 to {len(groups)}")
+    many = comb(len(groups), number)
+    if many > MOST_LOSSES:
+        raise OperationFailed(
+            f"--n {number}: these are {many} losses, and {MOST_LOSSES} at most are looked at; try --by"
+        )
+    chosen = combinations(sorted(groups), number)
+    return {"+".join(names): frozenset[str]().union(*(groups[name] for name in names)) for names in chosen}
+
+
+def survey(state: FleetState, losses: Losses, by: str = CLUSTER) -> Resilience:
+    reports = [_report(state, name, clusters) for name, clusters in losses.items()]
+    reports.sort(key=lambda report: (-report.missing, -report.wanting, report.loss))
+    alone = sorted({each for report in reports for each in report.alone})
+    return Resilience(state.control_plane, state.as_of, by, reports, alone, state.recorded.unseen)
+
+
+def _groups(state: FleetState, by: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Raises: OperationFailed."""
+    if by == CLUSTER:
+        yield from ((name, frozenset({name})) for name in state.clusters)
+        return
+    if by not in FIELDS and not (by.startswith(LABEL) and by != LABEL):
+        raise OperationFailed(f"--by {by!r}: choose cluster, {', '.join(FIELDS)} or {LABEL}KEY")
+    values = {value for cluster in state.clusters.values() for value in group_values(cluster, by)}
+    for value in values:
+        yield value, frozenset(n for n, cluster in state.clusters.items() if value in group_values(cluster, by))
+
+
+def _report(state: FleetState, name: str, clusters: frozenset[str]) -> LossReport:
+    fates, braked = fates_of(state, ImaginedChange(fails=clusters))
+    wanting = [each for each in fates if each.fate in FOUND_WANTING]
+    return LossReport(
+        loss=name,
+        clusters=sorted(clusters),
+        applications=len(fates),
+        moving=_count(fates, Fate.MOVES),
+        kept=_count(fates, Fate.KEPT),
+        wanting=len(wanting),
+        missing=sum(each.missing for each in wanting),
+        braked=braked,
+        worst=wanting[:NAMED],
+        alone=[each.workload for each in wanting if each.fate is Fate.NO_ROOM and each.missing == each.replicas],
+    )
+
+
+def _count(fates: Sequence[ApplicationFate], fate: Fate) -> int:
+    return sum(each.fate is fate for each in fates)

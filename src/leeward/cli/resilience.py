@@ -1,0 +1,91 @@
+"""`leeward resilience`"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from leeward.app.local.errors import FleetError
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, colours, picture_options, rendered, whole_picture
+from leeward.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from leeward.answers.resilience import Resilience
+
+MOST_LISTED = 20
+
+
+@click.command(cls=AnswerCommand)
+@click.option("--n", "number", type=click.IntRange(min=1), default=1, show_default=True, help="So many lost together.")
+@click.option("--by", default="cluster", show_default=True, help="cluster, region, zone, provider or label:KEY.")
+@click.option("--wide", is_flag=True, help="List all losses.")
+@picture_options
+@click.pass_obj
+def resilience(
+    settings: Settings,
+    number: int,
+    by: str,
+    wide: bool,
+    output: str,
+    file: Path | None,
+    kubeconfig: Path | None,
+    context: str,
+) -> int:
+    """Say for each possible loss whether the rest can take over, worst first.
+
+    A loss is a cluster, or all of a region, a zone, a provider or a label's value. Nothing is changed.
+
+    Exits 0 when every loss can be borne, 1 when not, 2 when it could not look.
+    """
+    from leeward.answers.resilience import losses_by, survey
+    from leeward.operations import OperationFailed
+
+    state = whole_picture(settings, kubeconfig, context, file)
+    try:
+        answer = survey(state, losses_by(state, by, number), by)
+    except OperationFailed as error:
+        raise FleetError(str(error)) from error
+    click.echo(rendered(answer, output) if output != "table" else "\n".join(_lines(answer, wide)), color=colours())
+    return WELL if answer.survives_all else FINDINGS
+
+
+def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
+    from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, headline, paragraph, section, table
+    from leeward.operations.sentences import counted, full_moment
+
+    yield f"{told.control_plane}, as of {full_moment(told.as_of)}; nothing is changed"
+    yield ""
+    bad = [loss for loss in told.losses if loss.wanting]
+    total = f"{len(told.losses)} possible {'loss' if len(told.losses) == 1 else 'losses'}"
+    if not bad:
+        yield from headline(GOOD, f"the rest can take over after each of {total}")
+    else:
+        said = f"after {len(bad)} of {total} something finds no room; the worst is {bad[0].loss}"
+        yield from headline(NEEDS_SOMEBODY, said)
+    for unseen in told.unseen:
+        yield from headline("?", f"could not be seen: {unseen}")
+    yield from section("LOSSES")
+    shown = told.losses if wide else told.losses[:MOST_LISTED]
+    header = ("LOST", "APPS", "MOVE", "KEPT", "WANTING", "MISSING", "NOTE")
+    rows = [
+        (
+            each.loss,
+            str(each.applications),
+            str(each.moving),
+            str(each.kept),
+            str(each.wanting),
+            str(each.missing),
+            "the brake holds all" if each.braked else ", ".join(app.workload for app in each.worst[:2]),
+        )
+        for each in shown
+    ]
+    yield from table(header, rows, (1, 2, 3, 4, 5))
+    if len(told.losses) > len(shown):
+        yield f"  {len(told.losses) - len(shown)} more: --wide"
+    if told.without_second_place:
+        yield from section("NO SECOND PLACE", counted(len(told.without_second_place), "application"))
+        yield from paragraph(", ".join(told.without_second_place))
+    if bad:
+        yield ""
+        yield from paragraph(f"why: leeward what-if --fail {','.join(bad[0].clusters)}")
