@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from kubeapi.meta import Manifest
 from leeward.answers.fleet_state import FleetState
@@ -9,6 +10,8 @@ from leeward.answers.imagined import ImaginedChange, imagine_policies, imagine_s
 from leeward.answers.subjects import asked_of
 from leeward.answers.what_if import Fate, WhatIf, what_if
 from leeward.api.resource import CLUSTERS
+from leeward.manager.settings import EvictionSettings, ManagerSettings
+from leeward.manager.timing import Timing
 from leeward.operations.brake import read_brake
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
@@ -227,6 +230,34 @@ def test_a_policy_and_a_size_are_told_before_they_are_applied() -> None:
 def scaled(state: FleetState, name: str, replicas: int):
     key = next(key for key in asked_of(f"deploy/{name}", "default").bindings if key in state.bindings)
     return imagine_scale(state, key, replicas)
+
+
+def test_instants_are_by_the_flags_in_force() -> None:
+    async def story(world: World) -> None:
+        await populate(world)
+        state = await picture(world)
+        assert (state.settings.told, state.settings.failover_eviction_timeout) == (True, 5)
+        told = what_if(state, fails("member1"))
+        await world.member("member1").stop()
+        began = await first_sign(world, "member1")
+        left = await instants(world, NAMES, 100)
+        agrees(world, told, left, began, told.as_of)
+
+    play(story, timing=Timing.fast())
+
+
+def test_the_rate_of_evictions_is_told_too() -> None:
+    async def story(world: World) -> None:
+        await populate(world)
+        told = what_if(await picture(world), fails("member1"))
+        await world.member("member1").stop()
+        began = await first_sign(world, "member1")
+        left = await instants(world, NAMES, 1000)
+        agrees(world, told, left, began, told.as_of)
+        apart = sorted(each.left_at for each in told.applications if each.left_at is not None)
+        assert min(later - sooner for sooner, later in pairwise(apart)) == timedelta(seconds=20)
+
+    play(story, manager=ManagerSettings(eviction=EvictionSettings(per_second=0.05)))
 
 
 def test_a_picture_is_not_changed_by_what_is_asked_of_it() -> None:

@@ -12,7 +12,6 @@ import msgspec
 
 from kubeapi.meta import wire_time
 from leeward.answers.imagined import ImaginedChange
-from leeward.answers.settings_in_force import SettingsInForce
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, remove_condition, set_condition
@@ -22,6 +21,7 @@ from leeward.core.cluster_health.flap_damping import decide_hold_down
 from leeward.core.cluster_health.monitor_grace_period import OVERDUE_SHARE
 from leeward.core.cluster_health.ready_condition import ready_condition
 from leeward.core.cluster_health.watched_time import Attention
+from leeward.core.settings_in_force import SettingsInForce
 
 _SILENT = Condition("Ready", "Unknown", "ClusterStatusUnknown", "Cluster status controller stopped posting.")
 

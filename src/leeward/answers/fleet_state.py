@@ -15,7 +15,6 @@ import msgspec
 
 from kubeapi.codec import decode, encode
 from kubeapi.meta import Object
-from leeward.answers.settings_in_force import SettingsInForce
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
@@ -29,6 +28,7 @@ from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, R
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.settings_in_force import SettingsInForce
 
 API_VERSION, KIND = "leeward.dev/v1alpha1", "FleetState"
 

@@ -21,12 +21,12 @@ from kubeapi.meta import Object, ObjectMeta
 from kubeapi.resource import Resource
 from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata
 from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding, redacted_work
-from leeward.answers.settings_in_force import SettingsInForce
 from leeward.api.core import Lease
 from leeward.api.names import (
     BINDING_ID_LABEL,
     CLUSTER_BINDING_ID_LABEL,
     HEARTBEAT_NAME,
+    SETTINGS_ANNOTATION,
     SYSTEM_NAMESPACE,
     UNWATCHED_ANNOTATION,
 )
@@ -43,6 +43,7 @@ from leeward.api.work import Binding, BindingResource
 from leeward.client import Client, Expired, NotFound, Undecodable, Unreachable, WorldError
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, parse_gaps
+from leeward.core.settings_in_force import parse_settings
 from leeward.operations.brake import read_brake
 from leeward.operations.taints import no_control_plane
 from leeward.runtime.discovery import Discovery
@@ -197,7 +198,8 @@ async def _common(reader: _Reader, clock: Clock, name: str) -> RecordedFleet:
         raise no_control_plane() from None
     now = await _now(reader.client, clock)
     reading = await reader.see("the brake", read_brake(reader.client), None)
-    attention = await reader.see("the heartbeat", _attention(reader.client, now), UNKEPT)
+    lease = await reader.see("the heartbeat", _heartbeat(reader.client), None)
+    settings = "" if lease is None else lease.metadata.annotations.get(SETTINGS_ANNOTATION, "")
     return RecordedFleet(
         api_version=API_VERSION,
         kind=KIND,
@@ -205,8 +207,8 @@ async def _common(reader: _Reader, clock: Clock, name: str) -> RecordedFleet:
         as_of=now,
         clusters=clusters,
         brake=Brake() if reading is None else reading.brake,
-        attention=attention,
-        settings=SettingsInForce(),
+        attention=UNKEPT if lease is None else attention_of(lease, now),
+        settings=parse_settings(settings),
     )
 
 
@@ -220,17 +222,16 @@ async def _now(client: Client, clock: Clock) -> datetime:
     return ours if abs(theirs - ours) <= CLOCKS_APART else theirs
 
 
-async def _attention(client: Client, now: datetime) -> Attention:
-    """Who watches the clusters, as `runtime.heartbeat` sees it. Raises: WorldError."""
+async def _heartbeat(client: Client) -> Lease | None:
+    """None where none is kept. Raises: WorldError."""
     try:
-        lease = await client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+        return await client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
     except NotFound:
-        return UNKEPT
-    return attention_of(lease, now)
+        return None
 
 
 def attention_of(lease: Lease, now: datetime) -> Attention:
-    """What may be believed of clusters at `now`, by the heartbeat; a released one is none."""
+    """What may be believed of clusters at `now`, as `runtime.heartbeat` sees it; a released heartbeat is none."""
     spec, longest = lease.spec, timedelta(seconds=lease.spec.lease_duration_seconds or 0)
     if not spec.holder_identity:
         return UNKEPT

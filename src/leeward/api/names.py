@@ -136,6 +136,8 @@ HEARTBEAT_NAME = "leeward-heartbeat"
 """The Lease in `karmada-system` that is renewed as long as the clusters are watched (ours)."""
 UNWATCHED_ANNOTATION = "leeward.dev/unwatched"
 """On that Lease: the times during which nobody watched, as `FROM/TO` with commas between (ours)."""
+SETTINGS_ANNOTATION = "leeward.dev/settings"
+"""On that Lease: the thresholds, time-outs and switches of the process that watches, as JSON (ours)."""
 
 EVICTION_HELD_CONDITION = "leeward.dev/EvictionHeld"
 """On a binding: True while an eviction that is due is held back, with the reason (ours)."""

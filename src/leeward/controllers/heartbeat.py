@@ -12,7 +12,7 @@ from datetime import datetime
 
 from kubeapi.meta import Manifest, format_micro_time
 from leeward.api.core import Lease
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
+from leeward.api.names import HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
 from leeward.api.resource import LEASES, NAMESPACES
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.core.cluster_health.watched_time import (
@@ -33,9 +33,11 @@ log = logging.getLogger(__name__)
 
 
 class HeartbeatController:
-    def __init__(self, plane: ControlPlane, view: HeartbeatView) -> None:
+    def __init__(self, plane: ControlPlane, view: HeartbeatView, settings: str) -> None:
+        """`settings` are told with it, see `core.settings_in_force`."""
         self._plane = plane
         self._view = view
+        self._settings = settings
         self._last: tuple[datetime, float] | None = None
         """Of the last renewal that succeeded, when it began."""
         self._version = 0
@@ -110,7 +112,10 @@ class HeartbeatController:
         if begins:
             spec |= {"holderIdentity": self._plane.randomness.uid(), "acquireTime": format_micro_time(now)}
         time = bounded(time if gap is None else time.missing(gap), now)
-        return {"metadata": {"annotations": {UNWATCHED_ANNOTATION: render_gaps(time.gaps) or None}}, "spec": spec}
+        annotations = {UNWATCHED_ANNOTATION: render_gaps(time.gaps) or None}
+        if lease is None or lease.metadata.annotations.get(SETTINGS_ANNOTATION) != self._settings:
+            annotations[SETTINGS_ANNOTATION] = self._settings
+        return {"metadata": {"annotations": annotations}, "spec": spec}
 
     def _duration_seconds(self) -> int:
         return max(1, int(self._view.settings.longest_seconds))

@@ -27,6 +27,7 @@ from leeward.core.cluster_health.flap_damping import HoldDownSettings
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.core.outlook import TaintExpectation
 from leeward.core.placement import PlacementSettings
+from leeward.core.settings_in_force import render_settings
 from leeward.manager.choice import AUTOSCALED, DEPENDENCIES_DISTRIBUTOR, HALVES, MEMBER_SIDE, SCHEDULER, UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import Connect, PushClusters
@@ -123,7 +124,8 @@ class ControllerManager:
         cluster = ClusterController(self._plane, settings, self._brake, self._heartbeat)
         if not self._settings.safety.only_watched_time:
             return [HeartbeatRelease(self._plane, self._heartbeat.settings.interval_seconds), cluster]
-        return [HeartbeatController(self._plane, self._heartbeat), cluster]
+        told = render_settings(self._settings.in_force())
+        return [HeartbeatController(self._plane, self._heartbeat, told), cluster]
 
     def _make_binding(self) -> list[Startable]:
         """A new copy waits for what it needs only where somebody has that follow it; in Karmada it does not wait."""

@@ -9,6 +9,7 @@ from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from leeward.core.propagation.reach import Reach
 from leeward.core.propagation.skipping import SkippedApis
+from leeward.core.settings_in_force import SettingsInForce
 from leeward.manager.choice import Choice
 from leeward.manager.gates import FeatureGates
 from leeward.manager.timing import Timing
@@ -105,6 +106,24 @@ class ManagerSettings:
     @property
     def evicts_by_taint(self) -> bool:
         return self.failover and self.eviction.no_execute
+
+    def in_force(self) -> SettingsInForce:
+        """What is told of them to whoever asks what will happen."""
+        timing = self.timing
+        return SettingsInForce(
+            told=True,
+            cluster_failure_threshold=timing.cluster_failure_threshold,
+            cluster_success_threshold=timing.cluster_success_threshold,
+            cluster_monitor_grace_period=timing.cluster_monitor_grace_period,
+            failover_eviction_timeout=timing.failover_eviction_timeout,
+            no_execute=self.failover,
+            could_not_look=self.safety.could_not_look,
+            evictions_per_second=self.eviction.per_second,
+            workload_affinity=self.gates.enabled("WorkloadAffinity"),
+            multiple_pod_templates=self.gates.enabled("MultiplePodTemplatesScheduling"),
+            placement=self.whole_decision(),
+            brake=self.brake,
+        )
 
     def whole_decision(self) -> PlacementSettings:
         """For the scheduler; without the taint manager it only places."""

@@ -1,9 +1,11 @@
-"""Settings of a control plane that its answers depend on: thresholds, time-outs and switches, as far as they are known.
+"""Settings of a control plane that forecasts depend on: thresholds, time-outs and switches, as far as they are known.
 
-A control plane does not serve its flags. Where nobody tells them they are Leeward's defaults, which for thresholds and
-time-outs are Karmada's too; `told` then is False, and answers say that they assume them.
+A control plane serves no flags. The process that watches the clusters tells its own in the heartbeat Lease (an
+annotation); where nobody does, they are the defaults, which for thresholds and time-outs are Karmada's too. Where the
+scheduler runs as a process of its own, with other flags, its part of them is not told.
 """
 
+from kubeapi.codec import DecodeError, decode, encode
 from kubeapi.meta import Object
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.core.outlook import TaintExpectation
@@ -33,3 +35,16 @@ class SettingsInForce(Object, frozen=True):
     def expectation(self) -> TaintExpectation:
         """What leads from an outage to NoExecute."""
         return TaintExpectation(self.failover_eviction_timeout, self.no_execute, self.could_not_look)
+
+
+def render_settings(settings: SettingsInForce) -> str:
+    """As the value of an annotation."""
+    return encode(settings).decode()
+
+
+def parse_settings(text: str) -> SettingsInForce:
+    """What nobody can read, or another version has written, are the defaults, and not told."""
+    try:
+        return decode(text.encode(), SettingsInForce)
+    except DecodeError:
+        return SettingsInForce()
