@@ -107,7 +107,7 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
     placement = binding.spec.placement
     decides_by_room = placement is not None and room_decides(placement) and binding.spec.is_workload
     room = room_rows(binding.spec, fleet, rooms) if decides_by_room else []
-    where, verdicts = copies_of(state, key), _verdicts(snapshot, term)
+    where, verdicts = copies_of(state, key), verdicts_of(snapshot, term)
     how = _state_of(binding, decision, bool(report and report.outlooks))
     return Explanation(
         control_plane=state.control_plane,
@@ -185,14 +185,15 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
     yield f"{anew}{number}: {', '.join(kept) or 'none'}."
     term = asked.trace.terms[-1] if asked.trace.terms else None
     for division in () if term is None else term.divisions:
-        yield _division_sentence(division)
+        yield division_sentence(division)
     if asked.decision.held is not None:
         yield f"{asked.decision.held.message.rstrip('.')} ({asked.decision.held.reason})."
     elif isinstance(asked.result, Unplaceable):
         yield f"{asked.result.message.rstrip('.')}."
 
 
-def _division_sentence(division: DivisionTrace) -> str:
+def division_sentence(division: DivisionTrace) -> str:
+    """`3 replicas divided by weight: member1 1/2 = 1.50, gets 2; ...`"""
     total = sum(division.weights.values())
     parts = [
         f"{name} {weight}/{total} = {division.replicas * weight / total if total else 0:.2f}, "
@@ -209,7 +210,7 @@ def _division(division: DivisionTrace) -> DivisionStep:
     return DivisionStep(division.replicas, division.weights, division.initial, division.result)
 
 
-def _verdicts(snapshot: Snapshot, term: TermTrace) -> list[ClusterVerdict]:
+def verdicts_of(snapshot: Snapshot, term: TermTrace) -> list[ClusterVerdict]:
     """Kept clusters first; then by plug-in and reason."""
     kept, found = tuple(sorted(term.candidates)), defaultdict[tuple[str, str], list[str]](list)
     for name in snapshot.clusters:

@@ -4,7 +4,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from kubeapi.loop.clock import Clock
+from leeward import __version__
 from leeward.answers.cluster_explanation import ClusterExplanation, explain_cluster
+from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.explanation import Explanation, explain_binding
 from leeward.answers.fleet_state import BindingName, FleetState, binding_of_work
 from leeward.answers.reading import read_fleet, read_for
@@ -12,7 +14,9 @@ from leeward.answers.work_explanation import WorkExplanation, explain_work
 from leeward.api.names import EXECUTION_SPACE_PREFIX, binding_name
 from leeward.api.resource import WORKS
 from leeward.client import Client, NotFound
+from leeward.core.placement import decide
 from leeward.operations import OperationFailed
+from leeward.planning.recording import RecordedOutcome, encode_snapshot
 
 Answer = Explanation | ClusterExplanation | WorkExplanation
 
@@ -104,10 +108,18 @@ def _binding_of(state: FleetState, asked: AskedOf) -> BindingName:
     return key
 
 
-async def explain_live(client: Client, clock: Clock, asked: AskedOf, control_plane: str) -> Answer:
-    """With as few requests as it takes. Raises: OperationFailed, WorldError."""
+def record_of(state: FleetState, asked: AskedOf) -> bytes:
+    """What the decision about it is made on, with what is decided, for `replay`. Raises: OperationFailed."""
+    if asked.kind in (SubjectKind.CLUSTER, SubjectKind.WORK):
+        raise OperationFailed(f"--record: nothing is decided about {asked.text}; name an application or a binding")
+    snapshot = snapshot_of(state, _binding_of(state, asked), fleet_of(state))
+    return encode_snapshot(snapshot, RecordedOutcome.of(decide(snapshot), __version__))
+
+
+async def read_asked(client: Client, clock: Clock, asked: AskedOf, control_plane: str) -> FleetState:
+    """What of a control plane the answer needs, in as few requests as it takes. Raises: OperationFailed, WorldError."""
     if asked.kind is SubjectKind.CLUSTER:
-        return explain_in(await read_fleet(client, clock, control_plane, works=False), asked)
+        return await read_fleet(client, clock, control_plane, works=False)
     keys = asked.bindings
     if asked.kind is SubjectKind.WORK:
         try:
@@ -118,7 +130,7 @@ async def explain_live(client: Client, clock: Clock, asked: AskedOf, control_pla
         keys = () if key is None else (key,)
     for key in keys:
         try:
-            return explain_in(await read_for(client, clock, key, control_plane), asked)
+            return await read_for(client, clock, key, control_plane)
         except NotFound:
             continue
     raise _no_binding(asked)

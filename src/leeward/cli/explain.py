@@ -1,5 +1,6 @@
 """`leeward explain`"""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,18 +12,23 @@ from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, colours, pictur
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
-    from leeward.answers.subjects import Answer
+    from leeward.answers.fleet_state import FleetState
+    from leeward.answers.subjects import Answer, AskedOf
 
 
 @click.command(cls=AnswerCommand)
 @click.argument("resource", metavar="TYPE/NAME")
 @click.option("-n", "--namespace", default="default", show_default=True, help="Of the resource.")
+@click.option(
+    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Also write what is decided on, for `replay`."
+)
 @picture_options
 @click.pass_obj
 def explain(
     settings: Settings,
     resource: str,
     namespace: str,
+    record: Path | None,
     output: str,
     file: Path | None,
     kubeconfig: Path | None,
@@ -35,35 +41,42 @@ def explain(
 
     Exits 0 when there is nothing to do, 1 when something needs somebody, 2 when it could not look.
     """
-    from leeward.answers.cluster_explanation import ClusterExplanation
-    from leeward.answers.explanation import Explanation
-    from leeward.cli.explain_text import cluster_lines, explanation_lines, work_lines
-
-    answer = _answer(settings, resource, namespace, file, kubeconfig, context)
-    if output != "table":
-        click.echo(rendered(answer, output))
-    elif isinstance(answer, Explanation):
-        click.echo("\n".join(explanation_lines(answer)), color=colours())
-    elif isinstance(answer, ClusterExplanation):
-        click.echo("\n".join(cluster_lines(answer)), color=colours())
-    else:
-        click.echo("\n".join(work_lines(answer)), color=colours())
-    return FINDINGS if answer.needs_somebody else WELL
-
-
-def _answer(
-    settings: Settings, resource: str, namespace: str, file: Path | None, kubeconfig: Path | None, context: str
-) -> "Answer":
-    """Raises: FleetError."""
-    from kubeapi.loop.clock import SystemClock
-    from leeward.answers.subjects import asked_of, explain_in, explain_live
+    from kubeapi.files import write_file
+    from leeward.answers.subjects import asked_of, explain_in, record_of
     from leeward.operations import OperationFailed
 
     try:
         asked = asked_of(resource, namespace)
-        if file is not None:
-            return explain_in(picture_in(file, kubeconfig, context), asked)
+        state = _state(settings, asked, file, kubeconfig, context)
+        answer = explain_in(state, asked)
+        if record is not None:
+            write_file(record, record_of(state, asked))
     except OperationFailed as error:
         raise FleetError(str(error)) from error
+    except OSError as error:
+        raise FleetError(f"{record} cannot be written: {error.strerror}") from error
+    click.echo(rendered(answer, output) if output != "table" else "\n".join(_lines(answer)), color=colours())
+    return FINDINGS if answer.needs_somebody else WELL
+
+
+def _state(
+    settings: Settings, asked: "AskedOf", file: Path | None, kubeconfig: Path | None, context: str
+) -> "FleetState":
+    """Raises: FleetError."""
+    from kubeapi.loop.clock import SystemClock
+    from leeward.answers.subjects import read_asked
+
+    if file is not None:
+        return picture_in(file, kubeconfig, context)
     target = target_of(settings, kubeconfig, context)
-    return ask(target, lambda client: explain_live(client, SystemClock(), asked, target.name))
+    return ask(target, lambda client: read_asked(client, SystemClock(), asked, target.name))
+
+
+def _lines(answer: "Answer") -> Iterator[str]:
+    from leeward.answers.cluster_explanation import ClusterExplanation
+    from leeward.answers.explanation import Explanation
+    from leeward.cli.explain_text import cluster_lines, explanation_lines, work_lines
+
+    if isinstance(answer, Explanation):
+        return explanation_lines(answer)
+    return cluster_lines(answer) if isinstance(answer, ClusterExplanation) else work_lines(answer)

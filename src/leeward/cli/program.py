@@ -20,6 +20,7 @@ VERBS = (
     LazyVerb("what-if", "Say what would happen if clusters failed, were drained, or if policies were others."),
     LazyVerb("resilience", "Say for each possible loss whether the rest can take over, worst first."),
     LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`."),
+    LazyVerb("replay", "Decide a recorded decision again, with its reasons."),
     LazyVerb("logs", "Print what a component logged."),
     LazyVerb("cordon", "Place nothing new in a cluster."),
     LazyVerb("uncordon", "Take back a cordon or a drain."),

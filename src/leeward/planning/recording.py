@@ -15,7 +15,9 @@ from kubeapi.meta import Object
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, ClusterResourceBinding, Component, ReplicaRequirements, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.placement import Decision
 from leeward.core.placement.snapshot import DEFAULT_SETTINGS, UNLIMITED, EvictionBudget, PlacementSettings, Snapshot
+from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.estimates import Question
 from leeward.planning.estimates import Estimates
 from leeward.planning.fleet import Fleet, placement_fleet
@@ -31,6 +33,29 @@ class RecordedEstimate(Object, frozen=True):
     requirements: ReplicaRequirements | None = None
     components: tuple[Component, ...] = ()
     answers: Mapping[str, int] = {}
+
+
+class RecordedOutcome(Object, frozen=True, omit_defaults=False):
+    """What was decided on a snapshot, and by which version. `targets` are replicas by cluster; `leaves` are clusters
+    with an eviction task; `held` is the reason of EvictionHeld; `refusal` why there was no place.
+    """
+
+    version: str
+    targets: Mapping[str, int] = {}
+    leaves: tuple[str, ...] = ()
+    held: str = ""
+    refusal: str = ""
+
+    @staticmethod
+    def of(decision: Decision, version: str) -> "RecordedOutcome":
+        result = decision.result
+        return RecordedOutcome(
+            version=version,
+            targets={target.name: target.replicas for target in decision.clusters},
+            leaves=tuple(sorted(task.from_cluster for task in decision.eviction_tasks)),
+            held=decision.held.reason if decision.held is not None else "",
+            refusal=result.message if isinstance(result, Unplaceable) else "",
+        )
 
 
 class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
@@ -52,14 +77,18 @@ class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
     group_members: tuple[GroupMember, ...] = ()
     workload_affinity: bool = False
     multiple_pod_templates: bool = False
+    outcome: RecordedOutcome | None = None
 
 
 class _Kind(Object, frozen=True):
     kind: str = ""
 
 
-def encode_snapshot(snapshot: Snapshot) -> bytes:
-    """As indented JSON. To be called before anything else is decided on the same fleet, which is a `Fleet`."""
+def encode_snapshot(snapshot: Snapshot, outcome: RecordedOutcome | None = None) -> bytes:
+    """As indented JSON, with what was decided where that is given.
+
+    To be called before anything else is decided on the same fleet, which is a `Fleet`.
+    """
     binding, fleet = snapshot.binding, snapshot.clusters
     assert isinstance(fleet, Fleet)
     kind = "ClusterResourceBinding" if isinstance(binding, ClusterResourceBinding) else "ResourceBinding"
@@ -84,18 +113,24 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
         group_members=() if fleet.groups is None else fleet.groups.members_beside(binding),
         workload_affinity=fleet.groups is not None,
         multiple_pod_templates=fleet.profile.multiple_pod_templates,
+        outcome=outcome,
     )
     return msgspec.json.format(encode(recorded), indent=1)
 
 
 def decode_snapshot(data: bytes) -> Snapshot:
     """Raises: DecodeError where it is no snapshot; the message names the field."""
+    return decode_recorded(data)[0]
+
+
+def decode_recorded(data: bytes) -> tuple[Snapshot, RecordedOutcome | None]:
+    """The snapshot, and what was decided on it, if that was recorded. Raises: DecodeError, as above."""
     recorded = decode(data, RecordedSnapshot)
     if (recorded.api_version, recorded.kind) != (API_VERSION, KIND):
         raise msgspec.ValidationError(f"it is a {recorded.api_version} {recorded.kind}, not a {API_VERSION} {KIND}")
     is_wide = decode(bytes(recorded.binding), _Kind).kind == "ClusterResourceBinding"
     binding: Binding = decode(bytes(recorded.binding), ClusterResourceBinding if is_wide else ResourceBinding)
-    return Snapshot(
+    snapshot = Snapshot(
         binding,
         _fleet_of(recorded, binding),
         recorded.works,
@@ -106,6 +141,7 @@ def decode_snapshot(data: bytes) -> Snapshot:
         recorded.quota_refusal,
         now=recorded.now,
     )
+    return snapshot, recorded.outcome
 
 
 def _fleet_of(recorded: RecordedSnapshot, binding: Binding) -> Fleet:
