@@ -4,6 +4,6 @@ A verb parses what was typed, calls `leeward.app`, and prints; it decides nothin
 nothing here imports more than click before a verb is known.
 """
 
-from leeward.cli.program import main
+from leeward.cli.program import kubectl_plugin, main
 
-__all__ = ["main"]
+__all__ = ["kubectl_plugin", "main"]

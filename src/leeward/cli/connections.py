@@ -67,6 +67,8 @@ def target_of(settings: Settings, kubeconfig: Path | None, context: str) -> Targ
     if kubeconfig is not None:
         return _named_target((kubeconfig,), context)
     layout = settings.layout
+    if settings.is_kubectl_plugin and not settings.names_data_dir:
+        return _named_target(default_paths(os.environ), context)
     if context:
         return _named_target((layout.kubeconfig,) if settings.names_data_dir else default_paths(os.environ), context)
     if layout.fleet_file.exists() or settings.names_data_dir:

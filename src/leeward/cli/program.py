@@ -60,9 +60,17 @@ click.version_option(__version__, prog_name="leeward", message="%(prog)s %(versi
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the program and exits: 0 when all went well, 1 with one line on stderr when not, 130 on Ctrl-C."""
-    settings = Settings()
+    _run(arguments, Settings(), "leeward")
+
+
+def kubectl_plugin(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The same as `kubectl leeward`: a verb asks what kubectl would, and not the fleet in the data directory."""
+    _run(arguments, Settings(is_kubectl_plugin=True), "kubectl leeward")
+
+
+def _run(arguments: Sequence[str] | None, settings: Settings, name: str) -> NoReturn:
     try:
-        code = program.main(arguments, prog_name="leeward", standalone_mode=False, obj=settings)
+        code = program.main(arguments, prog_name=name, standalone_mode=False, obj=settings)
     except click.Abort:
         complain("interrupted")
         sys.exit(130)

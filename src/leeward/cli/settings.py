@@ -16,10 +16,11 @@ DEFAULT_DATA_DIR = "~/.leeward"
 
 @dataclass(slots=True)
 class Settings:
-    """Filled in while the command line is parsed; the last mention wins."""
+    """Filled in while the command line is parsed; the last mention wins. `is_kubectl_plugin`: kubectl has called."""
 
     data_dir: str = ""
     debug: bool = False
+    is_kubectl_plugin: bool = False
 
     @property
     def names_data_dir(self) -> bool:

@@ -12,6 +12,7 @@ from kubeapi.meta import Manifest
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import Layout
+from leeward.cli.program import kubectl_plugin
 from tests.json_server import JsonServer, serve_json
 from tests.ports import free_port
 from tests.verbs import Verb, call_verb
@@ -100,6 +101,21 @@ def test_the_fleet_of_this_machine_is_not_left_for_a_variable(
     assert f"127.0.0.1:{fleet.control_plane_port}" in err
     assert "the control plane does not run, start it with `leeward up`" in err
     assert run("cordon", "member1", "--context", "karmada-apiserver")[0] == 0
+    assert len(taints(server)) == 1
+
+
+def test_kubectls_plug_in_asks_what_kubectl_would_and_says_its_own_name(
+    tmp_path: Path, server: JsonServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own_fleet(tmp_path / "home" / ".leeward")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "elsewhere" / "kubeconfig"))
+    for arguments, code, out, err in (
+        (["cordon", "member1"], 0, "member1 cluster cordoned\n", ""),
+        (["cordon"], 1, "", "leeward: Missing argument 'CLUSTER' (see `kubectl leeward cordon --help`)\n"),
+    ):
+        with pytest.raises(SystemExit) as end:
+            kubectl_plugin(arguments)
+        assert (end.value.code, *capsys.readouterr()) == (code, out, err)
     assert len(taints(server)) == 1
 
 
