@@ -8,15 +8,15 @@ from collections import Counter
 from typing import Any
 
 from kubeapi.codec import encode
-from kubeapi.meta import Manifest
-from leeward.api.names import work_name
+from kubeapi.meta import Manifest, annotations_of
+from leeward.api.names import WORK_NAME_ANNOTATION, work_name
 from leeward.api.resource import (
     EVENTS,
     RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
 )
 from leeward.client import Unreachable
 from leeward.sim.world import World
-from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import CONFIG_MAPS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears
 from tests.world.test_scripted_kinds import CRON_TAB, health, report
 
@@ -50,12 +50,14 @@ class CronTabWebhook:
     def __init__(self) -> None:
         self.asked = Counter[str]()
         self.least_done = 4
-        self.hangs = self.is_away = False
+        self.hangs = self.is_away = self.is_away_for_works = False
+        self.needs: list[str] = []
         self.waiting = self.most_waiting = 0
 
     async def __call__(self, request: Manifest) -> Manifest:
         self.asked[f"{request['operation']} {request['name']}"] += 1
-        if self.is_away:
+        asked_of_work = WORK_NAME_ANNOTATION in annotations_of(request["object"])
+        if self.is_away or (self.is_away_for_works and asked_of_work and request["operation"] == "InterpretDependency"):
             raise Unreachable("connection refused")
         if self.hangs:
             self.waiting += 1
@@ -83,7 +85,10 @@ class CronTabWebhook:
                 done = sum(item["status"].get("done", 0) for item in items if item.get("status"))
                 return _patch({"op": "add", "path": "/status", "value": {"done": done}})
             case "InterpretDependency":
-                return {"dependencies": []}
+                found = (
+                    {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": n} for n in self.needs
+                )
+                return {"dependencies": list(found)}
             case _:
                 return {}
 
@@ -208,5 +213,29 @@ def test_another_configuration_has_its_kinds_asked_anew() -> None:
         await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", patch)
         await world.sleep(10)
         assert await health(world, "member1") == ["Healthy"]
+
+    play(story)
+
+
+def test_what_nobody_could_say_was_needed_goes_when_somebody_can() -> None:
+    async def story(world: World) -> None:
+        webhook = await given_a_webhook(world)
+        webhook.needs, webhook.least_done = ["settings"], 0
+        await apply(world.client, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}})
+        await given_cron_tabs(world, "nightly")
+        await world.client.patch(POLICIES, "nightly", {"spec": {"propagateDeps": True}}, "default")
+        for name in BOTH:
+            await appears(world, name, CONFIG_MAPS, "settings", "default")
+            status = {"done": 4, "readyReplicas": 9}
+            await world.member(name).client.patch(CRON_TABS, "nightly", {"status": status}, "default")
+        await world.sleep(30)
+        webhook.needs, webhook.is_away_for_works = [], True
+        hooks: list[Manifest] = [{**CONFIGURATION["webhooks"][0], "timeoutSeconds": 5}]
+        await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", {"webhooks": hooks})
+        await world.sleep(60)
+        await appears(world, "member1", CONFIG_MAPS, "settings", "default")
+        webhook.is_away_for_works = False
+        await world.sleep(180)
+        assert (await world.member("member1").client.list(CONFIG_MAPS, "default")).items == ()
 
     play(story)

@@ -36,6 +36,7 @@ from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.dependants import DependantIndex
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
+from leeward.runtime.interpreter import WEBHOOK_AGAIN
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates
 
@@ -214,6 +215,8 @@ class AttachedBindings:
         for target in (t for s in before if (s.namespace, s.name) == place for t in s.clusters):
             work, cluster, count = works.get(target.name), self._clusters.get(target.name), replicas.get(target.name, 0)
             named = await self._plane.interpreter.known_dependencies(work)
+            if named is None:
+                self._controller.queue.add_at(needed, self._plane.clock.now() + WEBHOOK_AGAIN)
             if named is None or not is_done_with(work, named, cluster, count, object_name):
                 lingering.append(target)
         self._keep_lingering(place, needed, lingers=bool(lingering))

@@ -36,7 +36,6 @@ from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_n
 from leeward.runtime.dependent_overrides import DependentOverrides
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
-from leeward.runtime.interpreter_changes import Concerned
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey, Templates
@@ -80,7 +79,7 @@ class Detector:
         self._matching.start()
         self._dependent_overrides.start()
         asked = (Operation.REPLICA, Operation.COMPONENT)
-        self._plane.interpreter_changes.subscribe(asked, self._reinterpreted)
+        self._plane.interpreter_changes.of_keys(asked, self._templates.all_keys, self._controller.queue.add)
         for _, bindings in self._bindings.values():
             bindings.on_change(self._binding_changed)
         self._controller.start(self._plane.supervisor)
@@ -256,10 +255,6 @@ class Detector:
             bindings.remember(await self._plane.client.create(kind, desired, key_of(desired).namespace))
         except AlreadyExists as error:
             raise Conflict(error.status) from error
-
-    def _reinterpreted(self, concerned: Concerned) -> None:
-        for key in self._templates.all_keys(concerned):
-            self._controller.queue.add(key)
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         """A binding that was deleted is made again, and what someone else wrote into our fields is mended.

@@ -3,7 +3,7 @@
 Who subscribes for an operation looks again at the objects of the kinds that it is told of, and at nothing else.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
 from leeward.api.resource import RESOURCE_INTERPRETER_CUSTOMIZATIONS, RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS
@@ -45,14 +45,24 @@ class InterpreterChanges:
 
         return end
 
+    def of_keys(
+        self, operations: Collection[Operation], keys: Callable[[Concerned], Iterable[T]], add: Callable[[T], None]
+    ) -> None:
+        """Adds what `keys` finds of such kinds."""
+
+        def reinterpreted(concerned: Concerned) -> None:
+            for key in keys(concerned):
+                add(key)
+
+        self.subscribe(operations, reinterpreted)
+
     def of_bindings(
         self, operations: Collection[Operation], bindings: Informer[Any], add: Callable[[Key], None]
     ) -> None:
         """Adds the bindings whose templates are of such a kind."""
 
-        def reinterpreted(concerned: Concerned) -> None:
-            for binding in bindings.list():
-                if concerned(binding.spec.resource.api_version, binding.spec.resource.kind):
-                    add(key_of(binding))
+        def keys(concerned: Concerned) -> list[Key]:
+            resources = ((binding, binding.spec.resource) for binding in bindings.list())
+            return [key_of(binding) for binding, each in resources if concerned(each.api_version, each.kind)]
 
-        self.subscribe(operations, reinterpreted)
+        self.of_keys(operations, keys, add)
