@@ -80,8 +80,8 @@ def _end_evictions_by_time() -> Any:
     """A task that is past its grace period ends, whatever the old copy serves."""
     may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
-    def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, brake: bool) -> Any:
-        found = may_end(copies, task, now, end, *more, brake=brake)
+    def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, exact: bool, brake: bool) -> Any:
+        found = may_end(copies, task, now, end, *more, exact=exact, brake=brake)
         return replace(found, at=end + timedelta(microseconds=1)) if found.at is None and not brake else found
 
     return mock.patch.object(progress, "_may_end", by_time)
@@ -91,8 +91,8 @@ def _end_evictions_under_the_brake() -> Any:
     """The same, and the brake holds no task."""
     may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
-    def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, brake: bool) -> Any:
-        found = may_end(copies, task, now, end, *more, brake=False)
+    def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, exact: bool, brake: bool) -> Any:
+        found = may_end(copies, task, now, end, *more, exact=exact, brake=False)
         return replace(found, at=end + timedelta(microseconds=1)) if found.at is None and brake else found
 
     return mock.patch.object(progress, "_may_end", by_time)

@@ -5,14 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubeapi.codec import from_wire
 from kubeapi.meta import ObjectMeta
-from leeward.api.work import ClusterResourceBinding, Work
+from leeward.api.work import ClusterResourceBinding
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.works import (
     build_work,
     build_works,
-    grows,
     is_purging,
     manifests_by_cluster,
     needed_by_others,
@@ -152,16 +150,6 @@ def test_s7_a_copy_that_is_purged_is_waited_for_as_long_as_it_has_a_work(
     spec = binding(gracefulEvictionTasks=[task("m1", mode, 1)], requiredBy=needed).spec
     assert needed_by_others(spec) == set(required)
     assert is_purging(spec, works) is purging
-
-
-@pytest.mark.parametrize(("before", "after", "more"), [(2, 3, True), (2, 2, False), (3, 2, False)])
-def test_s7_a_work_grows_when_it_asks_for_more_replicas(before: int, after: int, *, more: bool) -> None:
-    def asking(replicas: int) -> dict[str, Any]:
-        bound = binding(clusters=[{"name": "m1", "replicas": replicas}])
-        return build_works(bound, TEMPLATE)["m1"]
-
-    assert grows(from_wire(asking(before), Work), asking(after)) is more
-    assert grows(Work(metadata=ObjectMeta(name="w")), asking(after))
 
 
 def test_what_an_interpreter_says_is_the_members_stays_as_it_says_s9() -> None:
