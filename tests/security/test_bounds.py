@@ -154,6 +154,10 @@ def traced() -> Iterator[None]:
 
 
 WATCHES, OBJECTS = 20, 400
+READ_INTO = 256 * KiB
+"""What asyncio reads the TLS of one connection into."""
+LOOK_SECONDS, PATIENCE_SECONDS = 0.2, 60
+"""How often one looks whether a server has come to rest, and how long at the most."""
 
 
 @pytest.mark.usefixtures("traced")
@@ -181,6 +185,11 @@ def test_a_watch_that_waits_holds_neither_the_state_that_it_began_with_nor_its_l
     tell(story)
 
 
+def each_takes(before: int) -> int:
+    """Bytes of each watch, in whole KiB."""
+    return taken(before) // WATCHES // KiB * KiB
+
+
 def ask_and_read_nothing(port: int, context: ssl.SSLContext) -> socket.socket:
     client = context.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="127.0.0.1")
     client.sendall(f"GET {WATCH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\n\r\n".encode())
@@ -196,15 +205,18 @@ def test_what_a_client_does_not_read_is_bounded_and_given_back_when_it_goes(tmp_
         await fill(world, OBJECTS, size=16_000)
         before = tracemalloc.get_traced_memory()[0]
         clients = [await asyncio.to_thread(ask_and_read_nothing, port, trusting) for _ in range(WATCHES)]
-        await asyncio.sleep(1)
-        assert taken(before) / WATCHES < 800 * KiB, "256 of it are what asyncio reads TLS into"
+        held, now = -1, each_takes(before)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while now < READ_INTO or now != held:
+                await asyncio.sleep(LOOK_SECONDS)
+                held, now = now, each_takes(before)
+        assert now < 800 * KiB, "256 of it are what asyncio reads TLS into"
         for client in clients:
             client.close()
-        for _ in range(200):
-            if taken(before) / WATCHES < 32 * KiB:
-                return
-            await asyncio.sleep(0.05)
-        raise AssertionError(f"{taken(before) // WATCHES} bytes of each watch that is gone are still taken")
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while now >= 32 * KiB:
+                await asyncio.sleep(LOOK_SECONDS)
+                now = each_takes(before)
 
     serve(story, authority.server_context(tmp_path))
 
