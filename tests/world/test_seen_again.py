@@ -39,7 +39,8 @@ def test_a_copy_is_looked_at_anew_by_an_agent_that_was_cut_off(seed: int) -> Non
         await world.until(lambda: world.is_ready("member3"))
         await world.sleep(60)
         ready, seen = world.cluster("member3").ready, seen_at(world)
-        assert ready is not None and ready.last_transition_time is not None
+        assert ready is not None
+        assert ready.last_transition_time is not None
         assert seen is not None
         assert seen >= ready.last_transition_time
 

@@ -22,13 +22,23 @@ def parsed(parse: Callable[[str], T], text: str, flag: str) -> T:
         raise click.BadParameter(str(error), param_hint=flag) from error
 
 
+def _https_url(_context: click.Context, _option: click.Parameter, url: str) -> str:
+    """Raises: BadParameter."""
+    if url and not url.startswith("https://"):
+        raise click.BadParameter("must begin with https://", param_hint="--url")
+    return url
+
+
 @click.command()
 @click.option("--bind-address", default="0.0.0.0", show_default=True, help="Address to listen on.")
 @click.option(
     "--secure-port", type=click.IntRange(1, 65535), default=8443, show_default=True, help="Port to listen on."
 )
 @click.option(
-    "--url", default="", help="https://HOST:PORT at which the kube-apiserver finds us.  [default: the Service]"
+    "--url",
+    default="",
+    callback=_https_url,
+    help="https://HOST:PORT at which the kube-apiserver finds us.  [default: the Service]",
 )
 @click.option("--default-not-ready-toleration-seconds", type=int, default=300, show_default=True)
 @click.option("--default-unreachable-toleration-seconds", type=int, default=300, show_default=True)
@@ -59,8 +69,6 @@ def webhook(
     kubeconfig_context: str,
 ) -> None:
     """Run the admission webhook in the foreground. It makes and renews its certificates itself."""
-    if url and not url.startswith("https://"):
-        raise click.BadParameter("must begin with https://", param_hint="--url")
     from kubeapi.loop.clock import SystemClock
     from kubeapi.loop.randomness import Randomness
     from leeward.api.rules.member_addresses import parse_networks, rules_of_control_plane
