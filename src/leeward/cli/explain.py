@@ -8,7 +8,8 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import ask, target_of
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, colours, picture_in, picture_options, rendered
+from leeward.cli.output import say_coloured
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_in, picture_options, rendered
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def explain(
         raise FleetError(str(error)) from error
     except OSError as error:
         raise FleetError(f"{record} cannot be written: {error.strerror}") from error
-    click.echo(rendered(answer, output) if output != "table" else "\n".join(_lines(answer)), color=colours())
+    say_coloured(rendered(answer, output) if output != "table" else "\n".join(_lines(answer)))
     return FINDINGS if answer.needs_somebody else WELL
 
 

@@ -19,6 +19,7 @@ from leeward.cli.text_lines import (
     paragraph,
     section,
     table,
+    title,
 )
 from leeward.operations.sentences import counted, full_moment, moment, span
 
@@ -36,8 +37,7 @@ ASSUMED = "flags are not known here: the defaults are assumed for all instants"
 
 def explanation_lines(told: Explanation) -> Iterator[str]:
     replicas = f", {counted(told.replicas, 'replica')}" if told.replicas else ""
-    yield f"{told.workload}{replicas}, as of {full_moment(told.as_of)}"
-    yield ""
+    yield from title(f"{told.workload}{replicas}, as of {full_moment(told.as_of)}")
     yield from headline(MARKS[told.state], told.headline)
     if told.where:
         yield from section("WHERE")
@@ -58,8 +58,7 @@ def explanation_lines(told: Explanation) -> Iterator[str]:
 
 
 def cluster_lines(told: ClusterExplanation) -> Iterator[str]:
-    yield f"cluster {told.cluster}, as of {full_moment(told.as_of)}"
-    yield ""
+    yield from title(f"cluster {told.cluster}, as of {full_moment(told.as_of)}")
     yield from headline(NEEDS_SOMEBODY if told.needs_somebody else GOOD, told.headline)
     yield from section("WHY")
     for number, sentence in enumerate(told.why, 1):
@@ -69,8 +68,7 @@ def cluster_lines(told: ClusterExplanation) -> Iterator[str]:
 
 
 def work_lines(told: WorkExplanation) -> Iterator[str]:
-    yield f"Work {told.work} of binding {told.binding}, as of {full_moment(told.as_of)}"
-    yield ""
+    yield from title(f"Work {told.work} of binding {told.binding}, as of {full_moment(told.as_of)}")
     yield from headline(NEEDS_SOMEBODY if told.needs_somebody else GOOD, told.headline)
     yield from section("WHY")
     for number, sentence in enumerate(told.why, 1):

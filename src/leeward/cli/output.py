@@ -4,6 +4,8 @@ Line ends in `say` are ours: what others have named is made one line where it is
 (`tables.printable`). In a complaint they are not, so its further lines are marked, and none passes for one of ours.
 """
 
+import os
+
 import click
 
 from kubeapi.text import shown, shown_lines
@@ -21,3 +23,8 @@ def say_line(text: str) -> None:
 def complain(problem: str) -> None:
     first, *more = shown_lines(problem).split("\n")
     click.echo("\n".join([f"leeward: {first}", *(f"  | {line.strip()}" for line in more)]), err=True)
+
+
+def say_coloured(text: str) -> None:
+    """Says what `text_lines` has coloured and made printable. On a terminal, and unless NO_COLOR is set."""
+    click.echo(text, color=False if os.environ.get("NO_COLOR") else None)

@@ -5,7 +5,6 @@ finding. Nothing that they do changes a control plane.
 """
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -110,8 +109,3 @@ def rendered(answer: object, output: str) -> str:
 
     plain: Any = msgspec.to_builtins(answer)
     return json.dumps(plain, indent=2) if output == "json" else render_yaml(plain).rstrip("\n")
-
-
-def colours() -> bool | None:
-    """None: on a terminal only."""
-    return False if os.environ.get("NO_COLOR") else None

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, colours, decode_file, rendered
+from leeward.cli.output import say_coloured
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, decode_file, rendered
 
 if TYPE_CHECKING:
     from leeward.answers.replay import Replay
@@ -29,17 +30,16 @@ def replay(file: Path, output: str) -> int:
 
     snapshot, recorded = decode_file(file, decode_recorded, DecodeError, "record one with `leeward explain --record`")
     told = replay_recorded(snapshot, recorded)
-    click.echo(rendered(told, output) if output != "table" else "\n".join(_lines(told)), color=colours())
+    say_coloured(rendered(told, output) if output != "table" else "\n".join(_lines(told)))
     return WELL if told.is_same else FINDINGS
 
 
 def _lines(told: "Replay") -> Iterator[str]:
-    from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, headline, pairs, paragraph, section
+    from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, headline, pairs, paragraph, section, title
     from leeward.operations.sentences import full_moment
 
     by = f" by {told.recorded.version}" if told.recorded is not None else ""
-    yield f"{told.workload}, decided{by} at {full_moment(told.decided_at)}"
-    yield ""
+    yield from title(f"{told.workload}, decided{by} at {full_moment(told.decided_at)}")
     for problem in (*told.differences, *(f"it would be refused: {each}" for each in told.violations)):
         yield from headline(NEEDS_SOMEBODY, problem)
     if told.is_same:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, colours, picture_options, rendered, whole_picture
+from leeward.cli.output import say_coloured
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, rendered, whole_picture
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -46,16 +47,15 @@ def resilience(
         answer = survey(state, losses_by(state, by, number), by)
     except OperationFailed as error:
         raise FleetError(str(error)) from error
-    click.echo(rendered(answer, output) if output != "table" else "\n".join(_lines(answer, wide)), color=colours())
+    say_coloured(rendered(answer, output) if output != "table" else "\n".join(_lines(answer, wide)))
     return WELL if answer.survives_all else FINDINGS
 
 
 def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
-    from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, headline, paragraph, section, table
+    from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, headline, paragraph, section, table, title
     from leeward.operations.sentences import counted, full_moment
 
-    yield f"{told.control_plane}, as of {full_moment(told.as_of)}; nothing is changed"
-    yield ""
+    yield from title(f"{told.control_plane}, as of {full_moment(told.as_of)}; nothing is changed")
     bad = [loss for loss in told.losses if loss.wanting]
     total = f"{len(told.losses)} possible {'loss' if len(told.losses) == 1 else 'losses'}"
     if not bad:

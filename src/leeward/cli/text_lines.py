@@ -22,6 +22,12 @@ def headline(mark: str, sentence: str) -> Iterator[str]:
         yield click.style(f"{mark if index == 0 else ' '} {line}".rstrip(), fg=COLOURS.get(mark))
 
 
+def title(text: str) -> Iterator[str]:
+    """The first line, and an empty one."""
+    yield printable(text)
+    yield ""
+
+
 def section(name: str, beside: str = "") -> Iterator[str]:
     yield ""
     yield click.style(name, bold=True) + (f"   {printable(beside)}" if beside else "")

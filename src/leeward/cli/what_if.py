@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.app.local.errors import FleetError
+from leeward.cli.output import say_coloured
 from leeward.cli.parameters import Duration
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, colours, picture_options, rendered, whole_picture
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, rendered, whole_picture
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def what_if(
     except OperationFailed as error:
         raise FleetError(str(error)) from error
     told = answer_what_if(state, ImaginedChange(failing, drained, at, recover_after, bindings))
-    click.echo(rendered(told, output) if output != "table" else "\n".join(what_if_lines(told, wide)), color=colours())
+    say_coloured(rendered(told, output) if output != "table" else "\n".join(what_if_lines(told, wide)))
     return FINDINGS if told.wanting else WELL
 
 

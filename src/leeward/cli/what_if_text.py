@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from leeward.answers.return_losses import ReturnLosses
 from leeward.answers.what_if import ApplicationFate, ClusterFate, Fate, WhatIf
 from leeward.cli.explain_text import ASSUMED
-from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, QUIET, SOON, headline, pairs, paragraph, section, table
+from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, QUIET, SOON, headline, pairs, paragraph, section, table, title
 from leeward.operations.sentences import counted, full_moment
 
 MOST_LISTED = 12
@@ -14,8 +14,7 @@ MOST_LISTED = 12
 
 def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
     already = f", with {', '.join(told.lost_before)} already down" if told.lost_before else ""
-    yield f"{told.control_plane}, as of {full_moment(told.as_of)}{already}; nothing is changed"
-    yield ""
+    yield from title(f"{told.control_plane}, as of {full_moment(told.as_of)}{already}; nothing is changed")
     yield from headline(NEEDS_SOMEBODY if told.wanting or told.braked else GOOD, answer_of(told))
     yield from headline(SOON if told.braked else QUIET, _brake(told))
     for unseen in told.unseen:

@@ -61,3 +61,11 @@ def test_of_a_cluster_nothing_is_recorded(tmp_path: Path, capsys: pytest.Capture
     picture.write_bytes(encode_state(picture_of([cluster("b")], [])))
     code, _, err = call_verb(capsys, "explain", "cluster/b", "--from", picture, "--record", tmp_path / "x")
     assert (code, "--record: nothing is decided about cluster/b" in err) == (2, True)
+
+
+def test_a_file_forges_no_line(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = json.loads(recorded.read_text())
+    file["outcome"]["version"] = "1\nv decided the same again\x1b[2J"
+    recorded.write_text(json.dumps(file))
+    first, second, *_ = call_verb(capsys, "replay", recorded)[1].split("\n")
+    assert (r"by 1\nv decided" in first, second) == (True, "")
