@@ -61,7 +61,8 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     if ready is None:
         yield "It has joined, and has never reported."
     else:
-        yield f"Ready={ready.status} ({ready.reason}): {ready.message}"
+        said = f": {ready.message}" if ready.message else "."
+        yield f"Ready={ready.status} ({ready.reason}){said}"
     for taint in cluster.spec.taints:
         yield f"It has the taint {taint}{since(taint.time_added, state.as_of)}."
     dead = sum(map(looks_dead, state.clusters.values()))

@@ -33,9 +33,9 @@ def answer_of(told: WhatIf) -> str:
         return "no application is concerned"
     replicas = sum(each.replicas for each in told.applications)
     kept = sum(each.fate is Fate.KEPT for each in told.applications)
-    more = f"; {kept} more are kept where they are" if kept else ""
+    more = f"; {kept} of them {'is' if kept == 1 else 'are'} kept in place" if kept else ""
     if not told.wanting:
-        return f"all of {number} find room{more}"
+        return f"all of {number} find room or stay{more}"
     held = sum(each.fate is Fate.HELD for each in told.wanting)
     missing = sum(each.missing for each in told.wanting)
     is_one = len(told.wanting) == 1
