@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from kubeapi.codec import decode_manifest
 from kubeapi.meta import Manifest
 from leeward.answers.cluster_explanation import ClusterExplanation
 from leeward.answers.explanation import ApplicationState, Explanation
@@ -10,6 +11,7 @@ from leeward.answers.subjects import asked_of, explain_in, read_asked
 from leeward.answers.work_explanation import WorkExplanation
 from leeward.api.meta import find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.client import Client
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
@@ -120,6 +122,26 @@ def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_and_th
         await world.until(lambda: sum(world.assigned(SOLO).get(name, 0) for name in ("member2", "member3")) == 2)
 
     play(story)
+
+
+def test_the_wide_table_of_bindings_and_clusters_says_what_is_held_and_since_when() -> None:
+    async def story(world: World) -> None:
+        await start(world)
+        await world.member("member1").stop()
+        await world.until(lambda: held(world, SOLO) == "NoPlaceToGo")
+        assert await column(world, RESOURCE_BINDINGS.path("default"), "HELD") == {SOLO: "NoPlaceToGo", WEB: ""}
+        assert await column(world, RESOURCE_BINDINGS.path("default"), "LEAVING") == {SOLO: "", WEB: "member1"}
+        assert (await column(world, CLUSTERS.path(), "SINCE"))["member1"] == "10m"
+
+    play(story)
+
+
+async def column(world: World, path: str, name: str) -> dict[str, str]:
+    """Of the table that kubectl prints, by the name of the row."""
+    response = await world.client.raw("GET", path, accept="application/json;as=Table;g=meta.k8s.io;v=v1")
+    table = decode_manifest(response.body)
+    index = [each["name"].upper() for each in table["columnDefinitions"]].index(name)
+    return {row["cells"][0]: str(row["cells"][index] or "") for row in table["rows"]}
 
 
 def test_the_sentence_of_an_outage_is_that_of_the_condition() -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api import resource
+from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.openapi import structural_schema
 
 
@@ -39,6 +40,10 @@ def _status_of(condition_type: str) -> str:
     return f'.status.conditions[?(@.type=="{condition_type}")].status'
 
 
+def _reason_of(condition_type: str) -> str:
+    return f'.status.conditions[?(@.type=="{condition_type}")].reason'
+
+
 _POLICY_COLUMNS = (
     Column("CONFLICT-RESOLUTION", ".spec.conflictResolution"),
     Column("PRIORITY", ".spec.priority"),
@@ -48,7 +53,10 @@ _BINDING_COLUMNS = (
     Column("SCHEDULED", _status_of("Scheduled")),
     Column("FULLYAPPLIED", _status_of("FullyApplied")),
     _AGE,
+    Column("HELD", _reason_of(EVICTION_HELD_CONDITION), priority=1),
+    Column("LEAVING", ".spec.gracefulEvictionTasks[*].fromCluster", priority=1),
 )
+"""The last two are ours: what an outage makes of a binding."""
 
 CUSTOM_KINDS: tuple[CustomKind, ...] = (
     CustomKind(
@@ -63,6 +71,7 @@ CUSTOM_KINDS: tuple[CustomKind, ...] = (
             Column("PROVIDER", ".spec.provider", priority=1),
             Column("API-ENDPOINT", ".spec.apiEndpoint", priority=1),
             Column("PROXY-URL", ".spec.proxyURL", priority=1),
+            Column("SINCE", '.status.conditions[?(@.type=="Ready")].lastTransitionTime', "date", priority=1),
         ),
     ),
     CustomKind(resource.PROPAGATION_POLICIES, "pp", _POLICY_COLUMNS),
