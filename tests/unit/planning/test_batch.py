@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
 from leeward.api.work import (
+    Binding,
     BindingSchedulePriority,
     ResourceBinding,
     ResourceBindingSpec,
@@ -134,7 +135,7 @@ def test_who_is_more_urgent_is_decided_first_whatever_its_key_is() -> None:
     bindings = {key: stored(name, spec, priority) for key, (name, priority) in named.items()}
     asked: list[str] = []
 
-    def noted(key: str, each: ResourceBinding) -> Decision:
+    def noted(key: str, each: Binding) -> Decision:
         asked.append(key)
         return Decision(each.spec.clusters, ())
 
