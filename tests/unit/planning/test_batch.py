@@ -21,6 +21,7 @@ from leeward.api.work import (
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed, schedule
 from leeward.planning import Fleet, plan
+from leeward.planning.batch import priority_of, urgency
 from tests.builders import NOW, binding, dead, divided
 from tests.placements import binding_spec, cluster, fleets, specs
 
@@ -141,3 +142,26 @@ def test_who_is_more_urgent_is_decided_first_whatever_its_key_is() -> None:
 
     plan(Fleet([]), bindings, noted)
     assert asked == ["3", "2", "1"]
+
+
+def test_what_was_decided_and_is_not_written_yet_is_decided_again_in_the_same_room() -> None:
+    """What is reserved for a binding is its own; and what it has been given is not given to the next."""
+    fleet, spec = Fleet([cluster("m1", pods=3)]), binding_spec(DYNAMIC, 3)
+    first, second = stored("a", spec), stored("b", spec)
+
+    def placed(*bindings: ResourceBinding) -> list[dict[str, int]]:
+        by_name = {each.name: each for each in bindings}
+        found = plan(fleet, by_name, lambda _, each: decide(Snapshot(each, fleet, settings=SETTINGS, now=NOW)))
+        return [replicas(found[each.name]) for each in bindings]
+
+    assert placed(first) == [{"m1": 3}]
+    assert placed(first) == [{"m1": 3}], "it has not been written"
+    written = stored("a", binding_spec(DYNAMIC, 3, {"m1": 3}))
+    assert placed(written, second) == [{"m1": 3}, {}], "its cluster has not told of it yet"
+
+
+def test_a_binding_without_a_priority_is_as_urgent_as_one_of_none() -> None:
+    without = msgspec.structs.replace(stored("a", binding_spec({}, 1)).spec, schedule_priority=None)
+    bare = ResourceBinding(metadata=ObjectMeta(name="z", namespace="default"), spec=without)
+    assert priority_of(bare) == 0
+    assert sorted([stored("b", without, 1), bare, stored("c", without, -1)], key=urgency)[1] is bare
