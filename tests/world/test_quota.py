@@ -163,3 +163,36 @@ def test_a_quota_that_goes_while_nobody_watches_takes_its_works_along() -> None:
         assert await limit_in(world, "member1") is None
 
     play(story)
+
+
+def test_a_work_that_somebody_changes_or_deletes_is_brought_back() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "10"}, {"member1": {"cpu": "4"}})
+        await world.sleep(20)
+        there = await world.member("member1").client.get(QUOTAS, "team", "default")
+        space = execution_space("member1")
+        manifests = (await world.client.get(WORKS, WORK, space)).spec.workload.manifests
+        wider = {"spec": {"workload": {"manifests": [{**manifests[0], "spec": {"hard": {"cpu": "99"}}}]}}}
+        await world.client.patch(WORKS, WORK, wider, space)
+        await world.sleep(20)
+        assert await limit_in(world, "member1") == {"cpu": "4"}
+        after = await world.member("member1").client.get(QUOTAS, "team", "default")
+        assert after["metadata"]["uid"] == there["metadata"]["uid"]
+        await world.client.delete(WORKS, WORK, space)
+        await world.sleep(60)
+        assert await limit_in(world, "member1") == {"cpu": "4"}
+
+    play(story)
+
+
+def test_a_namespace_that_is_not_propagated_has_no_limits_in_clusters_and_says_so() -> None:
+    async def story(world: World) -> None:
+        limits = quota({"cpu": "9"}, {"member1": {"cpu": "4"}})
+        await world.client.create(FEDERATED_RESOURCE_QUOTAS, limits, "kube-public")
+        await world.sleep(20)
+        names = [work.name for work in (await world.client.list(WORKS)).items]
+        assert work_name("ResourceQuota", "team", "kube-public") not in names
+        messages = [event.message for event in (await world.client.list(EVENTS)).items if event.reason == NOT_SYNCED]
+        assert messages == ["namespace kube-public is not propagated, and so is no quota of it"]
+
+    play(story)
