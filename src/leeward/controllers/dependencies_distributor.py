@@ -23,12 +23,14 @@ from leeward.controllers.dependency_events import COMPONENT, FAILED
 from leeward.core.dependencies.requirements import (
     dependency_problem,
     follows,
+    is_named,
     is_own_in_each_cluster,
     marks_patch,
     release_patch,
 )
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.reach import Reach, binding_problems
+from leeward.runtime.contradictions import Contradictions
 from leeward.runtime.dependants import DependantIndex, Kind
 from leeward.runtime.events import NORMAL, WARNING
 from leeward.runtime.identity import Key, key_of, template_of
@@ -55,6 +57,7 @@ class DependenciesDistributor:
         self._enabled = enabled
         self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._index = DependantIndex()
+        self._contradictions = Contradictions[Key]()
         self._attached = AttachedBindings(
             plane, templates, self._index, self._reach, enabled=enabled, leaves_last=leaves_last
         )
@@ -74,6 +77,7 @@ class DependenciesDistributor:
         if dependant is None:
             self._let_go(key)
             self._index.forget(key)
+            self._contradictions.forget(key)
         elif dependant.metadata.deletion_timestamp is not None:
             await self._finish(dependant)
         elif self._enabled and not binding_problems(dependant, self._reach):
@@ -97,6 +101,7 @@ class DependenciesDistributor:
             about = template_of(dependant)
             self._recorder.note(about, WARNING, "GetDependenciesFailed", f"Get dependencies failed: {error}")
             return self._plane.clock.now() + error.again if error.again is not None else None
+        await self._refuse_doubtful(dependant, template, dependencies)
         wanted = [each for each in dependencies if self._may_follow(dependant, each)]
         await self._mark(dependant, dependencies)
         failures = await self._look_up(key, wanted)
@@ -104,6 +109,20 @@ class DependenciesDistributor:
             self._tell(dependant, "; ".join(dict.fromkeys(map(str, failures))))
             raise failures[0]
         return None
+
+    async def _refuse_doubtful(
+        self, dependant: ResourceBinding, template: Manifest, named: Sequence[DependentObjectReference]
+    ) -> None:
+        """Raises: NotInterpreted when a webhook names less than before, for now: a copy may need the rest."""
+        key, now = key_of(dependant), self._plane.clock.now()
+        lost = frozenset(each for each in self._attached.listing(key) if not is_named(each.kind, each.key.name, named))
+        if not lost or not await self._plane.interpreter.is_hooked(template, Operation.DEPENDENCY):
+            self._contradictions.forget(key)
+        elif self._contradictions.is_doubtful(key, lost, now):
+            names = ", ".join(sorted(f"{each.kind} {each.key.name}" for each in lost))
+            message = f"its webhook does not name {names} any more; that is believed when it has stood"
+            self._recorder.note(template_of(dependant), WARNING, "GetDependenciesFailed", message)
+            raise NotInterpreted(message)
 
     async def _look_up(self, key: Key, wanted: Iterable[DependentObjectReference]) -> list[WorldError]:
         """Takes down which objects a dependant needs. Of a kind that cannot be read they are those that were known."""

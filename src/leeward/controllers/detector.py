@@ -33,6 +33,7 @@ from leeward.core.propagation.binding import build_binding, claim, named_priorit
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
+from leeward.runtime.contradictions import StandingReplicas
 from leeward.runtime.dependent_overrides import DependentOverrides
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
@@ -72,6 +73,7 @@ class Detector:
         self._controller = plane.controller("resource-detector", self.reconcile)
         self._matching = PolicyMatching(plane, templates, self._controller.queue.add, preemption=settings.preemption)
         self._told = TemplateEvents(plane, self._recorder, self._matching, settings.reach)
+        self._standing = StandingReplicas(plane)
         self._dependent_overrides = DependentOverrides[TemplateKey](plane, self._controller.queue.add)
 
     def start(self) -> None:
@@ -236,7 +238,9 @@ class Detector:
         wire = to_wire(present)
         if present.metadata.deletion_timestamp is not None or not belongs_to(wire, template):
             return
-        if present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) in (None, digest):
+        is_same = present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) in (None, digest)
+        await self._standing.refuse_doubtful(template, present, asked.replicas, is_same=is_same)
+        if is_same:
             desired["spec"]["resource"]["resourceVersion"] = present.spec.resource.resource_version
         patch = binding_patch(wire, desired)
         if patch:

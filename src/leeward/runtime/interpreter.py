@@ -232,6 +232,10 @@ class Interpreter:
         """Does somebody else than the built-in rules answer?"""
         return bool(await self._scripts(manifest, operation)) or await self._webhooks.answers(manifest, operation)
 
+    async def is_hooked(self, manifest: ReadOnlyManifest, operation: Operation) -> bool:
+        """Does a webhook answer?"""
+        return not await self._scripts(manifest, operation) and await self._webhooks.answers(manifest, operation)
+
     async def _script(self, manifest: ReadOnlyManifest, operation: Operation) -> Script | None:
         return next(iter(await self._scripts(manifest, operation)), None)
 

@@ -26,6 +26,11 @@ def follows(binding: ResourceBinding) -> bool:
     return bool(binding.spec.propagate_deps)
 
 
+def is_named(kind: str, name: str, dependencies: Iterable[DependentObjectReference]) -> bool:
+    """Whether one of the dependencies may mean an object; what is selected by labels may be any of its kind."""
+    return any(each.kind == kind and each.name in ("", name) for each in dependencies)
+
+
 def is_own_in_each_cluster(dependency: DependentObjectReference) -> bool:
     return (dependency.api_version, dependency.kind, dependency.name) in _CLUSTERS_HAVE_THEIR_OWN
 

@@ -1,0 +1,67 @@
+"""Answers of interpreter webhooks that contradict what was answered before about the same thing.
+
+A server that has just started, or is being replaced, may give an answer for a moment that it would not give a minute
+later. What is to be taken away on such an answer waits until it has stood for a while. Holds: S1, S3.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from kubeapi.meta import ReadOnlyManifest
+from leeward.api.work import Binding
+from leeward.core.interpreter.scripts import Operation
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.interpreter import NotInterpreted
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.webhook_queue import ANSWERED_SECONDS
+
+K = TypeVar("K", bound=Hashable)
+
+STANDS_AFTER = timedelta(seconds=ANSWERED_SECONDS + 60)
+"""So that it was asked for again, since answers are remembered."""
+MOST_KEPT = 10_000
+
+
+class Contradictions(Generic[K]):
+    """By what was asked about: the contradicting answer, and from when on it is believed."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[K, tuple[Hashable, datetime]] = OrderedDict()
+
+    def is_doubtful(self, about: K, answer: Hashable, now: datetime) -> bool:
+        """Whether the answer contradicts an earlier one, and has not stood for long enough."""
+        known = self._answers.get(about)
+        if known is None or known[0] != answer:
+            known = self._answers[about] = answer, now + STANDS_AFTER
+            while len(self._answers) > MOST_KEPT:
+                self._answers.popitem(last=False)
+        return now < known[1]
+
+    def forget(self, about: K) -> None:
+        """There is no contradiction, or nothing to ask about any more."""
+        self._answers.pop(about, None)
+
+
+class StandingReplicas:
+    """The replicas that webhooks count of templates, one for each binding."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._contradictions = Contradictions[Key]()
+
+    async def refuse_doubtful(
+        self, template: ReadOnlyManifest, present: Binding, replicas: int, *, is_same: bool
+    ) -> None:
+        """Raises: NotInterpreted when a webhook counts otherwise for the `same` template than before, for now."""
+        key, before, now = key_of(present), present.spec.replicas, self._plane.clock.now()
+        if not is_same or replicas == before:
+            self._contradictions.forget(key)
+        elif await self._plane.interpreter.is_hooked(template, Operation.REPLICA) and self._contradictions.is_doubtful(
+            key, replicas, now
+        ):
+            message = f"its webhook counts {replicas} replicas now, and {before} before, of one template"
+            raise NotInterpreted(
+                f"{message}: that is believed when it has stood for {STANDS_AFTER.total_seconds():g} s"
+            )
