@@ -10,6 +10,7 @@ from leeward.sim.histories.model import (
     Deploy,
     History,
     MemberComesBackOld,
+    MemberFlaps,
     MemberHangs,
     MemberIsUnready,
     MemberStops,
@@ -25,6 +26,7 @@ from leeward.sim.histories.playing import play
 BOTH = Plan(division="Duplicated", clusters=("m1", "m2"))
 EVENLY = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1))
 PUSHED: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"), ("m3", "Push"))
+PATIENT = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 3), toleration_seconds=40)
 DIRECTLY = Plan(division="Static", clusters=("m1", "m2"), weights=(2, 1), directly=True)
 
 
@@ -82,6 +84,18 @@ def test_what_is_scaled_to_nothing_leaves_a_cluster_that_was_being_evicted() -> 
         Deploy(at=45, app="web", plan=EVENLY, replicas=2),
         MemberHangs(at=80, lasts=100, member="m1"),
         Scale(at=150, app="web", replicas=0),
+    )
+    assert plays(*steps) == []
+
+
+def test_s4_a_removal_that_is_held_stays_under_the_brake_while_a_clock_is_wrong() -> None:
+    """The deletion was dated by one clock, and the return of the cluster by another, an hour behind (seed 496)."""
+    steps = (
+        Deploy(at=52, app="web", plan=PATIENT, replicas=6),
+        MemberHangs(at=97, lasts=119, member="m1"),
+        ClockIsWrong(at=168, lasts=77, who="controllers", seconds=-3600),
+        Scale(at=174, app="web", replicas=1),
+        MemberFlaps(at=174, lasts=73, member="m2", period=45),
     )
     assert plays(*steps) == []
 

@@ -233,6 +233,15 @@ def test_s4_what_was_to_go_while_its_cluster_was_away_stays_while_the_brake_is_e
     assert not is_removal_held(spec, "member1", works, alive, UNKEPT, at(100)), "all is well but for the brake"
 
 
+def test_s4_what_is_held_already_stays_under_the_brake_whatever_the_clocks_said() -> None:
+    """It was asked for by the API server's clock, and the cluster became Ready by another, which was an hour behind."""
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    works = {"member1": marked_as_held(asked_at(60)), "member2": work("member2", 3)}
+    alive = fleet(ready("member1", -3500), cluster("member2"))
+    assert is_removal_held(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
+    assert not is_removal_held(spec, "member1", works, alive, UNKEPT, at(100))
+
+
 def test_s4_a_cluster_of_which_nothing_is_known_counts_as_away_while_the_brake_is_engaged() -> None:
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     works = {"member1": asked_at(10), "member2": work("member2", 3)}

@@ -71,10 +71,10 @@ def is_removal_held(
     when it is back: what runs there may be the only copy that serves. The same holds where nobody watched for a while
     since the deletion was asked for, as in a control plane that was restored from a backup (decision 48); then nothing
     is known before the members were looked at again. While the brake is engaged, what was asked for while its cluster
-    was away stays as well: what is seen of the fleet is in doubt (decision 58). Once held, it is held until all targets
-    are seen healthy. A dependency without a placement leaves after what needs it. It waits only where nobody watched
-    meanwhile: until all copies of those that it is `needed_by` are seen healthy, since one that needs it here may be
-    unknown by now. `works` are those of the binding, by cluster. Holds: S1, S4, S13.
+    was away, or was held, stays as well: what is seen of the fleet is in doubt (decision 58). Once held, it is held
+    until all targets are seen healthy. A dependency without a placement leaves after what needs it. It waits only where
+    nobody watched meanwhile: until all copies of those that it is `needed_by` are seen healthy, since one that needs it
+    here may be unknown by now. `works` are those of the binding, by cluster. Holds: S1, S4, S13.
     """
     own, work = clusters.get(cluster), works[cluster]
     if own is None or own.is_being_deleted or (spec.asks_for_none and not _only_follows(spec)):
@@ -85,7 +85,7 @@ def is_removal_held(
         return True
     if _only_follows(spec):
         return is_old and not all(each.are_seen_healthy(clusters) for each in needed_by)
-    if brake and _was_away(own, asked_at):
+    if brake and (is_held or _was_away(own, asked_at)):
         return True
     if not all(_is_well(clusters.get(target.name)) for target in spec.clusters):
         return is_old or is_held or not own.is_ready
