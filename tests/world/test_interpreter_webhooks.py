@@ -235,7 +235,7 @@ def test_what_nobody_could_say_was_needed_goes_when_somebody_can() -> None:
         await world.sleep(60)
         await appears(world, "member1", CONFIG_MAPS, "settings", "default")
         webhook.is_away_for_works = False
-        await world.sleep(180)
+        await world.sleep(480)
         assert (await world.member("member1").client.list(CONFIG_MAPS, "default")).items == ()
 
     play(story)
