@@ -31,7 +31,7 @@ def dependent(cast: Casting) -> Sequence[AnyStep]:
     moving = msgspec.structs.replace(in_turn(*THREE), follows=True)
     staying = msgspec.structs.replace(evenly("m1", "m2"), follows=True)
     return (
-        Provide(at=41, name="settings", what="ConfigMap", clusters=("m3",) if cast.turn % 2 else ()),
+        Provide(at=41, name="settings", what="ConfigMap", clusters=() if cast.turn % 4 == 3 else ("m3",)),
         Provide(at=42, name="password", what="Secret"),
         Provide(at=43, name="data", what="PersistentVolumeClaim"),
         Deploy(at=45, app="web", plan=moving, replicas=2, reads=("settings", "password", "data")),
