@@ -32,7 +32,7 @@ from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.placement.within_usage import decide_within_usage
-from leeward.core.scheduling import Placed, Trace
+from leeward.core.scheduling import Placed, Trace, same_targets
 
 
 def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
@@ -89,7 +89,7 @@ def fail_back(at: Situation) -> Outcome | None:
     if at.original is None or at.braked or at.waiting or snapshot.brake or not at.authority.returns:
         return None
     placed = actions.place(at)
-    if spec.graceful_eviction_tasks or not spec.clusters or placed.clusters != spec.clusters:
+    if spec.graceful_eviction_tasks or not spec.clusters or not same_targets(placed.clusters, spec.clusters):
         return None
     options, time = at.failback_options, snapshot.attention.time
     found = decide_failback(at.binding, at.original, at.clusters, snapshot.works, at.now, options, time)
@@ -114,9 +114,10 @@ def _decide(at: Situation) -> Decision:
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
     if at.authority.watches:
         annotations |= record_patch(at.binding, record)
+    before = at.binding.spec.clusters
     instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.watched.wake_at, at.stalled.wake_at)
     return Decision(
-        outcome.clusters,
+        before if same_targets(outcome.clusters, before) else outcome.clusters,
         outcome.eviction_tasks,
         outcome.result,
         held=_held(at, outcome),

@@ -44,6 +44,16 @@ def test_a_new_binding_is_divided_by_weight() -> None:
     assert replicas(decision) == {"member1": 1, "member2": 2}
 
 
+def test_s12_what_stays_keeps_the_order_in_which_another_scheduler_named_it() -> None:
+    held = targets(member2=3, member1=3)
+    placed = binding(duplicated("member1", "member2"), 3, held)
+    decision = decide(
+        Snapshot(placed, fleet(cluster("member1"), cluster("member2")), settings=SETTINGS, now=at(0)), Trace()
+    )
+    assert decision.result is not None, "a Duplicated binding is scheduled again each time"
+    assert decision.clusters is held
+
+
 def test_nothing_moves_before_the_toleration_ends() -> None:
     placed = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
     decision = decide(Snapshot(placed, fleet(dead("member1"), cluster("member2")), settings=SETTINGS, now=at(299)))
