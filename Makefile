@@ -51,7 +51,7 @@ systematic: setup  ## one outage with one more fault at every await, line and re
 
 planted: setup  ## plant bugs, find each in a history, cut it down to a short story; try every checker (five minutes)
 	@$(BIN)/pytest -n auto --dist worksteal tests/sim/test_planted.py tests/sim/test_checkers.py tests/sim/test_systematic.py \
-		tests/sim/test_decision_replay.py
+		tests/sim/test_decision_replay.py tests/sim/test_propagation.py tests/sim/test_twins.py
 
 nightly: FRESH := $(shell date +%s)
 nightly: setup  ## what is too long for every commit, on seeds that nobody has seen (some hours)

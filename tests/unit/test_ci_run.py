@@ -1,9 +1,11 @@
 """`.ci/run` with stand-ins for the commands that it starts: what it begins, in which order, and what makes it fail."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -156,3 +158,12 @@ def test_a_skipped_test_fails_where_all_have_to_run(tmp_path: Path, variables: d
     process = subprocess.run(command, env=inherited | variables, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert process.returncode == code, process.stdout
     assert ("was not run" in process.stdout) == bool(code)
+
+
+def test_every_file_of_tests_is_in_a_target() -> None:
+    """One that is in none runs nowhere, whatever it says."""
+    configured = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["testpaths"]
+    named = re.findall(r"tests/[\w/.]+", (ROOT / "Makefile").read_text())
+    places = {ROOT / place for place in (*configured, *named)}
+    files = set((ROOT / "tests").rglob("test_*.py"))
+    assert {file for file in files if places.isdisjoint({file, *file.parents})} == set()

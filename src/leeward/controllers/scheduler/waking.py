@@ -1,4 +1,4 @@
-"""What makes a binding be looked at again: its own change, that of its Works, of a cluster, or of the brake.
+"""What makes a binding be looked at again: a change of it, its Works, a cluster, the brake, the heartbeat or a quota.
 
 Bindings that wait for room, or for the brake, are looked at the later, the longer they have waited. Decides nothing.
 """

@@ -1,4 +1,4 @@
-"""Purge modes: how an old copy goes when an application leaves a cluster. One row for each; nothing else compares them.
+"""Purge modes: how an old copy goes when an application leaves a cluster. One row for each.
 
 Karmada: `PurgeMode` of the policy API; a task that says nothing goes Gracefully.
 """

@@ -1,8 +1,8 @@
-"""Check of a decision before it is written: S1, S2, S3, S11 and S12, told from the snapshot alone.
+"""Check of a decision before it is written: S1, S2, S3, S11, S12 and C3, told from the snapshot alone.
 
-It shares no code with the phases, but for the filters, which say what a placement means. What it finds is a bug of
-Leeward: such a decision is refused, and the binding stays as it is. What a person asked for (`Directly`, a taint by
-hand, Karmada-exact mode) is done, and not judged by S11 and S12.
+It does not ask the phases or their actions again; it shares with them what words mean (filters, evidence, authority,
+tables of purge modes and spread fields). What it finds is a bug of Leeward: such a decision is refused, and the binding
+stays as it is. `Directly` and Karmada-exact mode are not judged by S11 and S12, nor a taint by hand by S12.
 """
 
 from collections import Counter

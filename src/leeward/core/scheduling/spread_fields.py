@@ -1,4 +1,4 @@
-"""Spread fields: what a placement spreads its clusters by. One row for each; no text is compared elsewhere.
+"""Spread fields: what a placement spreads its clusters by. One row for each.
 
 Karmada: `SpreadFieldValue` of the policy API. A constraint that names a label instead has no field.
 """
