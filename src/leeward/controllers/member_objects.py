@@ -27,7 +27,7 @@ from leeward.core.execution.conflict_resolution import conflict_rules_of
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, note_write, pause_left
-from leeward.core.execution.work_generation import with_generation, without_due_generation
+from leeward.core.execution.work_generation import has_no_more, is_left, with_generation, without_due_generation
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.member_works import MemberWorks
@@ -142,6 +142,8 @@ class MemberObjects:
         wanted = without_due_generation(without_due_hub(desired, observed), observed, work)
         retained = await self._plane.interpreter.retain(wanted, observed)
         written = self._written.get((resource.group_resource, key_of(observed)))
+        if is_left(observed, work) and not has_no_more(observed, retained):
+            return False
         return written in (None, _mark(observed)) and covers(observed, merge(wanted, observed, retained))
 
     def _refuse_other_hubs(self, observed: Manifest) -> None:

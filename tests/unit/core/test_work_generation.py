@@ -3,8 +3,9 @@
 import pytest
 
 from kubeapi.meta import Manifest, ObjectMeta
+from leeward.api.meta import Condition
 from leeward.api.names import RENDERED_ANNOTATION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
-from leeward.api.work import Work
+from leeward.api.work import Work, WorkStatus
 from leeward.core.execution.work_generation import (
     carries_generation,
     is_left,
@@ -16,9 +17,14 @@ from leeward.core.execution.work_generation import (
 MANIFEST: Manifest = {"metadata": {"name": "web", "labels": {WORK_ID_LABEL: "w"}}, "spec": {"replicas": 2}}
 
 
-def work(rendered_by_us: bool = False) -> Work:
+def work(rendered_by_us: bool = False, applied: int | None = None) -> Work:
     annotations = {RENDERED_ANNOTATION: "true"} if rendered_by_us else {}
-    return Work(metadata=ObjectMeta(name="web-1", generation=3, annotations=annotations))
+    status = WorkStatus() if applied is None else WorkStatus(conditions=(_applied(applied),))
+    return Work(metadata=ObjectMeta(name="web-1", generation=3, annotations=annotations), status=status)
+
+
+def _applied(generation: int) -> Condition:
+    return Condition("Applied", "True", "AppliedSuccessful", observed_generation=generation)
 
 
 def carrying(generation: int | None, work_id: str = "w", replicas: int = 2) -> Manifest:
@@ -45,6 +51,9 @@ def test_only_what_neither_side_has_from_us_is_as_karmada_has_left_it() -> None:
     assert is_left(carrying(None), work())
     assert not is_left(carrying(2), work())
     assert not is_left(carrying(None), work(rendered_by_us=True))
+    assert is_left(carrying(None), work(applied=0))
+    assert is_left(carrying(None), work(applied=3))
+    assert not is_left(carrying(None), work(applied=2)), "somebody has written it since we have seen it"
 
 
 def test_what_karmada_has_left_is_not_written_for_its_generation_alone() -> None:
@@ -57,3 +66,11 @@ def test_what_karmada_has_left_is_not_written_for_its_generation_alone() -> None
 @pytest.mark.parametrize(("replicas", "work_id", "expected"), [(2, "w", True), (1, "w", False), (2, "x", False)])
 def test_it_shows_a_manifest_when_it_has_all_that_is_asked_for(replicas: int, work_id: str, expected: bool) -> None:
     assert shows(carrying(None, work_id, replicas), MANIFEST, MANIFEST) is expected
+
+
+@pytest.mark.parametrize("field", ["data", "rules"])
+def test_what_was_taken_out_of_a_work_nobody_knows_when_is_no_default(field: str) -> None:
+    more, less = ({"a": "1", "b": "2"}, {"a": "1"}) if field == "data" else ([{"verbs": ["get"]}], [])
+    there = {**carrying(None), field: more}
+    assert not shows(there, {**MANIFEST, field: less}, {**MANIFEST, field: less})
+    assert shows(there, {**MANIFEST, field: more}, {**MANIFEST, field: more})

@@ -3,19 +3,15 @@
 Reads what Works say; judges no copy (`core.eviction.evidence`).
 """
 
-from datetime import timedelta
-
 from leeward.api.cluster import Cluster
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.controllers.cluster.warnings import StandingWarnings
-from leeward.core.eviction.evidence import is_told_by_karmada
+from leeward.core.eviction.evidence import AGENT_SETTLES, is_told_by_karmada
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
 
-SETTLES = timedelta(seconds=60)
-"""Until then an agent that has just been exchanged has not reported everything anew."""
 _MESSAGE = (
     "its agent does not say which generation of a Work it reports about, as Karmada's does not: what it "
     "reports is believed; leeward's agent would also tell old reports from new ones when the cluster returns"
@@ -29,7 +25,7 @@ class AgentReports:
         self._works = Index(plane.informers.of(WORKS), _cluster_told_by_karmada)
 
     def look_at(self, cluster: Cluster) -> None:
-        before = self._clock.now() - SETTLES
+        before = self._clock.now() - AGENT_SETTLES
         told = self._works.get(cluster.name) if cluster.spec.sync_mode == "Pull" else ()
         instants = [work.applied.last_transition_time for work in told if work.applied is not None]
         settled = any(instant is not None and instant < before for instant in instants)

@@ -22,7 +22,7 @@ Karmada asks only that the scheduler has observed the generation, so that a stal
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 import msgspec
@@ -33,10 +33,13 @@ from leeward.api.meta import Condition, find_condition
 from leeward.api.names import REFLECTED_CONDITION, TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import Binding, ManifestStatus, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
+from leeward.core.interpreter.fields import value_at
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 
 FULLY_APPLIED = "FullyApplied"
+AGENT_SETTLES = timedelta(seconds=60)
+"""After so long Karmada's own agent has reported what is in a cluster that has returned, or was joined anew."""
 
 
 def is_current(binding: Binding) -> bool:
@@ -157,6 +160,19 @@ def _is_applied(work: Work) -> bool:
     return applied is not None and applied.status == "True" and applied.observed_generation == work.metadata.generation
 
 
+def believed_from(work: Work | None, cluster: Cluster | None) -> datetime | None:
+    """From when on a report of Karmada's own agent is of after its cluster's return; None: it is, or says so itself.
+
+    Holds: S1."""
+    ready = cluster.ready if cluster is not None else None
+    if work is None or ready is None or ready.last_transition_time is None or not is_told_by_karmada(work):
+        return None
+    applied_at = work.applied.last_transition_time if work.applied is not None else None
+    if applied_at is not None and applied_at > ready.last_transition_time:
+        return None
+    return ready.last_transition_time + AGENT_SETTLES
+
+
 def is_told_by_karmada(work: Work) -> bool:
     """Whether a report without any generation is about the Work's present contents, as far as that can be told.
 
@@ -170,19 +186,29 @@ def is_told_by_karmada(work: Work) -> bool:
         return False
     told = {status.identifier.ordinal: status for status in work.status.manifest_statuses}
     manifests = work.spec.workload.manifests
-    return all(_is_about(told.get(ordinal), manifest) for ordinal, manifest in enumerate(manifests))
+    is_first = work.metadata.generation == 1
+    return all(_is_about(told.get(n), manifest, is_first=is_first) for n, manifest in enumerate(manifests))
 
 
-def _is_about(status: ManifestStatus | None, manifest: ReadOnlyManifest) -> bool:
-    """Whether a status speaks of this manifest, and not of one that was there before."""
+def _is_about(status: ManifestStatus | None, manifest: ReadOnlyManifest, *, is_first: bool) -> bool:
+    """Whether a status speaks of this manifest, and not of one that was there before: `is_first`, there was none.
+
+    Other replicas are no other template, and kinds without a rule are judged by health alone: of these as many have to
+    be ready as the manifest asks for.
+    """
     if status is None:
         return False
-    wanted = annotations_of(manifest).get(TEMPLATE_GENERATION_ANNOTATION)
     fields = cast(Mapping[str, Any], status.status or {})
+    asked = value_at(manifest, "spec", "replicas")
+    is_unruled = status.identifier.kind not in _READY_FIELDS and isinstance(asked, int)
+    if is_unruled and not is_first and plausible_count(fields.get("readyReplicas")) < asked:
+        return False
     if "resourceTemplateGeneration" not in fields:
         return True
-    is_seen = fields.get("observedGeneration") == fields.get("generation")
-    return is_seen and str(fields["resourceTemplateGeneration"]) == wanted
+    is_seen = "observedGeneration" not in fields or fields["observedGeneration"] == fields.get("generation")
+    return is_seen and str(fields["resourceTemplateGeneration"]) == annotations_of(manifest).get(
+        TEMPLATE_GENERATION_ANNOTATION
+    )
 
 
 def _reflected(work: Work) -> Condition | None:

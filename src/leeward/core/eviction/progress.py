@@ -29,7 +29,14 @@ from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec,
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.eviction.due_evictions import replicas_in
-from leeward.core.eviction.evidence import Serving, is_current, is_seen_healthy, known_to_serve, seen_ready
+from leeward.core.eviction.evidence import (
+    Serving,
+    believed_from,
+    is_current,
+    is_seen_healthy,
+    known_to_serve,
+    seen_ready,
+)
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.interpreter.resource_health import health_rules_in
 
@@ -87,6 +94,13 @@ class _Copies:
         cluster = self.clusters.get(target.name)
         is_doubted = cluster is not None and is_failing(cluster)
         return not is_doubted and is_seen_healthy(self.works.get(target.name), cluster, target.replicas)
+
+    def settles_at(self, now: datetime) -> datetime:
+        """From when on what replaces the old copies may be relied upon, where it is seen healthy."""
+        believed = (believed_from(self.works.get(t.name), self.clusters.get(t.name)) for t in self.spec.clusters)
+        instants = [now, *(instant for instant in believed if instant is not None)]
+        looked = None if self.attention.has_settled(now) else self.attention.settles_at(now)
+        return max(instants if looked is None else [*instants, looked])
 
     def is_gone(self, task: GracefulEvictionTask) -> bool:
         """Whether there is nothing left to take away: it was purged, or its cluster has left the fleet."""
@@ -184,7 +198,7 @@ def _may_end(
         in_vain = not rules_of_task(task).keeps_copy and task.from_cluster not in copies.works
         return _End(now) if in_vain else _NEVER
     if copies.is_covered(task):
-        return _End(now if copies.attention.has_settled(now) else copies.attention.settles_at(now))
+        return _End(copies.settles_at(now))
     if copies.is_gone(task):
         return _End(end + timedelta(seconds=grace_seconds) + _INSTANT)
     serving = copies.served_by_old(task)

@@ -60,7 +60,7 @@ def says_nothing_new(before: ResourceBindingStatus, after: ResourceBindingStatus
     Karmada does not say that; nobody asks for it before the binding has been somewhere else (decision 90).
     """
     applied = find_condition(before.conditions, _APPLIED.type)
-    if applied is None or applied.observed_generation:
+    if applied is None or applied.status != "True" or applied.observed_generation:
         return False
     conditions = tuple(
         msgspec.structs.replace(c, observed_generation=0) if c.type == _APPLIED.type else c for c in after.conditions

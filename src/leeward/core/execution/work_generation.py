@@ -12,6 +12,9 @@ from leeward.api.work import Work
 from leeward.core.execution.retain import covers, merge
 from leeward.core.interpreter.fields import with_annotations
 
+_WHOLE = ("data", "binaryData", "rules", "roleRef", "subjects")
+"""Fields that a server adds nothing to. In others, what is there beyond the Work may be a default."""
+
 
 def with_generation(manifest: ReadOnlyManifest, work: Work) -> Manifest:
     """The manifest as an object that carries the Work's present generation."""
@@ -30,15 +33,24 @@ def carries_generation(observed: ReadOnlyManifest, work: Work, manifest: ReadOnl
 
 
 def is_left(observed: ReadOnlyManifest, work: Work) -> bool:
-    """Whether both the object and the Work are as Karmada has left them: neither was ever written by us."""
-    return WORK_GENERATION_ANNOTATION not in annotations_of(observed) and (
-        RENDERED_ANNOTATION not in work.metadata.annotations
-    )
+    """Whether object and Work are as Karmada has left them: never written by us, nor the Work by others since."""
+    applied = work.applied.observed_generation if work.applied is not None else 0
+    is_as_found = RENDERED_ANNOTATION not in work.metadata.annotations and applied in (0, work.metadata.generation)
+    return is_as_found and WORK_GENERATION_ANNOTATION not in annotations_of(observed)
 
 
 def shows(observed: ReadOnlyManifest, manifest: ReadOnlyManifest, retained: ReadOnlyManifest) -> bool:
-    """Whether the object has all that a manifest of its Work asks for; `retained` as in `merge`."""
-    return _has_work_id(observed, manifest) and covers(observed, merge(manifest, observed, retained))
+    """Whether the object has what a manifest of its Work asks for, and no more; `retained` as in `merge`."""
+    return (
+        _has_work_id(observed, manifest)
+        and covers(observed, merge(manifest, observed, retained))
+        and has_no_more(observed, retained)
+    )
+
+
+def has_no_more(observed: ReadOnlyManifest, retained: ReadOnlyManifest) -> bool:
+    """Whether nothing that was taken out of the Work, by whom nobody knows, is left in the object."""
+    return all((observed.get(field) or None) == (retained.get(field) or None) for field in _WHOLE)
 
 
 def _has_work_id(observed: ReadOnlyManifest, manifest: ReadOnlyManifest) -> bool:

@@ -17,7 +17,9 @@ from leeward.api.work import (
 )
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.eviction.evidence import (
+    AGENT_SETTLES,
     Serving,
+    believed_from,
     is_seen_healthy,
     is_uncounted,
     known_to_serve,
@@ -340,3 +342,52 @@ def test_a_report_without_counts_is_not_known_to_serve_nothing_s1() -> None:
 
 def test_fewer_ready_replicas_than_asked_for_are_not_healthy_whoever_reports_them_s1() -> None:
     assert not is_seen_healthy(told_by_karmada(1), cluster("member1"), 2)
+
+
+def test_a_report_of_karmadas_agent_is_believed_a_minute_after_its_cluster_has_returned_s1() -> None:
+    told = told_by_karmada(2)
+    assert believed_from(told, cluster("member1")) == at(0) + AGENT_SETTLES
+    assert believed_from(OLD, cluster("member1")) is None, "ours says itself what it is about"
+    (applied,) = told.status.conditions
+    later = msgspec.structs.replace(applied, last_transition_time=at(5))
+    anew = msgspec.structs.replace(told, status=msgspec.structs.replace(told.status, conditions=(later,)))
+    assert believed_from(anew, cluster("member1")) is None, "it was applied after that"
+
+
+def test_an_eviction_ends_by_such_a_report_only_then_s1() -> None:
+    moved = aggregated(binding(duplicated("member1"), 2, targets(member1=2), (task("member2"),)))
+    clusters, copies = fleet(cluster("member1"), cluster("member2")), {"member1": told_by_karmada(2)}
+    copies["member2"] = works({"member2": 2})["member2"]
+    early = assess_tasks(moved, clusters, copies, at(59), GRACE_SECONDS)
+    assert (early.finished, early.wake_at) == ((), at(60))
+    assert assess_tasks(moved, clusters, copies, at(60), GRACE_SECONDS).finished == ("member2",)
+
+
+@pytest.mark.parametrize(
+    ("generation", "ready", "is_told"), [(1, None, True), (2, 1, False), (2, None, False), (2, 2, True)]
+)
+def test_other_replicas_of_a_kind_without_a_rule_are_counted_s1(
+    generation: int, ready: int | None, is_told: bool
+) -> None:
+    (report,) = OLD.status.manifest_statuses
+    counts = {} if ready is None else {"readyReplicas": ready}
+    said = msgspec.structs.replace(
+        report, identifier=msgspec.structs.replace(report.identifier, kind="CloneSet"), status=counts
+    )
+    told = told_by_karmada(2)
+    manifest = {"metadata": {}, "spec": {"replicas": 2}}
+    told = msgspec.structs.replace(
+        at_generation(told, generation),
+        spec=WorkSpec(workload=WorkloadTemplate(manifests=(manifest,))),
+        status=msgspec.structs.replace(told.status, manifest_statuses=(said,)),
+    )
+    assert is_seen_healthy(told, cluster("member1"), 2) is is_told
+
+
+def test_a_status_that_has_no_observed_generation_is_believed() -> None:
+    told = told_by_karmada(2)
+    (said,) = told.status.manifest_statuses
+    status = {key: value for key, value in (said.status or {}).items() if key != "observedGeneration"}
+    silent = msgspec.structs.replace(said, status=status)
+    told = msgspec.structs.replace(told, status=msgspec.structs.replace(told.status, manifest_statuses=(silent,)))
+    assert is_seen_healthy(told, cluster("member1"), 2)

@@ -96,14 +96,15 @@ class RenderingsChecker:
         work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations[WORK_NAME_ANNOTATION])
         parties = (change.place,) if change.place in self._scene.pulling else (CONTROLLERS, change.place)
         oldest = self._scene.lateness.oldest(self._scene.truth.now(), *parties)
-        asked = self._marks[work].since(oldest) if work in self._marks else []
+        asked = [each for each in self._marks[work].since(oldest) if each] if work in self._marks else []
         if asked and [marks] not in asked:
             yield f"has {dict(marks)}, where its Work asks for {asked[-1]}"
 
     def _is_strange(self, change: Change) -> bool:
         """Whether people have had their hands in it, or it comes back from another time."""
         plural = "deployments" if change.kind == TEMPLATES[0] else "configmaps"
-        made = seconds_of(datetime.fromisoformat(change.new["metadata"]["creationTimestamp"]))
+        text = change.new["metadata"].get("creationTimestamp")
+        made = seconds_of(datetime.fromisoformat(text)) if text else change.seconds
         is_old = change.old is None and made < change.seconds - YOUNG_SECONDS
         return is_old or (change.place, plural, change.key.name) in self._scene.touched
 
