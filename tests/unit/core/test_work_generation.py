@@ -70,7 +70,8 @@ def test_it_shows_a_manifest_when_it_has_all_that_is_asked_for(replicas: int, wo
 
 @pytest.mark.parametrize("field", ["data", "rules"])
 def test_what_was_taken_out_of_a_work_nobody_knows_when_is_no_default(field: str) -> None:
-    more, less = ({"a": "1", "b": "2"}, {"a": "1"}) if field == "data" else ([{"verbs": ["get"]}], [])
+    more: object = {"a": "1", "b": "2"} if field == "data" else [{"verbs": ["get"]}]
+    less: object = {"a": "1"} if field == "data" else []
     there = {**carrying(None), field: more}
     assert not shows(there, {**MANIFEST, field: less}, {**MANIFEST, field: less})
     assert shows(there, {**MANIFEST, field: more}, {**MANIFEST, field: more})

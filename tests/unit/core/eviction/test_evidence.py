@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
@@ -387,7 +388,8 @@ def test_other_replicas_of_a_kind_without_a_rule_are_counted_s1(
 def test_a_status_that_has_no_observed_generation_is_believed() -> None:
     told = told_by_karmada(2)
     (said,) = told.status.manifest_statuses
-    status = {key: value for key, value in (said.status or {}).items() if key != "observedGeneration"}
-    silent = msgspec.structs.replace(said, status=status)
+    fields: Manifest = dict(said.status or {})
+    fields.pop("observedGeneration")
+    silent = msgspec.structs.replace(said, status=fields)
     told = msgspec.structs.replace(told, status=msgspec.structs.replace(told.status, manifest_statuses=(silent,)))
     assert is_seen_healthy(told, cluster("member1"), 2)
