@@ -54,7 +54,7 @@ def check(snapshot: Snapshot, decision: Decision) -> tuple[Violation, ...]:
     if decision.clusters == spec.clusters and decision.eviction_tasks == spec.graceful_eviction_tasks:
         return ()
     move = _Move(snapshot, decision)
-    rules = (_is_legal, _is_spread, _is_conserved, _is_left_once, _has_a_place, _gains, _serves_on)
+    rules = (_is_legal, _is_spread, _is_conserved, _is_left_once, _has_a_place, _gains, _serves_on, _is_replaced)
     return tuple(violation for rule in rules for violation in rule(move))
 
 
@@ -225,6 +225,18 @@ def _serves_on(move: _Move) -> Iterator[Violation]:
         in_term = is_in_term(move.snapshot.binding.spec, move.term, cluster)
         if in_term and is_seen_healthy(work, cluster, before[name]):
             yield Violation("S1", f"{name} is well, and is dropped for what comes back")
+
+
+def _is_replaced(move: _Move) -> Iterator[Violation]:
+    """Holds: S1. While divided replicas are missing, no eviction ends that keeps its copy, but by a person's word."""
+    spec, assigned = move.snapshot.binding.spec, sum(move.before.values())
+    if move.snapshot.settings.exact_health or not spec.is_divided or assigned >= spec.replicas:
+        return
+    left = {task.from_cluster for task in move.decision.eviction_tasks}
+    for task in spec.graceful_eviction_tasks:
+        is_ended = task.from_cluster in move.decision.finished and task.from_cluster not in left
+        if is_ended and task.suppress_deletion is None and rules_of_task(task).keeps_copy:
+            yield Violation("S1", f"the copy in {task.from_cluster} goes, and {assigned} of {spec.replicas} are placed")
 
 
 def refused(snapshot: Snapshot, violations: Sequence[Violation]) -> Decision:

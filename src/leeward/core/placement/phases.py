@@ -20,6 +20,7 @@ from datetime import datetime
 from functools import partial
 
 from leeward.api.meta import Condition
+from leeward.api.work import Binding
 from leeward.core.eviction.application import after_leaving, record_patch
 from leeward.core.eviction.blocked_evictions import held_deferred, held_in_place, held_tasks, held_unconfirmed
 from leeward.core.eviction.failback import decide_failback
@@ -42,17 +43,17 @@ def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     """
     if snapshot.quota_refusal:
         return decide_within_usage(snapshot, partial(_decide_in_turn, trace=trace))
-    return _decide_in_turn(snapshot, trace)
+    return _decide_in_turn(snapshot, snapshot.binding, trace)
 
 
-def _decide_in_turn(snapshot: Snapshot, trace: Trace | None) -> Decision:
-    decision = _decide(Situation(snapshot, trace=trace))
+def _decide_in_turn(snapshot: Snapshot, wanted: Binding, trace: Trace | None) -> Decision:
+    decision = _decide(Situation(snapshot, trace=trace, wanted=wanted))
     deferred = snapshot.budget.defers(decision.evicted, snapshot.now)
     if not deferred:
         return decision
     if trace is not None:
         trace.terms.clear()
-    decision = _decide(Situation(snapshot, deferred, trace))
+    decision = _decide(Situation(snapshot, deferred, trace, wanted))
     turn_at = snapshot.budget.turn_at if Deferral.RATE in deferred.values() else None
     return replace(decision, deferred=deferred, wake_at=_earliest(decision.wake_at, turn_at))
 

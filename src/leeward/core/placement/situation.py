@@ -44,11 +44,15 @@ from leeward.core.scheduling import ClusterArrays, Trace
 
 @dataclass(frozen=True)
 class Situation:
-    """`deferred`: clusters that may not be left yet because other bindings come first. `trace` is told why."""
+    """`deferred`: clusters that may not be left yet because other bindings come first. `trace` is told why.
+
+    `wanted`: the binding as it is, where that of the snapshot asks for less (`within_usage`).
+    """
 
     snapshot: Snapshot
     deferred: Mapping[str, Deferral] = field(default_factory=dict[str, Deferral])
     trace: Trace | None = None
+    wanted: Binding | None = None
 
     @property
     def binding(self) -> Binding:
@@ -72,11 +76,12 @@ class Situation:
 
     @cached_property
     def assessment(self) -> Assessment:
+        """By all that is wanted: what a quota refuses is not replaced."""
         at = self.snapshot
         if not self.authority.finishes:
             return Assessment(at.binding.spec.graceful_eviction_tasks, (), (), None)
         return assess_tasks(
-            at.binding,
+            self.wanted or at.binding,
             at.clusters,
             at.works,
             at.now,

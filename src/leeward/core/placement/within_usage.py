@@ -1,7 +1,9 @@
 """A decision that lets nothing grow: for a binding whose larger result a quota has refused.
 
 What is assigned may move, be evicted, replaced and taken back; what is wanted beyond it has to wait. So a quota that is
-full stops no failover, also where the user wanted more replicas before the outage (Holds: S1, S11).
+full stops no failover, also where the user wanted more replicas before the outage (Holds: S1, S11). But whether an
+eviction is finished is judged by all that is wanted: replicas that were lost and that the quota refuses are missing,
+and old copies stay for them.
 
 Karmada: differs. Its scheduler tries the larger result again and again, and what a dead cluster has lost stays lost.
 """
@@ -17,10 +19,10 @@ from leeward.core.placement.snapshot import Snapshot
 from leeward.core.scheduling.selection import is_spread
 
 
-def decide_within_usage(snapshot: Snapshot, decide: Callable[[Snapshot], Decision]) -> Decision:
-    """What `decide` says of the binding as if no more were wanted than it has."""
+def decide_within_usage(snapshot: Snapshot, decide: Callable[[Snapshot, Binding], Decision]) -> Decision:
+    """What `decide` says of the binding as if no more were wanted than it has; it is told what is, too."""
     spec = snapshot.binding.spec
-    decision = decide(replace(snapshot, binding=_as_assigned(snapshot.binding)))
+    decision = decide(replace(snapshot, binding=_as_assigned(snapshot.binding)), snapshot.binding)
     clusters = decision.clusters if spec.is_divided else _as_many(spec.clusters, decision.clusters)
     is_cut = clusters != decision.clusters
     is_illegal = is_cut and not is_spread(msgspec.structs.replace(spec, clusters=clusters), snapshot.clusters)

@@ -68,6 +68,31 @@ def test_what_a_decision_would_break_is_found(bound: ResourceBinding, decision: 
     assert [each.invariant for each in check(Snapshot(bound, CLUSTERS, now=at(0)), decision)] == found
 
 
+def ended(name: str, **placed: int) -> Decision:
+    """A decision that finishes the only eviction."""
+    clusters = targets(**placed)
+    return Decision(clusters, (), finished=(name,))
+
+
+@pytest.mark.parametrize(
+    ("replicas", "left", "found"),
+    [
+        (6, task("a"), ["S1"]),
+        (4, task("a"), []),
+        (6, task("a", PurgeMode.DIRECTLY), []),
+        (6, msgspec.structs.replace(task("a"), suppress_deletion=False), []),
+    ],
+    ids=["missing", "replaced", "purged", "confirmed"],
+)
+def test_an_eviction_that_ends_while_replicas_are_missing_is_found(
+    replicas: int, left: GracefulEvictionTask, found: list[str]
+) -> None:
+    snapshot = Snapshot(binding(divided({"a": 1, "b": 1}), replicas, targets(b=4), (left,)), CLUSTERS, now=at(0))
+    assert [each.invariant for each in check(snapshot, ended("a", b=4))] == found
+    exact = replace(snapshot, settings=PlacementSettings(exact_health=True))
+    assert check(exact, ended("a", b=4)) == ()
+
+
 def test_what_a_cluster_that_is_being_deleted_gets_is_found() -> None:
     leaving = msgspec.structs.replace(cluster("c").metadata, deletion_timestamp=at(0))
     clusters = fleet(*CLUSTERS.values(), msgspec.structs.replace(cluster("c"), metadata=leaving))

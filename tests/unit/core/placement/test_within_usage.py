@@ -1,21 +1,26 @@
 """A decision that a quota has bounded: what there is moves, and nothing grows."""
 
+from collections.abc import Mapping
+
+import pytest
+
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
-from leeward.api.work import GracefulEvictionTask, ResourceBinding
+from leeward.api.work import GracefulEvictionTask, ReplicaRequirements, ResourceBinding, Work
 from leeward.core.binding_status import status_after
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.check import check
 from leeward.planning.recording import decode_snapshot, encode_snapshot
-from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
+from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
 HALVES = divided({"member1": 1, "member2": 1})
+NO_WORKS: Mapping[str, Work] = {}
 NAMES = ("member1", "member2", "member3", "member4")
 
 
-def bounded(placed: ResourceBinding, *clusters: Cluster) -> Decision:
+def bounded(placed: ResourceBinding, *clusters: Cluster, copies: Mapping[str, Work] = NO_WORKS) -> Decision:
     """The decision, which breaks no invariant and is the same of a recorded snapshot."""
-    snapshot = Snapshot(placed, fleet(*clusters), quota_refusal="exceeded", now=at(300))
+    snapshot = Snapshot(placed, fleet(*clusters), copies, quota_refusal="exceeded", now=at(300))
     decision = decide(snapshot)
     assert check(snapshot, decision) == ()
     assert decide(decode_snapshot(encode_snapshot(snapshot))) == decision
@@ -74,3 +79,27 @@ def test_an_eviction_that_is_under_way_is_not_forgotten_where_all_stays() -> Non
     placed = binding(duplicated(*NAMES, groups=3), 4, targets(member1=4, member2=4), (task,))
     decision = bounded(placed, dead("member1"), cluster("member2"), cluster("member3"), dead("member4"))
     assert (replicas(decision), decision.eviction_tasks) == ({"member1": 4, "member2": 4}, (task,))
+
+
+def evicted(name: str, replicas: int) -> GracefulEvictionTask:
+    return GracefulEvictionTask(
+        name, "TaintUntolerated", "TaintManager", "Gracefully", replicas=replicas, creation_timestamp=at(0)
+    )
+
+
+@pytest.mark.parametrize(("assigned", "left"), [(4, ["member1"]), (6, [])], ids=["refused", "replaced"])
+def test_s1_an_eviction_does_not_end_while_the_quota_refuses_what_replaces_it(assigned: int, left: list[str]) -> None:
+    placed = aggregated(binding(HALVES, 6, targets(member2=assigned), (evicted("member1", 3),)))
+    copies = works({"member1": 3, "member2": assigned})
+    decision = bounded(placed, dead("member1"), cluster("member2"), copies=copies)
+    assert replicas(decision) == {"member2": assigned}
+    assert [task.from_cluster for task in decision.eviction_tasks] == left
+    assert [*left, *decision.finished] == ["member1"]
+
+
+def test_s1_an_eviction_does_not_end_where_nothing_is_assigned_yet() -> None:
+    placed = binding(
+        HALVES, 6, targets(member2=0), (evicted("member1", 3),), replica_requirements=ReplicaRequirements()
+    )
+    decision = bounded(aggregated(placed), dead("member1"), cluster("member2"), copies=works({"member1": 3}))
+    assert ([task.from_cluster for task in decision.eviction_tasks], decision.finished) == (["member1"], ())
