@@ -83,9 +83,17 @@ def test_a_template_says_when_the_change_of_its_set_is_rolled_out() -> None:
     play(story, TWO)
 
 
-@pytest.mark.parametrize("waits", [False, True], ids=["brought up to date", "its policy waits for an override"])
+CLAIMS = {"leeward.dev/claims": None}
+OURS = {**CLAIMS, "leeward.dev/template-digest": None}
+
+
+@pytest.mark.parametrize(
+    ("unsaid", "waits"),
+    [(CLAIMS, False), (CLAIMS, True), (OURS, True)],
+    ids=["brought up to date", "its policy waits for an override", "of Karmada, and its policy waits"],
+)
 def test_s12_a_set_of_which_an_earlier_version_has_said_nothing_is_not_taken_for_one_without_volumes(
-    *, waits: bool
+    unsaid: dict[str, None], *, waits: bool
 ) -> None:
     """The controllers are replaced by those of this version while its cluster is dead; its toleration is over."""
 
@@ -96,8 +104,7 @@ def test_s12_a_set_of_which_an_earlier_version_has_said_nothing_is_not_taken_for
         await world.until(lambda: any("NoExecute" in taint for taint in world.taints(first)), 900)
         await world.sleep(200)
         await world.stop_controllers()
-        unsaid = {"metadata": {"annotations": {"leeward.dev/claims": None}}}
-        await world.client.patch(RESOURCE_BINDINGS, DB, unsaid, "default")
+        await world.client.patch(RESOURCE_BINDINGS, DB, {"metadata": {"annotations": unsaid}}, "default")
         if waits:
             await world.client.patch(POLICIES, "db", {"spec": {"dependentOverrides": ["none"]}}, "default")
         world.start_controllers()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import ReadOnlyManifest
-from leeward.api.names import CLAIMS_ANNOTATION, TEMPLATE_DIGEST_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.names import CLAIMS_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.work import Binding
 from leeward.core.eviction.purge_modes import PurgeMode, rules_of
 from leeward.core.interpreter.fields import list_at, text_at
@@ -41,11 +41,10 @@ def claims_annotation(template: ReadOnlyManifest) -> dict[str, str]:
 
 
 def has_claims(binding: Binding) -> bool:
-    """Also where that is not known: a binding that an earlier version made says nothing, until it is brought up to
-    date. One that others make never does, and is taken for one without claims."""
-    annotations = binding.metadata.annotations
-    is_ours = TEMPLATE_DIGEST_ANNOTATION in annotations
-    return bool(annotations.get(CLAIMS_ANNOTATION, is_ours and _is_stateful_set(to_wire(binding.spec.resource))))
+    """Also where that is not known: a binding of a StatefulSet that an earlier version, Karmada or somebody else made
+    says nothing, until it is brought up to date."""
+    said = binding.metadata.annotations.get(CLAIMS_ANNOTATION)
+    return _is_stateful_set(to_wire(binding.spec.resource)) if said is None else bool(said)
 
 
 def stay_behind(binding: Binding, mode: PurgeMode) -> bool:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from kubeapi.meta import Manifest
+from leeward.api.cluster import APIEnablement, APIResource, Cluster
 from leeward.api.policy import ApplicationFailover, ClusterFailover, DecisionConditions, FailoverBehavior
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
 from leeward.core import placement
@@ -53,8 +54,15 @@ def bound(
     )
 
 
+def offering_sets(cluster: Cluster) -> Cluster:
+    """The cluster, which offers StatefulSets, too."""
+    kinds = (APIResource("deployments", "Deployment"), APIResource("statefulsets", "StatefulSet"))
+    status = msgspec.structs.replace(cluster.status, api_enablements=(APIEnablement("apps/v1", kinds),))
+    return msgspec.structs.replace(cluster, status=status)
+
+
 def decide(bound: ResourceBinding, settings: PlacementSettings | None = None) -> Decision:
-    clusters, copies = fleet(dead("a"), cluster("b")), works({"a": 2})
+    clusters, copies = fleet(dead("a"), offering_sets(cluster("b"))), works({"a": 2})
     return placement.decide(Snapshot(bound, clusters, copies, settings=settings or PlacementSettings(), now=at(400)))
 
 
@@ -76,9 +84,19 @@ def test_claims_are_those_of_the_set_and_of_its_pods() -> None:
         ({"leeward.dev/template-digest": "d", "leeward.dev/claims": ""}, "StatefulSet", False),
         ({"leeward.dev/template-digest": "d"}, "StatefulSet", True),
         ({"leeward.dev/template-digest": "d"}, "Deployment", False),
-        ({}, "StatefulSet", False),
+        ({}, "StatefulSet", True),
+        ({"leeward.dev/claims": ""}, "StatefulSet", False),
+        ({}, "Deployment", False),
     ],
-    ids=["claims", "no claims", "of an earlier version", "of another kind", "of Karmada's detector"],
+    ids=[
+        "claims",
+        "no claims",
+        "of an earlier version",
+        "of another kind",
+        "of Karmada's detector",
+        "others, who say so",
+        "of others and another kind",
+    ],
 )
 def test_s12_a_set_of_which_a_binding_says_nothing_may_have_volumes(
     annotations: dict[str, str], kind: str, *, stays: bool
@@ -145,9 +163,27 @@ def test_who_asks_for_it_moves_without_them(follow: str) -> None:
     assert [(task.from_cluster, task.purge_mode) for task in decision.eviction_tasks] == [("a", "Directly")]
 
 
-def test_karmada_moves_them() -> None:
+def unsaid(made: ResourceBinding) -> ResourceBinding:
+    """The binding as Karmada's detector makes it of a StatefulSet."""
+    resource = msgspec.structs.replace(made.spec.resource, api_version="apps/v1", kind="StatefulSet")
+    metadata = msgspec.structs.replace(made.metadata, annotations={})
+    return msgspec.structs.replace(made, metadata=metadata, spec=msgspec.structs.replace(made.spec, resource=resource))
+
+
+def test_s12_what_karmada_has_made_stays_until_its_claims_are_known() -> None:
+    decision = decide(unsaid(bound()))
+    assert (decision.clusters, decision.eviction_tasks) == (targets(a=2), ())
+    assert decision.held is not None
+    assert decision.held.reason == "VolumesStay"
+    assert "its volumes (which are not known yet) would stay behind" in decision.held.message
+
+
+@pytest.mark.parametrize("made", [bound(), unsaid(bound())], ids=["claims", "of Karmada's detector"])
+def test_karmada_moves_them(made: ResourceBinding) -> None:
     karmada = PlacementSettings(keep_without_place=False, withdraw=False, exact_health=True)
-    assert [task.from_cluster for task in decide(bound(), karmada).eviction_tasks] == ["a"]
+    decision = decide(made, karmada)
+    (task,) = decision.eviction_tasks
+    assert (decision.clusters, task.from_cluster, task.purge_mode) == (targets(b=2), "a", "Gracefully")
 
 
 @pytest.mark.parametrize(
