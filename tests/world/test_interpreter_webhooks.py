@@ -15,8 +15,10 @@ from leeward.api.resource import (
     RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
 )
 from leeward.client import Unreachable
+from leeward.runtime.identity import key_of
 from leeward.sim.world import World
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.test_dependencies import config
 from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears
 from tests.world.test_scripted_kinds import CRON_TAB, health, report
 
@@ -45,7 +47,8 @@ FAILOVER_SECONDS = 30 + 300 + 300 + 30
 
 
 class CronTabWebhook:
-    """Understands CronTabs by their `workers` and what is `done`; hangs, or is away, when told so."""
+    """Understands CronTabs by their `workers`, what they say they `needs`, and what is `done`; hangs, or is away, when
+    told so."""
 
     def __init__(self) -> None:
         self.asked = Counter[str]()
@@ -85,9 +88,8 @@ class CronTabWebhook:
                 done = sum(item["status"].get("done", 0) for item in items if item.get("status"))
                 return _patch({"op": "add", "path": "/status", "value": {"done": done}})
             case "InterpretDependency":
-                found = (
-                    {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": n} for n in self.needs
-                )
+                needs = spec.get("needs", self.needs)
+                found = ({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": n} for n in needs)
                 return {"dependencies": list(found)}
             case _:
                 return {}
@@ -237,5 +239,62 @@ def test_what_nobody_could_say_was_needed_goes_when_somebody_can() -> None:
         webhook.is_away_for_works = False
         await world.sleep(480)
         assert (await world.member("member1").client.list(CONFIG_MAPS, "default")).items == ()
+
+    play(story)
+
+
+async def given_a_cron_tab_that_needs(world: World, webhook: CronTabWebhook, needed: str) -> None:
+    """There are ConfigMaps old and new."""
+    webhook.needs, webhook.least_done = [needed], 0
+    await apply(world.client, config("old"), config("new"))
+    await given_cron_tabs(world, "nightly")
+    await world.client.patch(POLICIES, "nightly", {"spec": {"propagateDeps": True}}, "default")
+    for name in BOTH:
+        await appears(world, name, CONFIG_MAPS, needed, "default")
+        status = {"done": 4, "readyReplicas": 9}
+        await world.member(name).client.patch(CRON_TABS, "nightly", {"status": status}, "default")
+    await world.sleep(30)
+
+
+async def configs(world: World) -> list[set[str]]:
+    """Those that there are in each member."""
+    found = [await world.member(name).client.list(CONFIG_MAPS, "default") for name in BOTH]
+    return [{key_of(each).name for each in there.items} & {"old", "new"} for there in found]
+
+
+def test_s15_what_a_user_has_a_template_need_is_there_at_once_and_what_it_needs_no_more_goes() -> None:
+    async def story(world: World) -> None:
+        webhook = await given_a_webhook(world)
+        await given_a_cron_tab_that_needs(world, webhook, "old")
+        assert await configs(world) == [{"old"}] * 2
+        await world.client.patch(CRON_TABS, "nightly", {"spec": {"needs": ["new"]}}, "default")
+        await world.sleep(10)
+        assert [(await there(world, name, "nightly"))["needs"] for name in BOTH] == [["new"], ["new"]]
+        assert all("new" in found for found in await configs(world))
+        await world.sleep(60)
+        assert await configs(world) == [{"new"}] * 2
+        assert "GetDependenciesFailed" not in await warnings(world, "nightly")
+
+    play(story)
+
+
+def test_s15_what_a_webhook_newly_names_comes_at_once_and_what_it_suddenly_does_not_name_stays_for_now() -> None:
+    """Of a template that nobody has touched, also for controllers that start meanwhile."""
+
+    async def story(world: World) -> None:
+        webhook = await given_a_webhook(world)
+        await given_a_cron_tab_that_needs(world, webhook, "old")
+        webhook.needs = ["new"]
+        hooks: list[Manifest] = [{**CONFIGURATION["webhooks"][0], "timeoutSeconds": 5}]
+        await world.client.patch(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, "cron-tabs", {"webhooks": hooks})
+        await world.sleep(15)
+        assert await configs(world) == [{"old", "new"}] * 2
+        assert "GetDependenciesFailed" in await warnings(world, "nightly")
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(300)
+        assert await configs(world) == [{"old", "new"}] * 2
+        await world.sleep(180)
+        assert await configs(world) == [{"new"}] * 2
 
     play(story)

@@ -228,6 +228,25 @@ def test_s1_a_webhook_that_names_nothing_while_the_template_changes_takes_nothin
     play_in(HookedWorld, story, PUSH_AND_PULL)
 
 
+def test_s1_what_a_webhook_named_less_of_before_a_change_is_doubted_after_it() -> None:
+    async def story(world: World) -> None:
+        assert isinstance(world, HookedWorld)
+        await hooked(world, "InterpretDependency")
+        before = await identities(world, "settings", resource=CONFIG_MAPS)
+        world.mood = "nothing"
+        await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"tier": "front"}}}, "default")
+        await world.sleep(30)
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 9}}, "default")
+        await world.sleep(60)
+        assert world.assigned(WEB) == {"member1": 6, "member2": 3}
+        assert await identities(world, "settings", resource=CONFIG_MAPS) == before
+        world.mood = "answers"
+        await world.sleep(600)
+        assert await identities(world, "settings", resource=CONFIG_MAPS) == before
+
+    play_in(HookedWorld, story, PUSH_AND_PULL)
+
+
 def test_another_number_of_replicas_that_a_webhook_stands_by_is_believed() -> None:
     async def story(world: World) -> None:
         assert isinstance(world, HookedWorld)

@@ -9,7 +9,7 @@ An object that cannot be read is not gone: what is written for it stays (Holds: 
 Karmada: pkg/dependenciesdistributor; same names and events, told when something has changed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from kubeapi.meta import Manifest
@@ -23,14 +23,14 @@ from leeward.controllers.dependency_events import COMPONENT, FAILED
 from leeward.core.dependencies.requirements import (
     dependency_problem,
     follows,
-    is_named,
     is_own_in_each_cluster,
     marks_patch,
     release_patch,
 )
+from leeward.core.interpreter.dependencies import in_order
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.reach import Reach, binding_problems
-from leeward.runtime.contradictions import Contradictions
+from leeward.runtime.contradictions import StandingDependencies
 from leeward.runtime.dependants import DependantIndex, Kind
 from leeward.runtime.events import NORMAL, WARNING
 from leeward.runtime.identity import Key, key_of, template_of
@@ -57,7 +57,7 @@ class DependenciesDistributor:
         self._enabled = enabled
         self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._index = DependantIndex()
-        self._contradictions = Contradictions[Key]()
+        self._standing = StandingDependencies(plane)
         self._attached = AttachedBindings(
             plane, templates, self._index, self._reach, enabled=enabled, leaves_last=leaves_last
         )
@@ -77,7 +77,7 @@ class DependenciesDistributor:
         if dependant is None:
             self._let_go(key)
             self._index.forget(key)
-            self._contradictions.forget(key)
+            self._standing.forget(key)
         elif dependant.metadata.deletion_timestamp is not None:
             await self._finish(dependant)
         elif self._enabled and not binding_problems(dependant, self._reach):
@@ -101,28 +101,27 @@ class DependenciesDistributor:
             about = template_of(dependant)
             self._recorder.note(about, WARNING, "GetDependenciesFailed", f"Get dependencies failed: {error}")
             return self._plane.clock.now() + error.again if error.again is not None else None
-        await self._refuse_doubtful(dependant, template, dependencies)
-        wanted = [each for each in dependencies if self._may_follow(dependant, each)]
-        await self._mark(dependant, dependencies)
+        doubtful = await self._doubtful(dependant, template, dependencies)
+        followed = in_order((*dependencies, *map(_reference, doubtful)))
+        wanted = [each for each in followed if self._may_follow(dependant, each)]
+        await self._mark(dependant, followed)
         failures = await self._look_up(key, wanted)
         if failures:
             self._tell(dependant, "; ".join(dict.fromkeys(map(str, failures))))
             raise failures[0]
-        return None
+        return min(doubtful.values(), default=None)
 
-    async def _refuse_doubtful(
+    async def _doubtful(
         self, dependant: ResourceBinding, template: Manifest, named: Sequence[DependentObjectReference]
-    ) -> None:
-        """Raises: NotInterpreted when a webhook names less than before, for now: a copy may need the rest."""
-        key, now = key_of(dependant), self._plane.clock.now()
-        lost = frozenset(each for each in self._attached.listing(key) if not is_named(each.kind, each.key.name, named))
-        if not lost or not await self._plane.interpreter.is_hooked(template, Operation.DEPENDENCY):
-            self._contradictions.forget(key)
-        elif self._contradictions.is_doubtful(key, lost, now):
-            names = ", ".join(sorted(f"{each.kind} {each.key.name}" for each in lost))
+    ) -> Mapping[TemplateKey, datetime]:
+        """What a webhook has ceased to name, and until when that is doubted: it is followed meanwhile."""
+        key = key_of(dependant)
+        doubtful = await self._standing.doubtful(key, template, self._attached.listing(key), named)
+        if doubtful:
+            names = ", ".join(sorted(f"{each.kind} {each.key.name}" for each in doubtful))
             message = f"its webhook does not name {names} any more; that is believed when it has stood"
             self._recorder.note(template_of(dependant), WARNING, "GetDependenciesFailed", message)
-            raise NotInterpreted(message)
+        return doubtful
 
     async def _look_up(self, key: Key, wanted: Iterable[DependentObjectReference]) -> list[WorldError]:
         """Takes down which objects a dependant needs. Of a kind that cannot be read they are those that were known."""
@@ -206,6 +205,12 @@ class DependenciesDistributor:
         """What dependants select by labels may be another now."""
         for dependant in self._index.selecting(key):
             self._controller.queue.add(dependant)
+
+
+def _reference(needed: TemplateKey) -> DependentObjectReference:
+    return DependentObjectReference(
+        api_version=needed.api_version, kind=needed.kind, namespace=needed.key.namespace, name=needed.key.name
+    )
 
 
 def _is_dependant(binding: ResourceBinding) -> bool:

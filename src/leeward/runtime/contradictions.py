@@ -5,16 +5,20 @@ later. What is to be taken away on such an answer waits until it has stood for a
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Mapping
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from kubeapi.meta import ReadOnlyManifest
+from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import Binding
+from leeward.core.dependencies.requirements import is_named
 from leeward.core.interpreter.scripts import Operation
+from leeward.core.propagation.digest import contents_digest
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.templates import TemplateKey
 from leeward.runtime.webhook_queue import ANSWERED_SECONDS
 
 K = TypeVar("K", bound=Hashable)
@@ -65,3 +69,44 @@ class StandingReplicas:
             raise NotInterpreted(
                 f"{message}: that is believed when it has stood for {STANDS_AFTER.total_seconds():g} s"
             )
+
+
+class _Named(NamedTuple):
+    """What is known of the answers about one dependant."""
+
+    digest: str
+    """Of the contents that were asked about last."""
+    losses: Mapping[TemplateKey, datetime]
+    """What is not named any more, and from when on that is believed."""
+
+
+class StandingDependencies:
+    """The objects that webhooks name of templates, by dependant."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._known: dict[Key, _Named] = {}
+
+    async def doubtful(
+        self,
+        dependant: Key,
+        template: ReadOnlyManifest,
+        listed: Collection[TemplateKey],
+        named: Collection[DependentObjectReference],
+    ) -> Mapping[TemplateKey, datetime]:
+        """Which of the objects `listed` a webhook does not name any more of the same contents, and until when that is
+        doubted: a copy may need them. Contents that have changed may need less."""
+        if not await self._plane.interpreter.is_hooked(template, Operation.DEPENDENCY):
+            self.forget(dependant)
+            return {}
+        digest, now = contents_digest(template), self._plane.clock.now()
+        before = self._known.get(dependant, _Named(digest, {}))
+        believed = now + STANDS_AFTER if before.digest == digest else now
+        lost = (each for each in listed if not is_named(each.kind, each.key.name, named))
+        losses = {each: before.losses.get(each, believed) for each in lost}
+        self._known[dependant] = _Named(digest, losses)
+        return {each: until for each, until in losses.items() if now < until}
+
+    def forget(self, dependant: Key) -> None:
+        """There is nothing to ask about any more."""
+        self._known.pop(dependant, None)

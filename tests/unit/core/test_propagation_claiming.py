@@ -11,7 +11,7 @@ from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy
 from leeward.core.propagation.binding import build_binding
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
-from leeward.core.propagation.digest import template_digest
+from leeward.core.propagation.digest import contents_digest, template_digest
 from leeward.core.propagation.matching import find_policy, keep_or_find_policy
 
 NAME, NAMESPACE = "propagationpolicy.karmada.io/name", "propagationpolicy.karmada.io/namespace"
@@ -169,6 +169,12 @@ def test_a_change_of_status_is_no_change_of_the_template_and_every_other_one_is(
     assert template_digest({**bookkeeping, "status": {"readyReplicas": 2}}) == digest
     for changed in ({**TEMPLATE, "spec": {"replicas": 3}}, marked(labels={"app": "shop"}), marked(uid="u-2")):
         assert template_digest(changed) != digest
+
+
+def test_metadata_are_no_contents() -> None:
+    digest = contents_digest(TEMPLATE)
+    assert contents_digest({**marked(labels={"app": "shop"}, uid="u-2"), "status": {"readyReplicas": 2}}) == digest
+    assert contents_digest({**TEMPLATE, "spec": {"replicas": 3}}) != digest
 
 
 def test_a_claimed_template_stays_with_its_policy_when_a_better_one_comes() -> None:

@@ -17,8 +17,12 @@ _OF_USERS = ("namespace.karmada.io/skip-auto-propagation",)
 def template_digest(template: ReadOnlyManifest) -> str:
     """16 hexadecimal characters that change with everything but status and bookkeeping."""
     metadata = {key: value for key, value in template["metadata"].items() if key not in _VOLATILE}
-    content = {key: value for key, value in template.items() if key not in ("status", "metadata")}
-    return hashlib.sha256(canonical({**content, "metadata": metadata})).hexdigest()[:16]
+    return _short({**_contents(template), "metadata": metadata})
+
+
+def contents_digest(template: ReadOnlyManifest) -> str:
+    """As `template_digest`, without any metadata: it changes with what there is to run."""
+    return _short(_contents(template))
 
 
 def user_digest(template: ReadOnlyManifest) -> str:
@@ -29,6 +33,14 @@ def user_digest(template: ReadOnlyManifest) -> str:
         marks: Mapping[str, Any] = metadata.pop(field, None) or {}
         metadata[field] = {key: value for key, value in marks.items() if not _is_of_control_planes(key)}
     return template_digest({**template, "metadata": metadata})
+
+
+def _contents(template: ReadOnlyManifest) -> dict[str, Any]:
+    return {key: value for key, value in template.items() if key not in ("status", "metadata")}
+
+
+def _short(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical(content)).hexdigest()[:16]
 
 
 def _is_of_control_planes(key: str) -> bool:
