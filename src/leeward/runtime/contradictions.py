@@ -95,13 +95,13 @@ class StandingDependencies:
         named: Collection[DependentObjectReference],
     ) -> Mapping[TemplateKey, datetime]:
         """Which of the objects `listed` a webhook does not name any more of the same contents, and until when that is
-        doubted: a copy may need them. Contents that have changed may need less."""
+        doubted: a copy may need them. Contents that have changed may need less, though hardly nothing."""
         if not await self._plane.interpreter.is_hooked(template, Operation.DEPENDENCY):
             self.forget(dependant)
             return {}
         digest, now = contents_digest(template), self._plane.clock.now()
         before = self._known.get(dependant, _Named(digest, {}))
-        believed = now + STANDS_AFTER if before.digest == digest else now
+        believed = now if before.digest != digest and named else now + STANDS_AFTER
         lost = (each for each in listed if not is_named(each.kind, each.key.name, named))
         losses = {each: before.losses.get(each, believed) for each in lost}
         self._known[dependant] = _Named(digest, losses)
