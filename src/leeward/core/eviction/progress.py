@@ -95,12 +95,12 @@ class _Copies:
         is_doubted = cluster is not None and is_failing(cluster)
         return not is_doubted and is_seen_healthy(self.works.get(target.name), cluster, target.replicas)
 
-    def settles_at(self, now: datetime) -> datetime:
-        """From when on what replaces the old copies may be relied upon, where it is seen healthy."""
+    def relied_upon_from(self, now: datetime) -> datetime | None:
+        """From when on what replaces the old copies may be relied upon, where it is seen healthy; None while nobody
+        watches."""
         believed = (believed_from(self.works.get(t.name), self.clusters.get(t.name)) for t in self.spec.clusters)
-        instants = [now, *(instant for instant in believed if instant is not None)]
-        looked = None if self.attention.has_settled(now) else self.attention.settles_at(now)
-        return max(instants if looked is None else [*instants, looked])
+        looked = now if self.attention.has_settled(now) else self.attention.settles_at(now)
+        return looked and max([looked, *(instant for instant in believed if instant is not None)])
 
     def is_gone(self, task: GracefulEvictionTask) -> bool:
         """Whether there is nothing left to take away: it was purged, or its cluster has left the fleet."""
@@ -198,7 +198,7 @@ def _may_end(
         in_vain = not rules_of_task(task).keeps_copy and task.from_cluster not in copies.works
         return _End(now) if in_vain else _NEVER
     if copies.is_covered(task):
-        return _End(copies.settles_at(now))
+        return _End(copies.relied_upon_from(now))
     if copies.is_gone(task):
         return _End(end + timedelta(seconds=grace_seconds) + _INSTANT)
     serving = copies.served_by_old(task)
