@@ -293,8 +293,8 @@ def _remove_under_the_brake() -> Any:
     return mock.patch.object(removal_holds, "is_removal_held", _as_without_a_brake)
 
 
-def _as_without_a_brake(*arguments: Any, brake: bool) -> bool:
-    return removal.is_removal_held(*arguments, brake=False)
+def _as_without_a_brake(*arguments: Any, brake: bool, **more: Any) -> bool:
+    return removal.is_removal_held(*arguments, brake=False, **more)
 
 
 def _list_no_works() -> Any:

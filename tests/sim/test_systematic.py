@@ -11,7 +11,7 @@ from leeward.runtime.informer import Informer
 from leeward.sim.histories.playing import play
 from leeward.sim.histories.systematic import MODES, OUTAGE, Mode, sweeps
 
-KILLS = [(name, number) for name in ("the controllers", "the API server", "m2") for number in (2, 30, 55)]
+KILLS = [(name, number) for name in ("the controllers", "the API server", "m2") for number in (2, 30, 50)]
 EVICTED_FROM = "128 s"
 DROPS = [(way, number) for way, most in zip(range(4), (90, 12, 18, 18), strict=True) for number in (2, most)]
 
