@@ -62,8 +62,7 @@ def test_a_quiet_fleet_writes_nothing(fleet: Fleet) -> None:
 
 
 def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a failover beside which nothing else fails. It is repeated where member2 is late, too (a busy machine), or
-    where time has parted what is written together; what is too much each time is too much."""
+    """Of a failover beside which nothing else fails: where member2 is late, too (a busy machine), it is repeated."""
     for _ in range(ATTEMPTS):
         since = ready_since(fleet, "member2")
         written, seconds = failover(fleet)
@@ -78,10 +77,10 @@ def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: py
             print(f"{per_binding:.2f} without events (goal: {GOAL_WITHOUT_EVENTS}), ", end="")
             print(f"{with_events:.2f} with (goal: {GOAL_WITH_EVENTS})\n  {written}")
             print("" if is_alone else "  member2 was late, too")
-        if is_alone and round(per_binding, 1) <= GOAL_WITHOUT_EVENTS:
+        if is_alone:
             break
     else:
-        pytest.fail(f"in each of {ATTEMPTS} failovers member2 was late, or too much was written")
+        pytest.fail(f"member2 was late in each of {ATTEMPTS} failovers: this machine is too busy")
     assert round(per_binding, 1) <= GOAL_WITHOUT_EVENTS, written
     assert round(with_events, 1) <= GOAL_WITH_EVENTS, written
     assert written.refused <= MOST_REFUSED, written

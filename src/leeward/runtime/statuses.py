@@ -55,10 +55,12 @@ class Said(Generic[T]):
 
 @dataclass(slots=True)
 class _Batch(Generic[T]):
-    """What waits to be written of one object until `due`, on the loop's clock; by writer. `written`: no more."""
+    """What waits to be written of one object until `due` (in a crowd: `due_in_crowd`) by the loop's clock; by writer.
+    `written`: no more."""
 
     uid: str
     due: float
+    due_in_crowd: float
     sooner: asyncio.Event = field(default_factory=asyncio.Event)
     written: asyncio.Event = field(default_factory=asyncio.Event)
     said: dict[str, Said[T]] = field(default_factory=dict[str, Any])
@@ -96,15 +98,17 @@ class Statuses(Generic[T]):
         An object that is gone, or replaced by another, has no status to write any more.
         """
         now = asyncio.get_running_loop().time()
-        key, due = key_of(obj), now + (within if self._is_crowd(now) else min(within, NEWS_SECONDS))
+        key, due_in_crowd = key_of(obj), now + within
+        due = due_in_crowd if self._is_crowd(now) else min(due_in_crowd, now + NEWS_SECONDS)
         batch = self._batches.get(key)
         if batch is None or batch.uid != uid_of(obj):
             if not _patch(self.expected(obj), (said.change,)):
                 return
-            batch = self._batches[key] = _Batch[T](uid_of(obj), due)
+            batch = self._batches[key] = _Batch[T](uid_of(obj), due, due_in_crowd)
             self._crowd.add(key, now)
             self._supervisor.start(self._write_when_due(key, batch), f"status of {self._resource.kind} {key}")
         batch.said[writer] = said
+        batch.due_in_crowd = min(batch.due_in_crowd, due_in_crowd)
         if due < batch.due:
             batch.due = due
             batch.sooner.set()
@@ -128,11 +132,7 @@ class Statuses(Generic[T]):
         return _with_status(obj, _after(obj, changes)) if changes else obj
 
     async def _write_when_due(self, key: Key, batch: _Batch[T]) -> None:
-        with suppress(TimeoutError):
-            while True:
-                batch.sooner.clear()
-                async with asyncio.timeout_at(batch.due):
-                    await batch.sooner.wait()
+        await self._wait_until_due(batch)
         while (earlier := self._under_way.get(key)) is not None:
             await earlier.written.wait()
         async with self._turns:
@@ -148,6 +148,17 @@ class Statuses(Generic[T]):
                 if self._under_way.get(key) is batch:
                     del self._under_way[key]
                 batch.written.set()
+
+    async def _wait_until_due(self, batch: _Batch[T]) -> None:
+        """The first of a crowd are not known to be such before others follow: they wait as the others do."""
+        loop = asyncio.get_running_loop()
+        while loop.time() < batch.due:
+            batch.sooner.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(batch.due):
+                    await batch.sooner.wait()
+            if loop.time() >= batch.due and self._is_crowd(loop.time()):
+                batch.due = max(batch.due, batch.due_in_crowd)
 
     async def _write(self, key: Key, batch: _Batch[T]) -> None:
         latest = self._informer.get(key.name, key.namespace)

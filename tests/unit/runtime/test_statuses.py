@@ -149,6 +149,23 @@ def test_a_crowd_that_is_expected_is_one_before_the_first_is_written() -> None:
     play(story, crowd=CROWD)
 
 
+def test_the_first_of_a_crowd_wait_as_the_others_do() -> None:
+    """Each of them would cost a write more, wave by wave."""
+
+    async def story(desk: Desk) -> None:
+        works = [await desk.other(f"app-{index}") for index in range(2 * CROWD)]
+        for work in works:
+            desk.post("status", "Progressing", within=PROGRESS_SECONDS, work=work)
+        await asyncio.sleep(PROGRESS_SECONDS - 0.1)
+        assert desk.transport.writes == 0
+        for work in works:
+            desk.post("status", "Healthy", work=work)
+        await asyncio.sleep(10)
+        assert desk.transport.writes == len(works)
+
+    play(story, crowd=CROWD)
+
+
 def test_a_crowd_is_one_for_as_long_as_it_waits_and_a_moment_longer() -> None:
     async def story(desk: Desk) -> None:
         desk.statuses.expect_crowd()
