@@ -13,12 +13,12 @@ from datetime import timedelta
 import msgspec
 
 from leeward.api.cluster import Cluster
-from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.policy import SpreadConstraint
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
-from leeward.core.eviction.blocked_evictions import held_refused
+from leeward.core.eviction.blocked_evictions import held_refused, is_automatic
+from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.evidence import is_seen_healthy, known_to_serve
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import TaskReason, reason_of
@@ -32,7 +32,6 @@ from leeward.core.scheduling.selection import ignores_constraints
 from leeward.core.scheduling.spread_fields import field_of, is_over_clusters, rules_of_field
 from leeward.core.scheduling.steps import DEFAULT_PROFILE, first_rejection
 
-AUTOMATIC = (NOT_READY_TAINT, UNREACHABLE_TAINT)
 RETRY = timedelta(minutes=1)
 """When what was refused is decided again."""
 
@@ -91,10 +90,14 @@ class _Move:
 
     @property
     def opened_automatically(self) -> list[GracefulEvictionTask]:
-        """Those for taints that the control plane has set."""
-        why = {eviction.cluster: eviction.taints for eviction in self.decision.evicted}
-        by_taint = [task for task in self.opened if reason_of(task) is TaskReason.TAINT_UNTOLERATED]
-        return [t for t in by_taint if all(taint.key in AUTOMATIC for taint in why.get(t.from_cluster, ()))]
+        """Those for taints that the control plane has set, or a ClusterTaintPolicy, and no person."""
+        by_taint = (task for task in self.opened if reason_of(task) is TaskReason.TAINT_UNTOLERATED)
+        return [task for task in by_taint if self._is_automatic(task.from_cluster)]
+
+    def _is_automatic(self, name: str) -> bool:
+        cluster = self.snapshot.clusters.get(name)
+        why = next((each for each in self.decision.evicted if each.cluster == name), Eviction(name))
+        return cluster is None or is_automatic(why, cluster)
 
 
 def _is_legal(move: _Move) -> Iterator[Violation]:

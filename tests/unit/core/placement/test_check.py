@@ -7,7 +7,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from kubeapi.meta import ObjectMeta
 from leeward.api.core import Taint
+from leeward.api.names import POLICY_TAINTS_ANNOTATION
 from leeward.api.policy import ClusterAffinityTerm
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, TargetCluster
 from leeward.core.eviction.due_evictions import Eviction
@@ -66,6 +68,18 @@ LEFT_TWICE = binding(divided({"a": 1, "b": 1}), 4, targets(a=2, b=2), (task("a")
 )
 def test_what_a_decision_would_break_is_found(bound: ResourceBinding, decision: Decision, found: list[str]) -> None:
     assert [each.invariant for each in check(Snapshot(bound, CLUSTERS, now=at(0)), decision)] == found
+
+
+FLOODED = Taint(key="example.com/flooded", effect="NoExecute")
+
+
+@pytest.mark.parametrize(("listed", "found"), [("example.com/flooded:NoExecute", ["S12"]), ("", [])])
+def test_a_taint_that_a_policy_has_added_is_nobodys_wish_to_lose_a_copy(listed: str, found: list[str]) -> None:
+    """S12 excuses what a person has tainted, not what a ClusterTaintPolicy has."""
+    metadata = ObjectMeta(name="a", annotations={POLICY_TAINTS_ANNOTATION: listed})
+    flooded = msgspec.structs.replace(cluster("a", taints=(FLOODED,)), metadata=metadata)
+    snapshot = Snapshot(COPIED, fleet(flooded, cluster("b")), now=at(0))
+    assert [each.invariant for each in check(snapshot, moved(task("a"), taint=FLOODED, b=2))] == found
 
 
 def ended(name: str, **placed: int) -> Decision:
