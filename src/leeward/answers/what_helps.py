@@ -16,7 +16,7 @@ from leeward.api.names import UNSCHEDULABLE_TAINT
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.condition_taints import AUTOMATIC, key_of
+from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import Decision, decide
 from leeward.operations.sentences import counted
@@ -62,7 +62,9 @@ _Tried = tuple[str, Binding, frozenset[tuple[str, str]]]
 
 def _tolerations(state: FleetState, binding: Binding) -> Iterator[_Tried]:
     """Taints of others, one by one; what an outage has set is tolerated by nobody in earnest."""
-    taints = {t for cluster in state.clusters.values() for t in cluster.spec.taints if key_of(t) not in AUTOMATIC}
+    taints = {
+        t for cluster in state.clusters.values() for t in cluster.spec.taints if key_of(t) not in CONDITION_TAINTS
+    }
     others = {(t.key, t.value, t.effect): t for t in taints if t.key != UNSCHEDULABLE_TAINT}
     for _, taint in sorted(others.items())[:MOST_TRIED]:
         placement = _placement(binding)

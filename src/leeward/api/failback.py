@@ -8,14 +8,18 @@ leeward.dev/failback-pace: 25%      of all replicas in one step, rounded up; or 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION
-
-NEVER, AUTOMATIC = "Never", "Automatic"
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(\d{1,6}[hms]){1,3}")
 _PACE = re.compile(r"([1-9]\d{0,8})(%?)")
+
+
+class FailbackMode(StrEnum):
+    NEVER = "Never"
+    AUTOMATIC = "Automatic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,12 @@ class FailbackFault(ValueError):
 def parse_failback(annotations: Mapping[str, str]) -> FailbackOptions:
     """Raises: FailbackFault."""
     options = FailbackOptions()
-    mode = annotations.get(FAILBACK_ANNOTATION, NEVER)
-    if mode not in (NEVER, AUTOMATIC):
-        raise FailbackFault(FAILBACK_ANNOTATION, f"must be {NEVER} or {AUTOMATIC}")
+    mode = annotations.get(FAILBACK_ANNOTATION, FailbackMode.NEVER)
+    if mode not in tuple(FailbackMode):
+        raise FailbackFault(FAILBACK_ANNOTATION, f"must be {' or '.join(FailbackMode)}")
     step, is_share = _parse_pace(annotations.get(FAILBACK_PACE_ANNOTATION, f"{options.step}%"))
     after = annotations.get(FAILBACK_AFTER_ANNOTATION, f"{options.after_seconds}s")
-    return FailbackOptions(mode == AUTOMATIC, _parse_after(after), step, is_share)
+    return FailbackOptions(mode == FailbackMode.AUTOMATIC, _parse_after(after), step, is_share)
 
 
 def _parse_after(text: str) -> int:

@@ -69,6 +69,8 @@ SKIP_NAMESPACE_LABEL = "namespace.karmada.io/skip-auto-propagation"
 
 NOT_READY_TAINT = "cluster.karmada.io/not-ready"
 UNREACHABLE_TAINT = "cluster.karmada.io/unreachable"
+CONDITION_TAINT_KEYS = (NOT_READY_TAINT, UNREACHABLE_TAINT)
+"""The keys of the taints that a cluster's condition Ready calls for."""
 UNSCHEDULABLE_TAINT = "cluster.karmada.io/unschedulable"
 DRAIN_TAINT = "leeward.dev/drain"
 """What `leeward drain` sets, with the effect NoExecute (ours)."""

@@ -25,6 +25,7 @@ from kubeapi.meta import format_time, parse_time, wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import (
+    CONDITION_TAINT_KEYS,
     NOT_READY_TAINT,
     OUTAGE_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
@@ -39,7 +40,8 @@ NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 TaintKey = tuple[str, str]
 """Key and effect, by which taints are told apart."""
 
-AUTOMATIC = frozenset((k, effect) for k in (NOT_READY_TAINT, UNREACHABLE_TAINT) for effect in (NO_SCHEDULE, NO_EXECUTE))
+CONDITION_TAINTS = frozenset((key, effect) for key in CONDITION_TAINT_KEYS for effect in (NO_SCHEDULE, NO_EXECUTE))
+"""The four, by key and effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def decide_taints(
     off a status that could not be collected is an outage like others.
     """
     ready = cluster.ready
-    automatic = AUTOMATIC - policy_taints(cluster)
+    automatic = owned_by_condition(cluster)
     others = tuple(t for t in cluster.spec.taints if key_of(t) not in automatic)
     if ready is not None and ready.status == "True":
         return TaintDecision(others, _outage_ends(cluster))
@@ -133,15 +135,19 @@ def policy_taints(cluster: Cluster) -> frozenset[TaintKey]:
     return frozenset((key, effect) for key, _, effect in (entry.rpartition(":") for entry in listed) if key)
 
 
+def owned_by_condition(cluster: Cluster) -> frozenset[TaintKey]:
+    """Those of the four that come and go by the cluster's condition, and by no policy."""
+    return CONDITION_TAINTS - policy_taints(cluster)
+
+
 def _find(cluster: Cluster, wanted: TaintKey) -> Taint | None:
     return next((taint for taint in cluster.spec.taints if key_of(taint) == wanted), None)
 
 
 def _carried_over(cluster: Cluster, key: str, stamp: datetime) -> Taint | None:
     """The automatic NoExecute taint that is there already, under the key that holds now; dated `stamp` at most."""
-    mine = [
-        t for t in cluster.spec.taints if t.effect == NO_EXECUTE and key_of(t) in AUTOMATIC - policy_taints(cluster)
-    ]
+    automatic = owned_by_condition(cluster)
+    mine = [taint for taint in cluster.spec.taints if taint.effect == NO_EXECUTE and key_of(taint) in automatic]
     carried = next((msgspec.structs.replace(taint, key=key) for taint in mine if taint.key != key), None)
     found = _find(cluster, (key, NO_EXECUTE)) or carried
     if found is None or found.time_added is None or found.time_added <= stamp:

@@ -25,7 +25,7 @@ from leeward.api.core import Taint, Toleration
 from leeward.api.names import FLAPPING_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBindingSpec
-from leeward.core.cluster_health.condition_taints import AUTOMATIC, NO_EXECUTE, NO_SCHEDULE, key_of, policy_taints
+from leeward.core.cluster_health.condition_taints import NO_EXECUTE, NO_SCHEDULE, key_of, owned_by_condition
 from leeward.core.cluster_health.watched_time import ALWAYS, CLOCKS_APART, WatchedTime
 
 FLAPS_FROM_SCORE = 1.5
@@ -141,7 +141,7 @@ def _return(memory: Flapping | None, taints: tuple[Taint, ...], now: datetime, s
 
 def _has_returned(cluster: Cluster, taints: Sequence[Taint]) -> bool:
     """Whether the automatic NoExecute taint goes with this change, because the cluster is Ready."""
-    automatic = {key for key in AUTOMATIC - policy_taints(cluster) if key[1] == NO_EXECUTE}
+    automatic = {key for key in owned_by_condition(cluster) if key[1] == NO_EXECUTE}
     before, after = ({key_of(taint) for taint in some} for some in (cluster.spec.taints, taints))
     return cluster.is_ready and bool(automatic & before) and not automatic & after
 

@@ -22,7 +22,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, FAILING_CONDITION, LAST_SEEN_CONDITION, NOT_SEEN_SINCE
 from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, ResourceBindingStatus
-from leeward.core.cluster_health.condition_taints import AUTOMATIC, key_of, outage_since
+from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of, outage_since
 
 
 class Outcome(StrEnum):
@@ -169,7 +169,7 @@ def clusters_of(spec: ResourceBindingSpec) -> Iterator[str]:
 
 def is_tainted(cluster: Cluster) -> bool:
     """Whether its outage was noted as taints, which tell when its clock began."""
-    return any(key_of(taint) in AUTOMATIC for taint in cluster.spec.taints)
+    return any(key_of(taint) in CONDITION_TAINTS for taint in cluster.spec.taints)
 
 
 def all_not_seen(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> dict[str, datetime]:

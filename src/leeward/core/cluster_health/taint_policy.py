@@ -32,7 +32,7 @@ from leeward.api.names import (
 from leeward.api.taint_policy import ClusterTaintPolicy, MatchCondition, PolicyTaint
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import (
-    AUTOMATIC,
+    CONDITION_TAINTS,
     NO_EXECUTE,
     TaintDecision,
     TaintKey,
@@ -60,7 +60,7 @@ def decide_policy_taints(
     """All policies on one cluster. With `hold_no_execute` (the brake) no NoExecute taint is added."""
     before = cluster.spec.taints
     owned = policy_taints(cluster)
-    reserved = {key_of(t) for t in before if key_of(t) in AUTOMATIC and key_of(t) not in owned}
+    reserved = {key_of(t) for t in before if key_of(t) in CONDITION_TAINTS and key_of(t) not in owned}
     taints = apply_policies(cluster, policies, now, reserved, hold_no_execute=hold_no_execute)
     if _without_times(taints) == _without_times(before):
         taints = before

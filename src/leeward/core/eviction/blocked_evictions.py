@@ -8,14 +8,11 @@ from leeward.api.names import (
     BRAKE_NAME,
     EVICT_SHARED_ANNOTATION,
     EVICTION_HELD_CONDITION,
-    NOT_READY_TAINT,
     SYSTEM_NAMESPACE,
-    UNREACHABLE_TAINT,
 )
 from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.condition_taints import key_of, policy_taints
-from leeward.core.eviction.due_evictions import Eviction, replicas_in
+from leeward.core.eviction.due_evictions import Eviction, is_automatic, replicas_in
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.progress import Assessment
 from leeward.core.eviction.purge_modes import rules_of_task
@@ -26,14 +23,6 @@ MOST_LOOKS_DEAD = (
     f"most of the fleet looks dead, or begins to: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; "
     "`leeward brake release` overrules it"
 )
-
-
-def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
-    """Whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and no person's wish."""
-    policies = policy_taints(cluster)
-    return all(
-        taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) or key_of(taint) in policies for taint in eviction.taints
-    )
 
 
 def is_braked(eviction: Eviction, cluster: Cluster) -> bool:

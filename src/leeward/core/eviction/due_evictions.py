@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint, Toleration
-from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION
+from leeward.api.names import CONDITION_TAINT_KEYS, OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION
 from leeward.api.work import ResourceBindingSpec
-from leeward.core.cluster_health.condition_taints import AUTOMATIC, NO_EXECUTE, key_of, policy_taints
+from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of, policy_taints
 from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, WatchedTime
 from leeward.core.toleration import tolerates
@@ -123,11 +123,17 @@ def counts(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
         return True
     if key_of(taint) in policy_taints(cluster):
         confirmed = cluster.metadata.annotations.get(POLICY_TAINTS_CONFIRMED_ANNOTATION)
-    elif key_of(taint) in AUTOMATIC:
+    elif key_of(taint) in CONDITION_TAINTS:
         confirmed = None if cluster.is_ready else cluster.metadata.annotations.get(OUTAGE_CONFIRMED_ANNOTATION)
     else:
         return True
     return attention.is_now and confirmed == attention.heartbeat and not is_recovering(cluster)
+
+
+def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
+    """Whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and no person's wish."""
+    policies = policy_taints(cluster)
+    return all(taint.key in CONDITION_TAINT_KEYS or key_of(taint) in policies for taint in eviction.taints)
 
 
 def last_resort_at(due: Sequence[Eviction], now: datetime) -> datetime:

@@ -18,8 +18,8 @@ from leeward.core.eviction.application import (
     held_for_volumes,
     task_of,
 )
-from leeward.core.eviction.blocked_evictions import held_for_lost_state, held_for_place, held_without_gain, is_automatic
-from leeward.core.eviction.due_evictions import Eviction, last_resort_at, replicas_in
+from leeward.core.eviction.blocked_evictions import held_for_lost_state, held_for_place, held_without_gain
+from leeward.core.eviction.due_evictions import Eviction, is_automatic, last_resort_at, replicas_in
 from leeward.core.eviction.purge_modes import PurgeMode, rules_of, rules_of_task
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.tasks import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task

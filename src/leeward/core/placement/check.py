@@ -17,8 +17,8 @@ from leeward.api.policy import SpreadConstraint
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
-from leeward.core.eviction.blocked_evictions import held_refused, is_automatic
-from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.blocked_evictions import held_refused
+from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.evidence import is_seen_healthy, known_to_serve
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import TaskReason, reason_of

@@ -5,11 +5,10 @@ from collections.abc import Collection, Iterator, Mapping
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.meta import find_condition
 from leeward.api.names import (
+    CONDITION_TAINT_KEYS,
     EVICTION_HELD_CONDITION,
-    NOT_READY_TAINT,
     REMOVAL_BLOCKED_CONDITION,
     REMOVAL_HELD_ANNOTATION,
-    UNREACHABLE_TAINT,
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,
     cluster_of_execution_space,
@@ -48,7 +47,7 @@ def _clusters(truth: Truth, members: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} is being deleted"
         elif not cluster.is_ready:
             yield f"{name} is not Ready"
-        elif any(taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) for taint in cluster.spec.taints):
+        elif any(taint.key in CONDITION_TAINT_KEYS for taint in cluster.spec.taints):
             yield f"{name} has still the taints {', '.join(map(str, cluster.spec.taints))}"
     for key in truth.of("//namespaces/"):
         if is_execution_space(key.name) and cluster_of_execution_space(key.name) not in clusters:

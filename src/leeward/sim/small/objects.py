@@ -16,10 +16,9 @@ from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import (
     APPLIED_PLACEMENT_ANNOTATION,
-    NOT_READY_TAINT,
+    CONDITION_TAINT_KEYS,
     OUTAGE_ANNOTATION,
     REFLECTED_CONDITION,
-    UNREACHABLE_TAINT,
     execution_space,
 )
 from leeward.api.policy import ClusterFailover, FailoverBehavior
@@ -57,7 +56,6 @@ TICK = timedelta(seconds=TICK_SECONDS)
 PRESENT, FORMER = 2, 1
 """Generations: the present one, and any other."""
 
-AUTOMATIC_KEYS = (NOT_READY_TAINT, UNREACHABLE_TAINT)
 _LONG_AGO, _LONGER_AGO = NOW - 100 * TICK, NOW - 200 * TICK
 _DEPLOYMENTS = APIEnablement(group_version="apps/v1", resources=(APIResource(name="deployments", kind="Deployment"),))
 _DEPLOYMENT = BindingResource("apps/v1", "Deployment", "app", "default", uid="uid-1")
@@ -104,7 +102,9 @@ def tainted(before: ClusterObject, decision: TaintDecision) -> ClusterObject:
     if OUTAGE_ANNOTATION in decision.annotations:
         text = decision.annotations[OUTAGE_ANNOTATION]
         outage_age = None if text is None else age_of(parse_time(text), 1)
-    if outage_age is not None and any(taint.key in AUTOMATIC_KEYS and taint.effect == NO_EXECUTE for taint in taints):
+    if outage_age is not None and any(
+        taint.key in CONDITION_TAINT_KEYS and taint.effect == NO_EXECUTE for taint in taints
+    ):
         outage_age = 1
     return before._replace(taints=taints, outage_age=outage_age)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from leeward.api.core import Toleration
-from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.names import CONDITION_TAINT_KEYS
 from leeward.api.policy import (
     ClusterAffinity,
     ClusterPreferences,
@@ -31,7 +31,7 @@ MOST_FAULTS = 6
 
 _TOLERATIONS = tuple(
     Toleration(key=key, operator="Exists", effect="NoExecute", toleration_seconds=TICK_SECONDS)
-    for key in (NOT_READY_TAINT, UNREACHABLE_TAINT)
+    for key in CONDITION_TAINT_KEYS
 )
 
 

@@ -16,10 +16,9 @@ from leeward.core.eviction.blocked_evictions import (
     held_tasks,
     held_unconfirmed,
     held_without_gain,
-    is_automatic,
     is_braked,
 )
-from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.progress import Assessment
 from leeward.core.eviction.purge_modes import PurgeMode

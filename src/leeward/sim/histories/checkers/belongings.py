@@ -12,9 +12,8 @@ from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
     CLUSTER_BINDING_NAME_ANNOTATION,
-    NOT_READY_TAINT,
+    CONDITION_TAINT_KEYS,
     POLICY_TAINTS_ANNOTATION,
-    UNREACHABLE_TAINT,
 )
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.runtime.identity import Key
@@ -56,7 +55,7 @@ class BelongingsChecker:
         keys = [
             t.key for t in change.new.spec.taints if t.effect == "NoExecute" and f"{t.key}:NoExecute" not in of_policies
         ]
-        if any(key not in (NOT_READY_TAINT, UNREACHABLE_TAINT) for key in keys):
+        if any(key not in CONDITION_TAINT_KEYS for key in keys):
             self._by_hand[change.key.name] = float("inf")
         elif self._by_hand.get(change.key.name) == float("inf"):
             self._by_hand[change.key.name] = change.seconds

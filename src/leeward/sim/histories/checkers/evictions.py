@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from leeward.api.cluster import Cluster
-from leeward.api.names import NOT_READY_TAINT, UNREACHABLE_TAINT
+from leeward.api.names import CONDITION_TAINT_KEYS
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
@@ -85,7 +85,7 @@ class EvictionsChecker:
     @staticmethod
     def _is_held(cluster: Cluster, task: GracefulEvictionTask) -> bool:
         """Whether only the cluster's looks can be the reason to leave it."""
-        by_hand = [t for t in cluster.spec.taints if t.effect == "NoExecute" and t.key not in AUTOMATIC]
+        by_hand = [t for t in cluster.spec.taints if t.effect == "NoExecute" and t.key not in CONDITION_TAINT_KEYS]
         return _is_dead(cluster) and task.reason == "TaintUntolerated" and not by_hand
 
     def _without_a_place(
@@ -103,9 +103,6 @@ class EvictionsChecker:
             yield Violation("S11", change.seconds, message)
 
 
-AUTOMATIC = (NOT_READY_TAINT, UNREACHABLE_TAINT)
-
-
 def _least_clusters(binding: ResourceBinding) -> int:
     """Static weights know no spread constraints, as in Karmada."""
     placement = binding.spec.placement
@@ -117,7 +114,7 @@ def _least_clusters(binding: ResourceBinding) -> int:
 
 
 def _automatic(cluster: Cluster) -> set[str]:
-    return {t.key for t in cluster.spec.taints if t.effect == "NoExecute" and t.key in AUTOMATIC}
+    return {t.key for t in cluster.spec.taints if t.effect == "NoExecute" and t.key in CONDITION_TAINT_KEYS}
 
 
 def _is_dead(cluster: Cluster) -> bool:

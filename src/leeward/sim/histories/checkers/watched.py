@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from leeward.api.cluster import Cluster
-from leeward.api.names import NOT_READY_TAINT, POLICY_TAINTS_ANNOTATION, UNREACHABLE_TAINT
+from leeward.api.names import CONDITION_TAINT_KEYS, POLICY_TAINTS_ANNOTATION
 from leeward.api.work import ResourceBinding
 from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of, tasks_of
 from leeward.sim.histories.truth import Change
 
-AUTOMATIC = (NOT_READY_TAINT, UNREACHABLE_TAINT)
 SLACK_SECONDS = 2.0
 """Taints tell their instants to the second."""
 
@@ -45,7 +44,7 @@ class WatchedChecker:
         if new is None or not _no_execute(new):
             self._tainted_at.pop(name, None)
         elif name not in self._tainted_at:
-            added = [t.time_added for t in new.spec.taints if t.effect == "NoExecute" and t.key in AUTOMATIC]
+            added = [t.time_added for t in new.spec.taints if t.effect == "NoExecute" and t.key in CONDITION_TAINT_KEYS]
             self._tainted_at[name] = self._told(change, added)
             for message in self._tainted(new) if not change.restored else ():
                 yield Violation("S13", change.seconds, f"{name} {message}")
@@ -82,7 +81,7 @@ class WatchedChecker:
             if name in known or task.reason != "TaintUntolerated" or cluster is None or began is None:
                 continue
             keys = {taint.key for taint in cluster.spec.taints if taint.effect == "NoExecute"}
-            if not keys <= set(AUTOMATIC) or not self._is_watched_by_controllers(cluster):
+            if not keys <= set(CONDITION_TAINT_KEYS) or not self._is_watched_by_controllers(cluster):
                 continue
             yield from self._too_soon(began, _tolerated(new, keys), f"was evicted from {name}")
             yield from self._unconfirmed(name, f"was evicted from {name}")
@@ -109,7 +108,7 @@ class WatchedChecker:
 
 
 def _no_execute(cluster: Cluster) -> bool:
-    return any(taint.effect == "NoExecute" and taint.key in AUTOMATIC for taint in cluster.spec.taints)
+    return any(taint.effect == "NoExecute" and taint.key in CONDITION_TAINT_KEYS for taint in cluster.spec.taints)
 
 
 def _by_policy(cluster: Cluster) -> bool:
