@@ -80,9 +80,9 @@ def _end_evictions_by_time() -> Any:
     """A task that is past its grace period ends, whatever the old copy serves."""
     may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
-    def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, exact: bool, brake: bool) -> Any:
-        found = may_end(copies, task, now, end, *more, exact=exact, brake=brake)
-        return replace(found, at=end + timedelta(microseconds=1)) if found.at is None and not brake else found
+    def by_time(open_task: Any) -> Any:
+        found, late = may_end(open_task), open_task.grace_end + timedelta(microseconds=1)
+        return replace(found, at=late) if found.at is None and not open_task.brake else found
 
     return mock.patch.object(progress, "_may_end", by_time)
 
@@ -91,9 +91,9 @@ def _end_evictions_under_the_brake() -> Any:
     """The same, and the brake holds no task."""
     may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
-    def by_time(copies: Any, task: Any, now: datetime, end: datetime, *more: Any, exact: bool, brake: bool) -> Any:
-        found = may_end(copies, task, now, end, *more, exact=exact, brake=False)
-        return replace(found, at=end + timedelta(microseconds=1)) if found.at is None and brake else found
+    def by_time(open_task: Any) -> Any:
+        found, late = may_end(replace(open_task, brake=False)), open_task.grace_end + timedelta(microseconds=1)
+        return replace(found, at=late) if found.at is None and open_task.brake else found
 
     return mock.patch.object(progress, "_may_end", by_time)
 

@@ -1,23 +1,27 @@
-"""When is an eviction finished? Each open task is kept until it is safe to let go of the old copy.
+"""Progress of evictions: which open tasks have ended. Each is kept until it is safe to let go of the old copy.
 
-A task ends when every present target is seen healthy, and was looked at since somebody watches. Time alone ends
-nothing: past its grace period a task ends only where the old copy is *known to serve no more than what replaces it*
-(`evidence.known_to_serve`), for a whole grace period, so that a Pod that restarts is not taken for a copy that serves
-nothing. What cannot be seen stays, and while the brake is engaged everything stays. `suppressDeletion` holds a task
-(true) or ends it (false), whatever else is the case. An empty result is never "all healthy" (fault 1 of
-docs/karmada-behaviour.md); but where replicas are shared out and none are asked for any more, nothing is missed, and
-the task ends at once.
+The first rule that says something of a task decides when it may end:
 
-A copy that was purged Directly and is gone holds no place free: where nothing replaces it the task ends, so that its
-cluster can take the application in again when it is back. Where a replacement does not become healthy, the task lasts
-for two grace periods, so that the next cluster is tried meanwhile (`stalled`).
+    exact                       when all targets are reported healthy, or its grace period is over, as in Karmada
+    no replicas are asked for   at once; what was purged `Directly`, when its Work is gone
+    the brake is engaged        not now
+    replicas have no place      not now; what was purged and is gone, at once, so that its cluster can take them again
+    all targets are healthy     when they have been looked at since somebody watches
+    the old copy is gone        after two grace periods, so that the next cluster is tried meanwhile
+                                (`stalled_replacements`)
+    it serves no more           after its grace period, and when that has been so for a whole one, so that a Pod that
+                                restarts is not taken for a copy that serves nothing (`evidence.known_to_serve`)
+    anything else               not now: time alone ends nothing, and what cannot be seen stays
+
+`suppressDeletion` holds a task (true) or ends it (false), whatever else is the case. An empty result is never "all
+healthy" (fault 1 of docs/karmada-behaviour.md).
 
 Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
 With `exact` its rules hold: the reported health counts whatever it speaks of, and time ends a task by itself.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -134,6 +138,32 @@ class _Copies:
         return max(0, max(leaving.values(), default=0) - missing)
 
 
+@dataclass(frozen=True, slots=True)
+class _OpenTask:
+    """A task, with all by which it may end.
+
+    `grace_end` is the end of its grace period, which lasts `grace_seconds` of watched time. `spare` ready replicas of
+    the replacement stand for no other old copy yet.
+    """
+
+    task: GracefulEvictionTask
+    copies: _Copies
+    now: datetime
+    grace_end: datetime
+    grace_seconds: float
+    spare: int
+    exact: bool
+    brake: bool
+
+    @property
+    def is_purged(self) -> bool:
+        return not rules_of_task(self.task).keeps_copy
+
+    @property
+    def is_without_work(self) -> bool:
+        return self.task.from_cluster not in self.copies.works
+
+
 def assess_tasks(
     binding: Binding,
     clusters: Mapping[str, Cluster],
@@ -160,7 +190,7 @@ def assess_tasks(
             kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
             instants += [end + _INSTANT] if task.suppress_deletion is None else []
             continue
-        may_end = _may_end(copies, task, now, end, grace_of(task, grace_seconds), spare, exact=exact, brake=brake)
+        may_end = _may_end(_OpenTask(task, copies, now, end, grace_of(task, grace_seconds), spare, exact, brake))
         has_ended = may_end.at is not None and may_end.at <= now
         spare -= may_end.taken if has_ended else 0
         is_finished = has_ended if task.suppress_deletion is None else not task.suppress_deletion
@@ -175,39 +205,70 @@ def assess_tasks(
     return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None))
 
 
-def _may_end(
-    copies: _Copies,
-    task: GracefulEvictionTask,
-    now: datetime,
-    end: datetime,
-    grace_seconds: float,
-    spare: int,
-    *,
-    exact: bool,
-    brake: bool,
-) -> _End:
-    """When the task may end; `spare` ready replicas of the replacement stand for no other old copy yet."""
-    if exact:
-        return _End(now if _all_reported_healthy(copies.binding) else end + _INSTANT)
-    if copies.spec.asks_for_none:
-        waits = not rules_of_task(task).keeps_copy and task.from_cluster in copies.works
-        return _NEVER if waits else _End(now)
-    if brake:
-        return _NEVER
-    if not _is_replaced(copies.binding):
-        in_vain = not rules_of_task(task).keeps_copy and task.from_cluster not in copies.works
-        return _End(now) if in_vain else _NEVER
-    if copies.is_covered(task):
-        return _End(copies.relied_upon_from(now))
-    if copies.is_gone(task):
-        return _End(end + timedelta(seconds=grace_seconds) + _INSTANT)
-    serving = copies.served_by_old(task)
-    if serving is None or serving.ready > spare:
-        return _NEVER
+def _ends_by_reports(open_task: _OpenTask) -> _End | None:
+    """Karmada's rules: by what is reported, or by time alone."""
+    if not open_task.exact:
+        return None
+    is_well = _all_reported_healthy(open_task.copies.binding)
+    return _End(open_task.now if is_well else open_task.grace_end + _INSTANT)
+
+
+def _ends_without_replicas(open_task: _OpenTask) -> _End | None:
+    """None are asked for, so none are missed."""
+    if not open_task.copies.spec.asks_for_none:
+        return None
+    return _NEVER if open_task.is_purged and not open_task.is_without_work else _End(open_task.now)
+
+
+def _waits_for_brake(open_task: _OpenTask) -> _End | None:
+    return _NEVER if open_task.brake else None
+
+
+def _waits_for_replicas(open_task: _OpenTask) -> _End | None:
+    """Not all that is asked for has a place; what was purged, and is gone, makes room for it."""
+    if _is_replaced(open_task.copies.binding):
+        return None
+    return _End(open_task.now) if open_task.is_purged and open_task.is_without_work else _NEVER
+
+
+def _ends_when_covered(open_task: _OpenTask) -> _End | None:
+    copies = open_task.copies
+    return _End(copies.relied_upon_from(open_task.now)) if copies.is_covered(open_task.task) else None
+
+
+def _ends_when_gone(open_task: _OpenTask) -> _End | None:
+    """It bars its cluster for another grace period, in which the next cluster is tried."""
+    if not open_task.copies.is_gone(open_task.task):
+        return None
+    return _End(open_task.grace_end + timedelta(seconds=open_task.grace_seconds) + _INSTANT)
+
+
+def _ends_when_outserved(open_task: _OpenTask) -> _End | None:
+    """Holds: S1, S13."""
+    copies, now = open_task.copies, open_task.now
+    serving = copies.served_by_old(open_task.task)
+    if serving is None or serving.ready > open_task.spare:
+        return None
     if not copies.attention.has_settled(now):
         return _End(copies.attention.settles_at(now))
-    unchanged = copies.attention.time.moved(serving.since) + timedelta(seconds=grace_seconds)
-    return _End(max(end, unchanged) + _INSTANT, serving.ready if copies.spec.is_divided else 0)
+    unchanged = copies.attention.time.moved(serving.since) + timedelta(seconds=open_task.grace_seconds)
+    return _End(max(open_task.grace_end, unchanged) + _INSTANT, serving.ready if copies.spec.is_divided else 0)
+
+
+_RULES: tuple[Callable[[_OpenTask], _End | None], ...] = (
+    _ends_by_reports,
+    _ends_without_replicas,
+    _waits_for_brake,
+    _waits_for_replicas,
+    _ends_when_covered,
+    _ends_when_gone,
+    _ends_when_outserved,
+)
+
+
+def _may_end(open_task: _OpenTask) -> _End:
+    """When the task may end, by the first rule that says something of it."""
+    return next((end for rule in _RULES if (end := rule(open_task)) is not None), _NEVER)
 
 
 def _is_replaced(binding: Binding) -> bool:
