@@ -1,7 +1,7 @@
 """Removals that do not come to an end, or must not be made yet.
 
 removal_blocked    what a Work says when somebody's finalizer keeps an object, and what runs by it, in the member
-is_removal_held    whether what was to go while its cluster was away stays, because what replaces it may be lost
+is_removal_held    if what was to go while its cluster was away stays, because what replaces it may be lost
 removals_blocked   what the binding says of its Works, with the clusters
 """
 
@@ -67,29 +67,24 @@ def is_removal_held(
 ) -> bool:
     """Whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
-    It was decided because the copies elsewhere were healthy. Of a cluster that was away meanwhile that has to be so
-    when it is back: what runs there may be the only copy that serves. The same holds where nobody watched for a while
-    since the deletion was asked for, as in a control plane that was restored from a backup (decision 48); then nothing
-    is known before the members were looked at again. While the brake is engaged, what was asked for while its cluster
-    was away, or was held, stays as well: what is seen of the fleet is in doubt (decision 58). Once held, it is held
-    until all targets are seen healthy. A dependency without a placement leaves after what needs it. It waits only where
-    nobody watched meanwhile: until all copies of those that it is `needed_by` are seen healthy, since one that needs it
-    here may be unknown by now. `works` are those of the binding, by cluster. Holds: S1, S4, S13.
+    `works` are those of the binding, by cluster. The rules are those of the module's table.
+
+    Holds: S1, S4, S13.
     """
     own, work = clusters.get(cluster), works[cluster]
     if own is None or own.is_being_deleted or (spec.asks_for_none and not _only_follows(spec)):
         return False
     is_held, asked_at = REMOVAL_HELD_ANNOTATION in work.metadata.annotations, work.metadata.deletion_timestamp
-    is_old = asked_at is not None and attention.time.has_gap_since(asked_at)
-    if is_old and not attention.has_settled(now):
+    is_older = asked_at is not None and attention.time.has_gap_since(asked_at)
+    if is_older and not attention.has_settled(now):
         return True
     if _only_follows(spec):
-        return is_old and not all(each.are_seen_healthy(clusters) for each in needed_by)
+        return is_older and not all(each.are_seen_healthy(clusters) for each in needed_by)
     if brake and (is_held or _was_away(own, asked_at)):
         return True
     if not all(_is_well(clusters.get(target.name)) for target in spec.clusters):
-        return is_old or is_held or not own.is_ready
-    return (is_old or is_held) and not PlacedCopies(spec, works).are_seen_healthy(clusters)
+        return is_older or is_held or not own.is_ready
+    return (is_older or is_held) and not PlacedCopies(spec, works).are_seen_healthy(clusters)
 
 
 def _only_follows(spec: ResourceBindingSpec) -> bool:
