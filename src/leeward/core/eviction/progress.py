@@ -42,6 +42,7 @@ from leeward.core.eviction.evidence import (
     seen_ready,
 )
 from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.eviction.tasks import grace_of
 from leeward.core.interpreter.resource_health import health_rules_in
 
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)
@@ -277,11 +278,6 @@ def _is_replaced(binding: Binding) -> bool:
     return bool(spec.clusters) and (
         not spec.is_divided or sum(target.replicas for target in spec.clusters) >= spec.replicas
     )
-
-
-def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
-    """Seconds."""
-    return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds
 
 
 def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, attention: Attention) -> datetime:

@@ -27,9 +27,9 @@ from leeward.core.eviction.evidence import (
     reported_ready,
     was_there_before,
 )
-from leeward.core.eviction.progress import grace_of
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import reason_rules_of_task
+from leeward.core.eviction.tasks import grace_of
 
 DISPATCHING = "Dispatching"
 

@@ -33,22 +33,22 @@ class Producer(StrEnum):
 class ReasonRules:
     """What a reason means.
 
-    withdraws        the eviction is taken back when its cluster is well again
-    fails_over       it is a failover: a replacement that takes nothing is left for the next cluster
-    is_way_home      it is taken back only when it has failed, with all that was moved
-    had_nothing      where its copy is not well, there was never one that was
+    withdraws           the eviction is taken back when its cluster is well again
+    fails_over          it is a failover: a replacement that takes nothing is left for the next cluster
+    is_failback         it is taken back only when the failback has failed, with all that was moved
+    was_never_healthy   where its copy is not well, there was never one that was
     """
 
     withdraws: bool
     fails_over: bool
-    is_way_home: bool
-    had_nothing: bool
+    is_failback: bool
+    was_never_healthy: bool
 
 
-_FAILOVER = ReasonRules(withdraws=True, fails_over=True, is_way_home=False, had_nothing=False)
-_IN_VAIN = ReasonRules(withdraws=True, fails_over=True, is_way_home=False, had_nothing=True)
-_WAY_HOME = ReasonRules(withdraws=True, fails_over=False, is_way_home=True, had_nothing=False)
-_OF_OTHERS = ReasonRules(withdraws=False, fails_over=False, is_way_home=False, had_nothing=False)
+_FAILOVER = ReasonRules(withdraws=True, fails_over=True, is_failback=False, was_never_healthy=False)
+_IN_VAIN = ReasonRules(withdraws=True, fails_over=True, is_failback=False, was_never_healthy=True)
+_FAILBACK = ReasonRules(withdraws=True, fails_over=False, is_failback=True, was_never_healthy=False)
+_OF_OTHERS = ReasonRules(withdraws=False, fails_over=False, is_failback=False, was_never_healthy=False)
 _OURS = frozenset(TaskReason)
 
 
@@ -59,7 +59,7 @@ def rules_of_reason(reason: TaskReason) -> ReasonRules:
         case TaskReason.REPLACEMENT_FAILED:
             return _IN_VAIN
         case TaskReason.FAILBACK:
-            return _WAY_HOME
+            return _FAILBACK
         case _:
             assert_never(reason)
 

@@ -50,6 +50,11 @@ def stalled_task(cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvicti
     )
 
 
+def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
+    """How long a task may take, in seconds: its own word, else the default."""
+    return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds
+
+
 def leave_term(
     left: ResourceBindingSpec, placed: Sequence[TargetCluster], like: GracefulEvictionTask
 ) -> tuple[ResourceBindingSpec, tuple[str, ...]]:

@@ -17,7 +17,7 @@ def task(reason: str) -> GracefulEvictionTask:
 
 
 @pytest.mark.parametrize(
-    ("reason", "fails_over", "is_way_home", "had_nothing"),
+    ("reason", "fails_over", "is_failback", "was_never_healthy"),
     [
         (TaskReason.TAINT_UNTOLERATED, True, False, False),
         (TaskReason.APPLICATION_FAILURE, True, False, False),
@@ -26,11 +26,11 @@ def task(reason: str) -> GracefulEvictionTask:
         (TaskReason.FAILBACK, False, True, False),
     ],
 )
-def test_what_a_reason_means(reason: TaskReason, fails_over: bool, is_way_home: bool, had_nothing: bool) -> None:
+def test_what_a_reason_means(reason: TaskReason, fails_over: bool, is_failback: bool, was_never_healthy: bool) -> None:
     rules = reason_rules_of_task(task(reason.value))
     assert rules == rules_of_reason(reason)
     assert (rules.withdraws, rules.fails_over) == (True, fails_over)
-    assert (rules.is_way_home, rules.had_nothing) == (is_way_home, had_nothing)
+    assert (rules.is_failback, rules.was_never_healthy) == (is_failback, was_never_healthy)
 
 
 @pytest.mark.parametrize("reason", ["", "Maintenance", "taintuntolerated"])
