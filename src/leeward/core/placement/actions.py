@@ -7,6 +7,7 @@ Whether one of them is due is asked in `phases`. Holds: S1, S2, S3, S11, S12, C2
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import assert_never
 
 import msgspec
 
@@ -57,29 +58,42 @@ def place(at: Situation) -> Outcome:
 
 
 def evict(at: Situation) -> Outcome:
-    """Takes the copies away that are due together with giving them another place; without one they stay (S11), and so
-    do those of an automatic eviction that gets no new place for them (S12).
+    """Takes the copies away that are due together with giving them another place.
 
-    Clusters that were tried in vain are asked only where no other takes them.
+                          not bound to a place           bound to one (`_needs_place`: S11, S12)
+        all are placed    they leave                     they leave, but for those that gain no new cluster
+        not all are       they leave, and are replaced   as many replicas leave as find a place; what finds none stays
+                          when there is a place
+
+    Without the state that the policy wants to be preserved, nothing leaves. Clusters that were tried in vain are asked
+    only where no other takes the copies.
     """
-    due = at.due
-    rules, mode = rules_of(at.purge_mode), purge_mode_with_volumes(at.binding, at.purge_mode)
+    due, mode = at.due, purge_mode_with_volumes(at.binding, at.purge_mode)
     try:
         tasks = [eviction_task(at.binding, eviction, mode, at.now) for eviction in due]
     except StateNotPreserved as error:
         return replace(place(at), held=held_for_lost_state(due, error))
     left = _left(at, tasks)
-    resort_at = last_resort_at(due, at.now) if rules.needs_place else at.now
+    resort_at = last_resort_at(due, at.now) if rules_of(at.purge_mode).needs_place else at.now
     last_resort = resort_at <= at.now
-    result = _find(at, left, last_resort)
-    is_asked_for = not (rules.needs_place and at.settings.keep_without_place)
-    if isinstance(result, Placed):
-        kept = () if is_asked_for else _without_gain(at, result)
-        return _evict_with_gain(at, kept, tasks, result) if kept else _moved(at, left, result, tasks, due)
-    if is_asked_for:
-        return replace(Outcome.of(left, result), evicted=due)
-    outcome = _evict_in_part(at, tasks, result, last_resort)
-    return replace(outcome, wake_at=None if last_resort else resort_at)
+    match _find(at, left, last_resort), _needs_place(at):
+        case Placed() as result, False:
+            return _moved(at, left, result, tasks, due)
+        case Placed() as result, True:
+            kept = _without_gain(at, result)
+            return _evict_with_gain(at, kept, tasks, result) if kept else _moved(at, left, result, tasks, due)
+        case Unplaceable() as refused, False:
+            return replace(Outcome.of(left, refused), evicted=due)
+        case Unplaceable() as refused, True:
+            outcome = _evict_in_part(at, tasks, refused, last_resort)
+            return replace(outcome, wake_at=None if last_resort else resort_at)
+        case _ as never:
+            assert_never(never)
+
+
+def _needs_place(at: Situation) -> bool:
+    """Whether a copy may leave only for another place: not `Directly`, nor by Karmada's rules."""
+    return rules_of(at.purge_mode).needs_place and at.settings.keep_without_place
 
 
 def _evict_in_part(
