@@ -17,6 +17,7 @@ from kubeapi.codec import copy_manifest
 from kubeapi.meta import Manifest, format_time
 from kubeapi.untrusted import mapping_in, mappings_in
 from leeward.api import names
+from leeward.api.purge_mode import GRACE_PURGE_MODES
 from leeward.api.rules.texts import label_value_fault
 
 GRACE_PERIOD_SECONDS = 600
@@ -88,7 +89,7 @@ def _default_replica_scheduling(strategy: Manifest) -> None:
 
 
 def _default_grace_period(failover: Manifest) -> None:
-    if failover.get("purgeMode") == "Gracefully" and failover.get("gracePeriodSeconds") is None:
+    if failover.get("purgeMode") in GRACE_PURGE_MODES and failover.get("gracePeriodSeconds") is None:
         failover["gracePeriodSeconds"] = GRACE_PERIOD_SECONDS
 
 

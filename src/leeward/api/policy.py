@@ -7,9 +7,10 @@ from msgspec import Meta
 from kubeapi.meta import Int32, LabelSelector, LabelSelectorRequirement, Object
 from leeward.api.core import Toleration
 from leeward.api.meta import TypedObject, schema_default
+from leeward.api.purge_mode import DEFAULT_PURGE_MODE, PurgeModeText, TaintPurgeModeText
 
 AffinityName = Annotated[str, Meta(min_length=1, max_length=32)]
-Gracefully = schema_default("Gracefully")
+_PurgeDefault = schema_default(DEFAULT_PURGE_MODE.value)
 
 
 class ResourceSelector(Object, frozen=True):
@@ -97,13 +98,13 @@ class DecisionConditions(Object, frozen=True):
 
 class ApplicationFailover(Object, frozen=True):
     decision_conditions: DecisionConditions
-    purge_mode: Annotated[Literal["", "Directly", "Gracefully", "Never"], Gracefully] = ""
+    purge_mode: Annotated[PurgeModeText, _PurgeDefault] = ""
     grace_period_seconds: Int32 | None = None
     state_preservation: StatePreservation | None = None
 
 
 class ClusterFailover(Object, frozen=True):
-    purge_mode: Annotated[Literal["", "Directly", "Gracefully"], Gracefully] = ""
+    purge_mode: Annotated[TaintPurgeModeText, _PurgeDefault] = ""
     state_preservation: StatePreservation | None = None
 
 

@@ -11,6 +11,7 @@ from kubeapi.quantity import Quantity
 from leeward.api.core import NodeSelector, Toleration
 from leeward.api.meta import ON_WIRE, Condition, TypedObject, find_condition, schema_default
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
+from leeward.api.purge_mode import PurgeModeText
 
 Health = Literal["", "Healthy", "Unhealthy", "Unknown"]
 RawObject = Annotated[Any, Meta(extra_json_schema={"type": "object"})]
@@ -68,7 +69,7 @@ class GracefulEvictionTask(Object, frozen=True):
     from_cluster: str
     reason: Annotated[str, Meta(min_length=1, max_length=32, pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")]
     producer: str
-    purge_mode: Literal["", "Directly", "Gracefully", "Never"] = ""
+    purge_mode: PurgeModeText = ""
     replicas: Int32 | None = None
     message: Annotated[str, Meta(max_length=1024)] = ""
     grace_period_seconds: Int32 | None = None

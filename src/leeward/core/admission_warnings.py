@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.untrusted import mapping_in
 from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
-from leeward.core.eviction.purge_modes import PurgeMode
+from leeward.api.purge_mode import find_purge_mode, rules_of
 from leeward.core.interpreter.kinds import KINDS
 
 MAX_WARNING_CHARACTERS: Final = 256
@@ -151,7 +151,8 @@ def _may_move(policy: ReadOnlyManifest) -> bool:
     chooses = is_one_of_many or bool(_value_at(policy, "spec.placement.spreadConstraints"))
     annotations = mapping_in(mapping_in(policy, "metadata"), "annotations")
     follows = annotations.get(VOLUMES_FOLLOW_ANNOTATION) == "true"
-    return chooses and not follows and _value_at(policy, "spec.failover.cluster.purgeMode") != PurgeMode.DIRECTLY
+    mode = find_purge_mode(str(_value_at(policy, "spec.failover.cluster.purgeMode") or ""))
+    return chooses and not follows and (mode is None or rules_of(mode).keeps_copy)
 
 
 def _overridden_replicas(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from leeward.api.purge_mode import PurgeMode
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
-from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from leeward.core.propagation.reach import Reach
 from leeward.core.propagation.skipping import SkippedApis

@@ -8,6 +8,7 @@ from collections import Counter
 from kubeapi.field import Node, Problems
 from leeward.api.failback import FailbackFault, parse_failback
 from leeward.api.names import EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.purge_mode import GRACE_PURGE_MODES
 from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
 from leeward.api.rules.texts import qualified_name_fault
@@ -72,13 +73,15 @@ def _application_failover_problems(application: Node) -> Problems:
     toleration = application["decisionConditions"]["tolerationSeconds"]
     if toleration.number < 0:
         yield toleration.invalid("must be 0 or more seconds")
-    grace, gracefully = application["gracePeriodSeconds"], application["purgeMode"].text == "Gracefully"
-    if gracefully and not grace.is_set:
-        yield grace.invalid("must be set when purgeMode is Gracefully")
-    elif gracefully and grace.number <= 0:
+    grace, mode = application["gracePeriodSeconds"], application["purgeMode"].text
+    has_grace = mode in GRACE_PURGE_MODES
+    if has_grace and not grace.is_set:
+        yield grace.invalid(f"must be set when purgeMode is {mode}")
+    elif has_grace and grace.number <= 0:
         yield grace.invalid("must be more than 0 seconds")
-    elif not gracefully and grace.is_set:
-        yield grace.invalid("only takes effect when purgeMode is Gracefully; remove it or change the purgeMode")
+    elif not has_grace and grace.is_set:
+        modes = " or ".join(GRACE_PURGE_MODES)
+        yield grace.invalid(f"only takes effect when purgeMode is {modes}; remove it or change the purgeMode")
 
 
 def _state_problems(preservation: Node) -> Problems:

@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
+from leeward.api.purge_mode import TAINT_PURGE_MODES, PurgeMode
 from leeward.api.rules.member_addresses import parse_networks
-from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.propagation.skipping import parse_skipped_apis
 from leeward.manager.choice import parse_choice
 from leeward.manager.gates import FeatureGates, switch_gates
@@ -15,7 +15,6 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, 
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
 _DURATION = re.compile(rf"(?:{_PART.pattern})+")
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-PURGE_MODES = (PurgeMode.GRACEFULLY, PurgeMode.DIRECTLY)
 
 
 class Address(NamedTuple):
@@ -77,8 +76,8 @@ def parse_fraction(text: str) -> float:
 
 
 def parse_purge_mode(text: str) -> PurgeMode:
-    if text not in PURGE_MODES:
-        raise ValueError(f"{text!r} is neither {' nor '.join(PURGE_MODES)}")
+    if text not in TAINT_PURGE_MODES:
+        raise ValueError(f"{text!r} is neither {' nor '.join(TAINT_PURGE_MODES)}")
     return PurgeMode(text)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from leeward.api.purge_mode import DEFAULT_PURGE_MODE, TAINT_PURGE_MODES
 from leeward.app.flags.parsing import (
     parse_address,
     parse_boolean,
@@ -114,8 +115,8 @@ FLAGS: tuple[Flag, ...] = (
          "false: the scheduler only places; the rest is left to others, see --controllers."),
     Flag("enable-no-execute-taint-eviction", _PLACING, "true", parse_boolean, _EVICTION + "no_execute",
          "Whether a NoExecute taint evicts what does not tolerate it."),
-    Flag("no-execute-taint-eviction-purge-mode", _PLACING, "Gracefully", parse_purge_mode, _EVICTION + "purge_mode",
-         "How, where the policy does not say: Gracefully or Directly."),
+    Flag("no-execute-taint-eviction-purge-mode", _PLACING, DEFAULT_PURGE_MODE.value, parse_purge_mode,
+         _EVICTION + "purge_mode", f"How, where the policy does not say: {' or '.join(TAINT_PURGE_MODES)}."),
     Flag("resource-eviction-rate", _PLACING, "", parse_rate, _EVICTION + "per_second",
          "How many evictions a second start because of taints; 0 is one in half an hour.  [default: no limit]"),
     Flag("unhealthy-cluster-threshold", _PLACING, "0.55", parse_fraction, "manager.brake.threshold",

@@ -27,11 +27,11 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.policy import ApplicationFailover
+from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.eviction.evidence import is_fresh
 from leeward.core.eviction.held_reasons import HeldReason
-from leeward.core.eviction.purge_modes import PurgeMode, rules_of
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.eviction.volumes import purge_mode_with_volumes, why_volumes_stay

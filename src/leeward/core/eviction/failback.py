@@ -20,13 +20,13 @@ import msgspec
 from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.failback import FailbackOptions
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.cluster_health.flap_damping import is_held_down, parse_flapping
 from leeward.core.cluster_health.watched_time import WatchedTime
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.evidence import is_current, is_seen_healthy
 from leeward.core.eviction.original_placement import OriginalPlacement, goal_of
-from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.eviction.tasks import leave
 from leeward.core.scheduling import ClusterArrays

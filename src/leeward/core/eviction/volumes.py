@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from kubeapi.codec import to_wire
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.names import CLAIMS_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import Binding
-from leeward.core.eviction.purge_modes import PurgeMode, rules_of
 from leeward.core.interpreter.fields import list_at, text_at
 
 _TOLD = 5
@@ -66,7 +66,7 @@ def why_volumes_stay(binding: Binding) -> str:
     return (
         f"its volumes ({binding.metadata.annotations.get(CLAIMS_ANNOTATION, UNKNOWN)}) would stay behind, and it would "
         f"start empty; if storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true "
-        "(not with purgeMode Never); with purgeMode Directly it moves without them"
+        f"(not with purgeMode {PurgeMode.NEVER}); with purgeMode {PurgeMode.DIRECTLY} it moves without them"
     )
 
 

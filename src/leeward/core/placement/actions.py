@@ -11,6 +11,7 @@ from typing import assert_never
 
 import msgspec
 
+from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.eviction.application import (
     application_purge_mode,
@@ -21,7 +22,7 @@ from leeward.core.eviction.application import (
 )
 from leeward.core.eviction.blocked_evictions import held_for_lost_state, held_for_place, held_without_gain
 from leeward.core.eviction.due_evictions import Eviction, is_automatic, last_resort_at, replicas_in
-from leeward.core.eviction.purge_modes import PurgeMode, rules_of, rules_of_task
+from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.tasks import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task
 from leeward.core.eviction.volumes import purge_mode_with_volumes, stay_behind

@@ -18,6 +18,7 @@ from functools import cached_property
 import msgspec
 
 from leeward.api.failback import FailbackOptions
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.eviction.application import (
     FailureRecord,
@@ -33,7 +34,7 @@ from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evic
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import OriginalPlacement, failback_options, parse_original_placement
 from leeward.core.eviction.progress import Assessment, assess_tasks
-from leeward.core.eviction.purge_modes import PurgeMode, purge_mode_of
+from leeward.core.eviction.purge_modes import purge_mode_of
 from leeward.core.eviction.shared_resources import stays_under_taints
 from leeward.core.eviction.stalled_replacements import StalledTargets, find_stalled
 from leeward.core.eviction.volumes import has_claims, stay_behind

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from leeward.api.names import DRAIN_TAINT
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.held_reasons import Deferral
-from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.scheduling import ClusterArrays
 
 DEFAULT_SCHEDULER = "default-scheduler"

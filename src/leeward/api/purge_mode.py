@@ -1,0 +1,99 @@
+"""Purge modes: how an old copy goes when an application leaves a cluster. One row for each.
+
+What a policy may say, what is filled in and checked, and what decisions do follow from the row.
+
+Karmada: `PurgeMode` of the policy API; a task that says nothing goes Gracefully.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, assert_never
+
+
+class PurgeMode(StrEnum):
+    GRACEFULLY = "Gracefully"
+    DIRECTLY = "Directly"
+    NEVER = "Never"
+
+
+DEFAULT_PURGE_MODE = PurgeMode.GRACEFULLY
+"""That of policies and tasks that say nothing, and of the flag."""
+
+PurgeModeText = Literal["", "Directly", "Gracefully", "Never"]
+"""What tasks, and policies about application failover, may say."""
+TaintPurgeModeText = Literal["", "Directly", "Gracefully"]
+"""What policies may say of taints: the modes that `serves_taints`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeRules:
+    """What a mode means.
+
+    keeps_copy        the old copy's Work stays until its eviction has ended; else it is deleted at once, and no new
+                      copy is made before it is known to be gone (S7)
+    needs_place       nothing leaves without a place to go (S11), and a cluster that is held down for flapping is only
+                      a last resort (C1)
+    withdraws         the eviction is taken back when its cluster is well again
+    moves_on          a replacement that never becomes healthy is left for the next cluster
+    has_grace         the policy's grace period counts, and it must have one; else that of the flags
+    suppresses        the old copy stays until somebody confirms that it may go
+    serves_taints     taints may evict so: a policy may choose it for cluster failover, and the flag
+    """
+
+    keeps_copy: bool
+    needs_place: bool
+    withdraws: bool
+    moves_on: bool
+    has_grace: bool
+    suppresses: bool
+    serves_taints: bool
+
+
+_GRACEFULLY = PurgeRules(
+    keeps_copy=True,
+    needs_place=True,
+    withdraws=True,
+    moves_on=True,
+    has_grace=True,
+    suppresses=False,
+    serves_taints=True,
+)
+_DIRECTLY = PurgeRules(
+    keeps_copy=False,
+    needs_place=False,
+    withdraws=False,
+    moves_on=True,
+    has_grace=False,
+    suppresses=False,
+    serves_taints=True,
+)
+_NEVER = PurgeRules(
+    keeps_copy=True,
+    needs_place=True,
+    withdraws=False,
+    moves_on=False,
+    has_grace=False,
+    suppresses=True,
+    serves_taints=False,
+)
+
+
+def rules_of(mode: PurgeMode) -> PurgeRules:
+    match mode:
+        case PurgeMode.GRACEFULLY:
+            return _GRACEFULLY
+        case PurgeMode.DIRECTLY:
+            return _DIRECTLY
+        case PurgeMode.NEVER:
+            return _NEVER
+        case _:
+            assert_never(mode)
+
+
+def find_purge_mode(text: str) -> PurgeMode | None:
+    """The mode that a policy names; the default where it says nothing, None for a word that is none."""
+    return next((mode for mode in PurgeMode if mode == (text or DEFAULT_PURGE_MODE)), None)
+
+
+TAINT_PURGE_MODES = tuple(mode for mode in PurgeMode if rules_of(mode).serves_taints)
+GRACE_PURGE_MODES = tuple(mode for mode in PurgeMode if rules_of(mode).has_grace)
