@@ -18,6 +18,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
+from leeward.api.spread_field import GROUP_FIELDS, rules_of_field
 from leeward.api.validation import validate, validate_types
 from leeward.api.work import Binding
 from leeward.core.propagation.binding import claim
@@ -25,7 +26,6 @@ from leeward.core.propagation.matching import keep_or_find_policy
 from leeward.operations import OperationFailed
 from leeward.operations.drain import workload_of
 
-FIELDS = ("region", "zone", "provider")
 LABEL = "label:"
 
 
@@ -56,8 +56,9 @@ def _selected(state: FleetState, text: str, option: str) -> Iterator[str]:
             raise OperationFailed(f"{option} {text!r}: there is no such cluster; choose from {known}")
         yield wanted
         return
-    if wanted not in FIELDS and not wanted.startswith(LABEL):
-        raise OperationFailed(f"{option} {text!r}: choose by region=, zone=, provider= or {LABEL}KEY=")
+    if wanted not in GROUP_FIELDS and not wanted.startswith(LABEL):
+        fields = ", ".join(f"{each}=" for each in GROUP_FIELDS)
+        raise OperationFailed(f"{option} {text!r}: choose by {fields} or {LABEL}KEY=")
     found = [name for name, cluster in state.clusters.items() if value in group_values(cluster, wanted)]
     if not found:
         known = sorted({each for cluster in state.clusters.values() for each in group_values(cluster, wanted)})
@@ -67,15 +68,9 @@ def _selected(state: FleetState, text: str, option: str) -> Iterator[str]:
 
 def group_values(cluster: Cluster, by: str) -> tuple[str, ...]:
     """What the cluster says of `by`: a field, or `label:KEY`; nothing where it does not say."""
-    spec = cluster.spec
-    match by:
-        case "region" | "provider":
-            found: tuple[str, ...] = (spec.region if by == "region" else spec.provider,)
-        case "zone":
-            found = spec.zones or (spec.zone,)
-        case _:
-            found = (cluster.metadata.labels.get(by.removeprefix(LABEL), ""),)
-    return tuple(value for value in found if value)
+    field = next((each for each in GROUP_FIELDS if each == by), None)
+    label = cluster.metadata.labels.get(by.removeprefix(LABEL), "")
+    return tuple(value for value in ((label,) if field is None else rules_of_field(field).values(cluster)) if value)
 
 
 def imagine_policies(state: FleetState, manifests: Sequence[Manifest]) -> Mapping[BindingName, Binding]:

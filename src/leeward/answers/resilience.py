@@ -14,8 +14,9 @@ from math import comb
 import msgspec
 
 from leeward.answers.fleet_state import FleetState
-from leeward.answers.imagined import FIELDS, LABEL, ImaginedChange, group_values
+from leeward.answers.imagined import LABEL, ImaginedChange, group_values
 from leeward.answers.what_if import FOUND_WANTING, ApplicationFate, Fate, fates_of
+from leeward.api.spread_field import GROUP_FIELDS
 from leeward.operations import OperationFailed
 
 CLUSTER = "cluster"
@@ -90,8 +91,8 @@ def _groups(state: FleetState, by: str) -> Iterator[tuple[str, frozenset[str]]]:
     if by == CLUSTER:
         yield from ((name, frozenset({name})) for name in state.clusters)
         return
-    if by not in FIELDS and not (by.startswith(LABEL) and by != LABEL):
-        raise OperationFailed(f"--by {by!r}: choose cluster, {', '.join(FIELDS)} or {LABEL}KEY")
+    if by not in GROUP_FIELDS and not (by.startswith(LABEL) and by != LABEL):
+        raise OperationFailed(f"--by {by!r}: choose cluster, {', '.join(GROUP_FIELDS)} or {LABEL}KEY")
     values = {value for cluster in state.clusters.values() for value in group_values(cluster, by)}
     for value in values:
         yield value, frozenset(n for n, cluster in state.clusters.items() if value in group_values(cluster, by))

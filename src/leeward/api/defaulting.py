@@ -19,6 +19,7 @@ from kubeapi.untrusted import mapping_in, mappings_in
 from leeward.api import names
 from leeward.api.purge_mode import GRACE_PURGE_MODES
 from leeward.api.rules.texts import label_value_fault
+from leeward.api.spread_field import SpreadField
 
 GRACE_PERIOD_SECONDS = 600
 _MAX_QUANTITY = str(2**63 - 1)
@@ -78,7 +79,7 @@ def _is_service_import(selector: Manifest) -> bool:
 
 def _default_spread_constraint(constraint: Manifest) -> None:
     if not constraint.get("spreadByField") and not constraint.get("spreadByLabel"):
-        constraint["spreadByField"] = "cluster"
+        constraint["spreadByField"] = SpreadField.CLUSTER.value
     if not constraint.get("minGroups"):
         constraint["minGroups"] = 1
 

@@ -8,6 +8,7 @@ from kubeapi.meta import Int32, LabelSelector, LabelSelectorRequirement, Object
 from leeward.api.core import Toleration
 from leeward.api.meta import TypedObject, schema_default
 from leeward.api.purge_mode import DEFAULT_PURGE_MODE, PurgeModeText, TaintPurgeModeText
+from leeward.api.spread_field import SpreadFieldText
 
 AffinityName = Annotated[str, Meta(min_length=1, max_length=32)]
 _PurgeDefault = schema_default(DEFAULT_PURGE_MODE.value)
@@ -43,7 +44,7 @@ class ClusterAffinityTerm(NamedClusterAffinity, frozen=True, kw_only=True):
 
 
 class SpreadConstraint(Object, frozen=True):
-    spread_by_field: Literal["", "cluster", "region", "zone", "provider"] = ""
+    spread_by_field: SpreadFieldText = ""
     spread_by_label: str = ""
     min_groups: int = 0
     max_groups: int = 0

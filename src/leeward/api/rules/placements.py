@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from kubeapi.field import Node, Problems
 from leeward.api.rules.selectors import affinity_problems
 from leeward.api.rules.texts import qualified_name_fault
+from leeward.api.spread_field import GROUP_FIELDS, SPREAD_FIELDS, SpreadField
 
-_SPREAD_FIELDS = ("cluster", "region", "zone", "provider")
 _AFFINITY_FIELDS = ("labelSelector", "fieldSelector", "clusterNames", "exclude")
 
 
@@ -78,14 +78,16 @@ def _spread_problems(constraints: Node) -> Problems:
         elif 0 < maximum < minimum:
             said = f"maxGroups ({maximum}) must not be lower than minGroups ({minimum}); use 0 for no upper limit"
             yield constraint.invalid(said)
-        if constraint["spreadByField"].text not in ("", *_SPREAD_FIELDS):
-            yield constraint["spreadByField"].not_supported(*_SPREAD_FIELDS)
+        if constraint["spreadByField"].text not in ("", *SPREAD_FIELDS):
+            yield constraint["spreadByField"].not_supported(*SPREAD_FIELDS)
     fields = [constraint["spreadByField"].text for constraint in constraints.items()]
-    named = [field for field in fields if field in _SPREAD_FIELDS]
+    named = [field for field in fields if field in SPREAD_FIELDS]
     for field in _repeated(named):
         yield constraints.invalid(f"there must be only one constraint by {field}; merge them")
-    if named and "cluster" not in named:
-        yield constraints.invalid("spreading by region, zone or provider also needs a constraint by cluster; add one")
+    if named and SpreadField.CLUSTER not in named:
+        *some, last = GROUP_FIELDS
+        fields_of_groups = f"{', '.join(some)} or {last}"
+        yield constraints.invalid(f"spreading by {fields_of_groups} also needs a constraint by cluster; add one")
 
 
 def _workload_affinity_problems(affinity: Node) -> Problems:

@@ -14,6 +14,7 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.policy import SpreadConstraint
+from leeward.api.spread_field import rules_of_field
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
@@ -29,7 +30,7 @@ from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.model import Rejection, Request
 from leeward.core.scheduling.selection import ignores_constraints
-from leeward.core.scheduling.spread_fields import field_of, is_over_clusters, rules_of_field
+from leeward.core.scheduling.spread_fields import field_of, is_over_clusters
 from leeward.core.scheduling.steps import DEFAULT_PROFILE, first_rejection
 
 RETRY = timedelta(minutes=1)

@@ -4,8 +4,9 @@ Karmada: plugins/apienablement, tainttoleration, spreadconstraint, clusterevicti
 """
 
 from leeward.api.cluster import Cluster
+from leeward.api.spread_field import rules_of_field
 from leeward.core.scheduling.model import Filter, Request
-from leeward.core.scheduling.spread_fields import field_of, rules_of_field
+from leeward.core.scheduling.spread_fields import field_of
 from leeward.core.toleration import untolerated_taint
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from leeward.api.cluster import Cluster
 from leeward.api.policy import SpreadConstraint
+from leeward.api.spread_field import SpreadField, rules_of_field
 from leeward.core.scheduling.model import Candidate, Request
-from leeward.core.scheduling.spread_fields import SpreadField, field_of, rules_of_field
+from leeward.core.scheduling.spread_fields import field_of
 
 WEIGHT_UNIT = 1000
 """One fulfilled replica outweighs any score."""

@@ -1,58 +1,11 @@
-"""Spread fields: what a placement spreads its clusters by. One row for each.
-
-Karmada: `SpreadFieldValue` of the policy API. A constraint that names a label instead has no field.
+"""Spread constraints by a field: which it is, and if clusters are counted, or groups of them. What a field means:
+`api.spread_field`.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import assert_never
+from collections.abc import Iterable
 
-from leeward.api.cluster import Cluster
 from leeward.api.policy import SpreadConstraint
-
-
-class SpreadField(StrEnum):
-    """In the order in which clusters are grouped."""
-
-    REGION = "region"
-    PROVIDER = "provider"
-    ZONE = "zone"
-    CLUSTER = "cluster"
-
-
-@dataclass(frozen=True, slots=True)
-class SpreadRules:
-    """What a field means.
-
-    values      the groups that a cluster is in
-    groups      several clusters can be in one group; else each is by itself
-    lacking     what is said of a cluster that is in no group
-    """
-
-    values: Callable[[Cluster], tuple[str, ...]]
-    groups: bool
-    lacking: str
-
-
-_REGION = SpreadRules(lambda cluster: (cluster.spec.region,), groups=True, lacking="region")
-_PROVIDER = SpreadRules(lambda cluster: (cluster.spec.provider,), groups=True, lacking="provider")
-_ZONE = SpreadRules(lambda cluster: cluster.spec.zones, groups=True, lacking="zones")
-_CLUSTER = SpreadRules(lambda cluster: (cluster.name,), groups=False, lacking="name")
-
-
-def rules_of_field(field: SpreadField) -> SpreadRules:
-    match field:
-        case SpreadField.REGION:
-            return _REGION
-        case SpreadField.PROVIDER:
-            return _PROVIDER
-        case SpreadField.ZONE:
-            return _ZONE
-        case SpreadField.CLUSTER:
-            return _CLUSTER
-        case _:
-            assert_never(field)
+from leeward.api.spread_field import SpreadField, rules_of_field
 
 
 def field_of(constraint: SpreadConstraint) -> SpreadField | None:

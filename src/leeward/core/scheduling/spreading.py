@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from leeward.api.policy import SpreadConstraint
+from leeward.api.spread_field import SpreadField
 from leeward.core.scheduling.groups import Grouping, overlap
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
 from leeward.core.scheduling.paths import Path, paths_that_keep, ranked_paths
@@ -32,7 +33,7 @@ def select_by_groups(
         if len(grouping.groups(request, candidates, at_least)) < least:
             message = f"the number of feasible {grouping.title} is less than spreadConstraint.MinGroups"
             return Unplaceable("Error", message, {})
-    found_any, is_regions = False, len(by) == 1 and by[0].title == "region"
+    found_any, is_regions = False, len(by) == 1 and by[0].title == SpreadField.REGION
     for allowed, firsts in islice(_choices(request, candidates, by, at_least, len(by) == 1), MAX_CHOICES):
         found_any = True
         chosen = _fill(allowed, firsts, by, cluster)
