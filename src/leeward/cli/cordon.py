@@ -18,8 +18,7 @@ def cordon(settings: Settings, cluster: str, kubeconfig: Path | None, context: s
 
     What runs there stays. `leeward uncordon` takes it back.
     """
-    from leeward.operations.taints import CORDON, change_taints, with_taint
+    from leeward.operations.drain import start_cordon
 
-    target = target_of(settings, kubeconfig, context)
-    changed = ask(target, lambda client: change_taints(client, cluster, with_taint(CORDON)))
+    changed = ask(target_of(settings, kubeconfig, context), lambda client: start_cordon(client, cluster))
     say(f"{cluster} cluster cordoned" if changed else f"{cluster} cluster already cordoned")

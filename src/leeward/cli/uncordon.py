@@ -18,9 +18,7 @@ def uncordon(settings: Settings, cluster: str, kubeconfig: Path | None, context:
 
     Copies that have not left yet, and whose replacement is not healthy yet, stay. What has moved does not move back.
     """
-    from leeward.api.names import DRAIN_BUDGET_ANNOTATION
-    from leeward.operations.taints import CORDON, DRAIN, change_taints, without_taints
+    from leeward.operations.drain import undo_cordon
 
-    target, change = target_of(settings, kubeconfig, context), without_taints(CORDON, DRAIN)
-    changed = ask(target, lambda client: change_taints(client, cluster, change, {DRAIN_BUDGET_ANNOTATION: None}))
+    changed = ask(target_of(settings, kubeconfig, context), lambda client: undo_cordon(client, cluster))
     say(f"{cluster} cluster uncordoned" if changed else f"{cluster} cluster already uncordoned")

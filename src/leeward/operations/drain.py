@@ -1,4 +1,4 @@
-"""A drain, as the bindings tell of it: what is still in the cluster, and why.
+"""Cordon and drain: the taints that ask for them, and what is still in a cluster that is drained, and why.
 
 The control plane does the work, because the cluster has the taint; this only sets it, and looks.
 """
@@ -12,7 +12,7 @@ from leeward.client import Client
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.toleration import tolerates
 from leeward.operations.bindings import list_bindings
-from leeward.operations.taints import DRAIN, change_taints, with_taint, without_taints
+from leeward.operations.taints import CORDON, DRAIN, change_taints, with_taint, without_taints
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,16 @@ class Copy:
     state: str
     staying: bool = False
     moving: bool = False
+
+
+async def start_cordon(client: Client, cluster: str) -> bool:
+    """Whether it was not cordoned yet. Raises: OperationFailed, WorldError."""
+    return await change_taints(client, cluster, with_taint(CORDON))
+
+
+async def undo_cordon(client: Client, cluster: str) -> bool:
+    """Takes back a cordon and a drain; whether there was one of them. Raises: OperationFailed, WorldError."""
+    return await change_taints(client, cluster, without_taints(CORDON, DRAIN), {DRAIN_BUDGET_ANNOTATION: None})
 
 
 async def start_drain(client: Client, cluster: str, budget: int | None) -> None:
