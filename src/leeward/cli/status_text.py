@@ -5,28 +5,26 @@ meaning is in colour alone, and without a terminal there is none.
 """
 
 import json
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import click
 import msgspec
 
 from kubeapi.codec import render_yaml
 from leeward.app.local.layout import CONTROL_PLANE
 from leeward.app.local.status import ProcessesStatus, with_components
 from leeward.cli.tables import printable, render_table
+from leeward.cli.text_lines import COLUMNS, NEEDS_SOMEBODY, SOON, UNSEEN, cut, headline, paragraph
 from leeward.operations.clusters import ClusterRow, ClusterState
 from leeward.operations.findings import Finding, Hold, Severity
 from leeward.operations.sentences import counted, full_moment, moment, span
 from leeward.operations.status import FleetStatus
 
-COLUMNS = 100
 MOST_LINES = 4
 """Of one sentence: what is longer is whole with `-o json`."""
-MARKS = {Severity.NEEDS_SOMEBODY: ("!", "red"), Severity.SOON: ("~", "yellow")}
+MARKS = {Severity.NEEDS_SOMEBODY: NEEDS_SOMEBODY, Severity.SOON: SOON}
 _CLUSTER_HEADER = ("CLUSTER", "STATE", "SINCE", "FOR", "CORES", "OF", "REPLICAS", "APPS", "NOTE")
 _CLUSTER_FIGURES = (3, 4, 5, 6, 7)
 _SHORTEST_NOTE = 12
@@ -79,7 +77,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"{printable(report.name)}, as of {full_moment(now)}"
     yield ""
     if report.problem:
-        yield from _marked("!", "red", report.problem)
+        yield from headline(NEEDS_SOMEBODY, report.problem, MOST_LINES)
     for finding in report.findings:
         yield from _finding(finding)
     if report.fleet is not None:
@@ -90,26 +88,14 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    mark, colour = MARKS[finding.severity]
-    yield from _marked(mark, colour, finding.sentence)
-    for detail in (*finding.details, finding.next):
-        if detail:
-            yield from textwrap.wrap(
-                printable(detail), COLUMNS, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False
-            )
-
-
-def _marked(mark: str, colour: str, sentence: str) -> Iterator[str]:
-    lines = textwrap.wrap(
-        printable(sentence), COLUMNS - 2, subsequent_indent="    ", break_on_hyphens=False, max_lines=MOST_LINES
-    )
-    for index, line in enumerate(lines):
-        yield click.style(f"{mark if index == 0 else ' '} {line}", fg=colour)
+    yield from headline(MARKS[finding.severity], finding.sentence, MOST_LINES)
+    for detail in filter(None, (*finding.details, finding.next)):
+        yield from paragraph(detail, "    ", "      ")
 
 
 def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
     for unseen in state.unseen:
-        yield from _marked("?", "yellow", f"could not be seen: {unseen}")
+        yield from headline(UNSEEN, f"could not be seen: {unseen}", MOST_LINES)
     if not report.findings and not state.unseen:
         yield f"  all is well: {_ready(state.clusters or ())}"
     for hold, said in ((Hold.KEPT, "kept where they are"), (Hold.WAITING, "waiting for their turn")):
@@ -118,7 +104,7 @@ def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
             yield f"  {counted(number, 'eviction')} {said}"
     if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
         said = f": {printable(state.brake.message)}" if state.brake.message else ""
-        yield _cut(f"  brake idle{said}", COLUMNS)
+        yield cut(f"  brake idle{said}")
     yield ""
     if state.clusters:
         yield from _indented(_clusters(state.clusters, state.as_of))
@@ -139,7 +125,7 @@ def _clusters(rows: Sequence[ClusterRow], now: datetime) -> str:
     cells = [_cluster_cells(row, now) for row in rows]
     taken = [max(len(printable(row[i])) for row in (_CLUSTER_HEADER, *cells)) for i in range(len(_CLUSTER_HEADER) - 1)]
     room = max(_SHORTEST_NOTE, COLUMNS - 2 - sum(taken) - 2 * len(taken))
-    cells = [(*row[:-1], _cut(printable(row[-1]), room)) for row in cells]
+    cells = [(*row[:-1], cut(printable(row[-1]), room)) for row in cells]
     return render_table(_CLUSTER_HEADER, cells, figures=_CLUSTER_FIGURES, gap=2)
 
 
@@ -178,7 +164,3 @@ def _components(own: ProcessesStatus) -> str:
 def _indented(text: str) -> Iterator[str]:
     for line in text.split("\n"):
         yield f"  {line}" if line else ""
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 3]}..."

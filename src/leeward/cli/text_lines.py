@@ -11,13 +11,15 @@ import click
 from leeward.cli.tables import printable, render_table
 
 COLUMNS = 100
-NEEDS_SOMEBODY, SOON, BAD, LEAVES, GOOD, QUIET = "!", "~", "x", ">", "v", " "
-COLOURS = {NEEDS_SOMEBODY: "red", SOON: "yellow", BAD: "red", LEAVES: "blue", GOOD: "green"}
+NEEDS_SOMEBODY, SOON, BAD, LEAVES, GOOD, QUIET, UNSEEN = "!", "~", "x", ">", "v", " ", "?"
+COLOURS = {NEEDS_SOMEBODY: "red", SOON: "yellow", BAD: "red", LEAVES: "blue", GOOD: "green", UNSEEN: "yellow"}
 
 
-def headline(mark: str, sentence: str) -> Iterator[str]:
-    """A sentence with its mark, in its colour."""
-    lines = textwrap.wrap(printable(sentence), COLUMNS - 2, subsequent_indent="    ", break_on_hyphens=False)
+def headline(mark: str, sentence: str, most_lines: int | None = None) -> Iterator[str]:
+    """A sentence with its mark, in its colour; what is longer than so many lines ends with dots."""
+    lines = textwrap.wrap(
+        printable(sentence), COLUMNS - 2, subsequent_indent="    ", break_on_hyphens=False, max_lines=most_lines
+    )
     for index, line in enumerate(lines):
         yield click.style(f"{mark if index == 0 else ' '} {line}".rstrip(), fg=COLOURS.get(mark))
 
@@ -39,13 +41,17 @@ def paragraph(text: str, first: str = "  ", later: str = "    ") -> Iterator[str
     )
 
 
+def cut(text: str, width: int = COLUMNS) -> str:
+    """What is longer ends with dots."""
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], figures: Collection[int] = (), indent: str = "  "
 ) -> Iterator[str]:
     """What does not fit into the columns is cut at their end, with dots."""
     for line in render_table(header, rows, figures=figures, gap=2).split("\n"):
-        text = f"{indent}{line}"
-        yield text if len(text) <= COLUMNS else f"{text[: COLUMNS - 3]}..."
+        yield cut(f"{indent}{line}")
 
 
 def pairs(rows: Sequence[tuple[str, str]], indent: str = "  ") -> Iterator[str]:
