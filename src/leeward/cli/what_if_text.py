@@ -7,7 +7,7 @@ from leeward.answers.return_losses import ReturnLosses
 from leeward.answers.what_if import ApplicationFate, ClusterFate, Fate, WhatIf
 from leeward.cli.explain_text import ASSUMED
 from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, QUIET, SOON, headline, pairs, paragraph, section, table, title
-from leeward.operations.sentences import counted, full_moment
+from leeward.operations.sentences import counted, counted_kind, full_moment, full_span
 
 MOST_LISTED = 12
 
@@ -114,21 +114,9 @@ def _when(told: WhatIf) -> Iterator[str]:
     if not told.instants:
         return
     yield from section("WHEN", "" if told.settings_told else ASSUMED)
-    yield from pairs([(f"+{_span(each.after_seconds)}", each.sentence) for each in told.instants])
+    yield from pairs([(f"+{full_span(each.after_seconds)}", each.sentence) for each in told.instants])
     if told.cut_off:
         yield "  what comes later is not told"
-
-
-def _span(seconds: float) -> str:
-    """`5 min 30 s`"""
-    whole = round(seconds)
-    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
-    parts = [
-        f"{hours} h" if hours else "",
-        f"{minutes} min" if minutes else "",
-        f"{rest} s" if rest or whole < 60 else "",
-    ]
-    return " ".join(filter(None, parts))
 
 
 def _losses(told: WhatIf) -> Iterator[str]:
@@ -136,7 +124,7 @@ def _losses(told: WhatIf) -> Iterator[str]:
     if not losses.total:
         return
     yield from section("DELETED ON RETURN" if told.fails else "DELETED THERE")
-    yield from paragraph(", ".join(_kind(kind, number) for kind, number in losses.kinds.items()))
+    yield from paragraph(", ".join(counted_kind(number, kind) for kind, number in losses.kinds.items()))
     for what, names in (
         ("custom resources", losses.custom_resources),
         ("with all their custom resources", losses.definitions),
@@ -145,8 +133,3 @@ def _losses(told: WhatIf) -> Iterator[str]:
     ):
         if names:
             yield from paragraph(f"{what}: {', '.join(names)}")
-
-
-def _kind(kind: str, number: int) -> str:
-    plural = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}es" if kind.endswith("s") else f"{kind}s"
-    return f"{number} {kind if number == 1 else plural}"

@@ -14,6 +14,18 @@ def span(seconds: float) -> str:
     return f"{whole // 86_400} d"
 
 
+def full_span(seconds: float) -> str:
+    """`5 min 30 s`, to the second."""
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    parts = [
+        f"{hours} h" if hours else "",
+        f"{minutes} min" if minutes else "",
+        f"{rest} s" if rest or whole < 60 else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
 def moment(instant: datetime, now: datetime) -> str:
     """`02:30:17` on the same day, `2 Nov` in the same year, else `2 Nov 2025`; in UTC."""
     there, here = instant.astimezone(UTC), now.astimezone(UTC)
@@ -44,3 +56,10 @@ def at(instant: datetime, now: datetime) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """`1 application`, `5 applications`"""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def counted_kind(number: int, kind: str) -> str:
+    """`1 Ingress`, `2 Ingresses`, `3 NetworkPolicies`"""
+    return counted(
+        number, kind, f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}{'es' if kind.endswith('s') else 's'}"
+    )

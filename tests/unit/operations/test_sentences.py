@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from leeward.operations.sentences import at, counted, full_moment, moment, since, span
+from leeward.operations.sentences import at, counted, counted_kind, full_moment, full_span, moment, since, span
 
 NOW = datetime(2026, 11, 22, 2, 41, 17, tzinfo=UTC)
 
@@ -14,6 +14,14 @@ NOW = datetime(2026, 11, 22, 2, 41, 17, tzinfo=UTC)
 )  # fmt: skip
 def test_a_span_is_cut_to_its_greatest_unit(seconds: float, says: str) -> None:
     assert span(seconds) == says
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [(0, "0 s"), (59.4, "59 s"), (59.6, "1 min"), (330, "5 min 30 s"), (7200, "2 h"), (7261, "2 h 1 min 1 s")],
+)
+def test_a_full_span_is_told_to_the_second(seconds: float, says: str) -> None:
+    assert full_span(seconds) == says
 
 
 def test_an_instant_is_told_in_utc_and_as_short_as_it_can_be() -> None:
@@ -37,3 +45,12 @@ def test_counts_agree_with_their_nouns() -> None:
         "0 replicas",
         "2 bindings",
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "says"),
+    [(1, "Ingress", "1 Ingress"), (2, "Ingress", "2 Ingresses"), (3, "NetworkPolicy", "3 NetworkPolicies"),
+     (0, "Service", "0 Services")],
+)  # fmt: skip
+def test_counts_of_kinds_agree_with_them(number: int, kind: str, says: str) -> None:
+    assert counted_kind(number, kind) == says
