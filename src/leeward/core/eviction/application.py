@@ -1,7 +1,7 @@
 """Application failover: a copy that stays Unhealthy leaves its cluster, although the cluster itself is well.
 
-    reported health -> watch -> since when, what has failed -> task_of -> how it leaves
-                                                            -> core.placement: whether there is a place to go
+    reported health -> find_failures -> since when, what has failed -> task_of        -> how it leaves
+                                                                     -> core.placement -> is there a place to go
 
 What must outlive a restart is one `FailureRecord` in an annotation of the binding: since when each copy is unhealthy,
 and the clusters in which the present release has failed already. These are no candidates until the round is over: a
@@ -57,7 +57,7 @@ class FailureRecord(Object, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class FailedCopies:
     """What is known now: the record to keep, the copies that have failed, and when to look again."""
 
     record: FailureRecord
@@ -110,13 +110,13 @@ def seen_items(
     )
 
 
-def watch(
+def find_failures(
     spec: ResourceBindingSpec,
     items: tuple[AggregatedStatusItem, ...],
     record: FailureRecord,
     now: datetime,
     attention: Attention = UNKEPT,
-) -> Watch:
+) -> FailedCopies:
     """Runs the clocks on what was reported. A copy has failed when it is unhealthy for longer than is tolerated.
 
     The clocks run over watched time; and where nobody watches, or has only just begun to, nothing has failed yet.
@@ -134,16 +134,16 @@ def watch(
     ends = [at for at in (*due.values(), *_settling(unhealthy, attention)) if now <= at]
     record, round_ends = _end_round(msgspec.structs.replace(record, since=since), targets, items, now, toleration)
     instants = [end + timedelta(microseconds=1) for end in ends] + ([round_ends] if round_ends else [])
-    return Watch(record, failed, min(instants, default=None))
+    return FailedCopies(record, failed, min(instants, default=None))
 
 
-def remember(
+def remember_failures(
     spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...], record: FailureRecord, now: datetime
-) -> Watch:
+) -> FailedCopies:
     """The record without application failover: where the release went in vain, until all copies have long been well."""
     targets = {target.name for target in spec.clusters}
     record, round_ends = _end_round(msgspec.structs.replace(record, since={}), targets, items, now, timedelta())
-    return Watch(record, wake_at=round_ends)
+    return FailedCopies(record, wake_at=round_ends)
 
 
 def _settling(unhealthy: Collection[str], attention: Attention) -> tuple[datetime, ...]:
@@ -182,25 +182,25 @@ def after_leaving(record: FailureRecord, clusters: tuple[str, ...], *, remember:
     return msgspec.structs.replace(record, since=since, left=left)
 
 
-def held_failure(watched: Watch, reason: str) -> Condition:
+def held_failure(failures: FailedCopies, reason: str) -> Condition:
     """Why failed copies stay: no place to go. Failed in several clusters, it is more likely the release than these."""
-    names = ", ".join(sorted(watched.unhealthy_clusters))
-    if len(watched.unhealthy_clusters) > 1:
+    names = ", ".join(sorted(failures.unhealthy_clusters))
+    if len(failures.unhealthy_clusters) > 1:
         looks = f"it is or was unhealthy in {names}, which looks like a bad release, and no other cluster fits"
-        return _held(HeldReason.UNHEALTHY_EVERYWHERE, watched, f"{looks}: {reason}")
-    return _held(HeldReason.NO_PLACE_TO_GO, watched, f"there is no place to go: {reason}")
+        return _held(HeldReason.UNHEALTHY_EVERYWHERE, failures, f"{looks}: {reason}")
+    return _held(HeldReason.NO_PLACE_TO_GO, failures, f"there is no place to go: {reason}")
 
 
-def held_for_volumes(watched: Watch, binding: Binding) -> Condition:
-    return _held(HeldReason.VOLUMES_STAY, watched, why_volumes_stay(binding))
+def held_for_volumes(failures: FailedCopies, binding: Binding) -> Condition:
+    return _held(HeldReason.VOLUMES_STAY, failures, why_volumes_stay(binding))
 
 
-def held_for_state(watched: Watch, error: StateNotPreserved) -> Condition:
-    return _held(HeldReason.STATE_NOT_PRESERVED, watched, str(error))
+def held_for_state(failures: FailedCopies, error: StateNotPreserved) -> Condition:
+    return _held(HeldReason.STATE_NOT_PRESERVED, failures, str(error))
 
 
-def _held(reason: HeldReason, watched: Watch, why: str) -> Condition:
-    message = f"not evicted from {watched.describe()}: {why}"
+def _held(reason: HeldReason, failures: FailedCopies, why: str) -> Condition:
+    message = f"not evicted from {failures.describe()}: {why}"
     return Condition(type=EVICTION_HELD_CONDITION, status="True", reason=reason.value, message=message)
 
 

@@ -47,7 +47,7 @@ def place(at: Situation) -> Outcome:
     spec = at.spec
     if not at.authority.places or not needs_scheduling(_with_spec(at.binding, spec), at.clusters):
         return Outcome.of(spec)
-    result = place_anew(at.binding, spec, at.clusters, at.now, at.watched.record.left, at.trace)
+    result = place_anew(at.binding, spec, at.clusters, at.now, at.failures.record.left, at.trace)
     match result:
         case Placed():
             clusters = result.clusters
@@ -120,7 +120,7 @@ def _find(at: Situation, left: ResourceBindingSpec, last_resort: bool) -> Placed
     if at.authority.refusal is not None:
         return at.authority.refusal
     find = partial(find_replacement, at.binding, left, at.clusters, at.now, last_resort=last_resort, trace=at.trace)
-    tried = at.watched.record.left
+    tried = at.failures.record.left
     result = find(tried)
     return result if isinstance(result, Placed) or not tried else find()
 
@@ -190,23 +190,23 @@ def _left(
 
 def fail_over(at: Situation) -> Outcome:
     """Takes failed copies away from clusters that are well. Without a place that is no suspect they stay (S11)."""
-    spec, watched = at.spec, at.watched
+    spec, failures = at.spec, at.failures
     if at.settings.keep_without_place and stay_behind(at.binding, application_purge_mode(spec)):
-        return replace(place(at), held=held_for_volumes(watched, at.binding))
+        return replace(place(at), held=held_for_volumes(failures, at.binding))
     try:
-        tasks = [task_of(at.binding, item, at.now) for item in watched.failed]
+        tasks = [task_of(at.binding, item, at.now) for item in failures.failed]
     except StateNotPreserved as error:
-        return replace(place(at), held=held_for_state(watched, error))
+        return replace(place(at), held=held_for_state(failures, error))
     left = leave(spec, tasks)
     if not at.settings.graceful:
         left = _without_tasks(spec, left, tasks)
-    excluded = () if at.settings.exact_health else watched.unhealthy_clusters
+    excluded = () if at.settings.exact_health else failures.unhealthy_clusters
     result = at.authority.refusal or find_replacement(at.binding, left, at.clusters, at.now, excluded, trace=at.trace)
     evicted = tuple(Eviction(task.from_cluster) for task in tasks)
     if isinstance(result, Placed):
         return _moved(at, left, result, tasks, evicted)
     if at.settings.keep_without_place:
-        return replace(place(at), held=held_failure(watched, result.message))
+        return replace(place(at), held=held_failure(failures, result.message))
     return replace(Outcome.of(left, result), evicted=evicted)
 
 
@@ -223,7 +223,7 @@ def move_on(at: Situation) -> Outcome | None:
         return None
     tasks = [stalled_task(target.cluster, mode, at.now) for target in stalled]
     left = _left(at, tasks, {target.cluster: target.staying for target in stalled if target.staying})
-    avoided = {*at.watched.record.left, *(target.cluster for target in stalled)}
+    avoided = {*at.failures.record.left, *(target.cluster for target in stalled)}
     result = find_replacement(at.binding, left, at.clusters, at.now, avoided, trace=at.trace)
     present = {target.name for target in spec.clusters}
     if isinstance(result, Unplaceable):

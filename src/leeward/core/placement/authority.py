@@ -17,7 +17,7 @@ class Authority:
 
     places            give copies a place, and take an eviction back
     evicts            begin evictions for taints
-    watches           begin evictions for failed applications
+    fails_over        begin evictions for failed applications
     finishes          end evictions
     withdraws         take back the eviction from a cluster that is well again
     returns           bring copies home
@@ -26,7 +26,7 @@ class Authority:
 
     places: bool
     evicts: bool
-    watches: bool
+    fails_over: bool
     finishes: bool
     withdraws: bool
     returns: bool
@@ -43,7 +43,7 @@ def authority_over(binding: Binding, settings: PlacementSettings) -> Authority:
     return Authority(
         places=places,
         evicts=settings.evict,
-        watches=settings.watch,
+        fails_over=settings.watch,
         finishes=settings.finish and (settings.place or settings.exact_health or is_observed),
         withdraws=settings.withdraw and places,
         returns=settings.graceful and places,

@@ -77,7 +77,7 @@ def evict(at: Situation) -> Outcome | None:
 
 
 def fail_over(at: Situation) -> Outcome | None:
-    return actions.fail_over(at) if at.watched.failed else None
+    return actions.fail_over(at) if at.failures.failed else None
 
 
 def move_on(at: Situation) -> Outcome | None:
@@ -109,14 +109,14 @@ PHASES: tuple[Callable[[Situation], Outcome | None], ...] = (withdraw, evict, fa
 def _decide(at: Situation) -> Decision:
     outcome = next((found for phase in PHASES if (found := phase(at)) is not None), None) or place(at)
     failed = tuple(eviction.cluster for eviction in outcome.evicted if not eviction.taints)
-    record = after_leaving(at.watched.record, failed, remember=not at.settings.exact_health)
+    record = after_leaving(at.failures.record, failed, remember=not at.settings.exact_health)
     annotations = dict(original_placement_patch(at.binding, _original_after(at, outcome)))
     leaving = {task.from_cluster for task in outcome.eviction_tasks}
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
-    if at.authority.watches:
+    if at.authority.fails_over:
         annotations |= record_patch(at.binding, record)
     before = at.binding.spec.clusters
-    instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.watched.wake_at, at.stalled.wake_at)
+    instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.failures.wake_at, at.stalled.wake_at)
     return Decision(
         before if same_targets(outcome.clusters, before) else outcome.clusters,
         outcome.eviction_tasks,

@@ -5,7 +5,7 @@ Each part is a question to one module, asked when it is first needed:
     authority    what is ours to decide                        authority
     assessment   which evictions are finished                  eviction.progress
     due          what must leave because of taints, and may    eviction.due_evictions
-    watched      which copies have failed                      eviction.application
+    failures     which copies have failed                      eviction.application
     stalled      which targets take nothing                    eviction.stalled_replacements
     original     where copies were before an outage            eviction.original_placement
 """
@@ -21,13 +21,13 @@ from leeward.api.failback import FailbackOptions
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.eviction.application import (
+    FailedCopies,
     FailureRecord,
-    Watch,
     application_failover,
+    find_failures,
     parse_record,
-    remember,
+    remember_failures,
     seen_items,
-    watch,
 )
 from leeward.core.eviction.blocked_evictions import is_braked
 from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions
@@ -140,22 +140,22 @@ class Situation:
         return tuple(each for each in self.taint_evictions.due if each not in (*self.braked, *self.waiting))
 
     @cached_property
-    def watched(self) -> Watch:
+    def failures(self) -> FailedCopies:
         """Copies that stay unhealthy in clusters that are well."""
         spec, record, at = self.spec, parse_record(self.binding), self.snapshot
-        if not self.authority.watches or (application_failover(spec) is None and not record.left):
-            return Watch(FailureRecord())
+        if not self.authority.fails_over or (application_failover(spec) is None and not record.left):
+            return FailedCopies(FailureRecord())
         as_reported = self.settings.exact_health
         items = self.binding.status.aggregated_status if as_reported else seen_items(spec, at.clusters, at.works)
         if application_failover(spec) is None:
-            return remember(spec, items, record, self.now)
-        return watch(spec, items, record, self.now, at.attention)
+            return remember_failures(spec, items, record, self.now)
+        return find_failures(spec, items, record, self.now, at.attention)
 
     @cached_property
     def stalled(self) -> StalledTargets:
         """Targets of a failover that take nothing; none while the brake holds, nor by Karmada's rules."""
         at = self.snapshot
-        if not self.authority.watches or self.settings.exact_health or at.brake:
+        if not self.authority.fails_over or self.settings.exact_health or at.brake:
             return StalledTargets()
         kept = msgspec.structs.replace(self.binding, spec=self.spec)
         return find_stalled(kept, at.clusters, at.works, at.now, at.settings.graceful_seconds, at.attention)

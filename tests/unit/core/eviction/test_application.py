@@ -30,16 +30,16 @@ from leeward.api.work import (
 from leeward.core import placement
 from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
 from leeward.core.eviction.application import (
+    FailedCopies,
     FailureRecord,
-    Watch,
     after_leaving,
     application_purge_mode,
+    find_failures,
     held_failure,
     parse_record,
-    remember,
+    remember_failures,
     task_of,
     toleration_seconds,
-    watch,
 )
 from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state_patch, state_to_inject
@@ -405,7 +405,7 @@ def test_c1_within_a_round_a_workload_visits_each_cluster_at_most_once(history: 
 
 def test_of_several_failed_copies_each_is_named() -> None:
     items = tuple(AggregatedStatusItem(cluster_name=name, health="Unhealthy") for name in ("a", "b"))
-    watched = Watch(FailureRecord(since={"a": at(0), "b": at(60)}), items)
+    watched = FailedCopies(FailureRecord(since={"a": at(0), "b": at(60)}), items)
     assert watched.describe() == "a (unhealthy since 2026-01-01T00:00:00Z), b (unhealthy since 2026-01-01T00:01:00Z)"
 
 
@@ -442,16 +442,16 @@ TRIED = FailureRecord(left=("member9",))
 
 def test_s13_the_clock_of_a_copy_runs_over_watched_time_and_strikes_when_it_was_looked_at_again() -> None:
     items, record = reported(member1="Unhealthy"), FailureRecord(since={"member1": at(0)})
-    assert watch(SPEC, items, record, at(60)) == Watch(record, (), at(60.000001))
-    assert watch(SPEC, items, record, at(61)) == Watch(record, items)
+    assert find_failures(SPEC, items, record, at(60)) == FailedCopies(record, (), at(60.000001))
+    assert find_failures(SPEC, items, record, at(61)) == FailedCopies(record, items)
     settling = Attention(heartbeat="one", settled_at=at(90))
-    assert watch(SPEC, items, record, at(61), settling) == Watch(record, (), at(90.000001))
-    assert watch(SPEC, items, record, at(90), settling) == Watch(record, items, at(90.000001))
-    assert watch(SPEC, items, record, at(91), settling) == Watch(record, items)
+    assert find_failures(SPEC, items, record, at(61), settling) == FailedCopies(record, (), at(90.000001))
+    assert find_failures(SPEC, items, record, at(90), settling) == FailedCopies(record, items, at(90.000001))
+    assert find_failures(SPEC, items, record, at(91), settling) == FailedCopies(record, items)
     well = reported(member1="Healthy")
-    assert watch(SPEC, well, FailureRecord(), at(61), settling) == Watch(FailureRecord())
+    assert find_failures(SPEC, well, FailureRecord(), at(61), settling) == FailedCopies(FailureRecord())
     missed = Attention(WatchedTime((Gap(at(10), at(40)),)))
-    assert watch(SPEC, items, record, at(61), missed) == Watch(record, (), at(90.000001))
+    assert find_failures(SPEC, items, record, at(61), missed) == FailedCopies(record, (), at(90.000001))
 
 
 def test_without_a_toleration_a_copy_has_five_minutes() -> None:
@@ -464,21 +464,21 @@ def test_without_a_toleration_a_copy_has_five_minutes() -> None:
 def test_a_round_ends_when_all_have_been_well_for_long() -> None:
     well = reported(member1="Healthy")
     begun = msgspec.structs.replace(TRIED, healthy_since=at(10))
-    assert watch(SPEC, well, TRIED, at(10)) == Watch(begun, (), at(310))
-    assert watch(SPEC, well, begun, at(309)) == Watch(begun, (), at(310))
-    assert watch(SPEC, well, begun, at(310)) == Watch(FailureRecord())
-    assert watch(SPEC, (), begun, at(310)) == Watch(TRIED), "it begins anew"
+    assert find_failures(SPEC, well, TRIED, at(10)) == FailedCopies(begun, (), at(310))
+    assert find_failures(SPEC, well, begun, at(309)) == FailedCopies(begun, (), at(310))
+    assert find_failures(SPEC, well, begun, at(310)) == FailedCopies(FailureRecord())
+    assert find_failures(SPEC, (), begun, at(310)) == FailedCopies(TRIED), "it begins anew"
     both = app(copies={"member1": 2, "member2": 2}).spec
-    assert watch(both, well, begun, at(310)) == Watch(TRIED), "not by one of two"
-    assert watch(msgspec.structs.replace(SPEC, clusters=()), (), begun, at(310)) == Watch(TRIED)
+    assert find_failures(both, well, begun, at(310)) == FailedCopies(TRIED), "not by one of two"
+    assert find_failures(msgspec.structs.replace(SPEC, clusters=()), (), begun, at(310)) == FailedCopies(TRIED)
 
 
 def test_without_application_failover_only_the_round_is_remembered() -> None:
     well, record = reported(member1="Healthy"), msgspec.structs.replace(TRIED, since={"member1": at(0)})
     begun = msgspec.structs.replace(TRIED, healthy_since=at(10))
-    assert remember(SPEC, well, record, at(10)) == Watch(begun, (), at(310))
-    assert remember(SPEC, well, begun, at(310)) == Watch(FailureRecord())
-    assert remember(SPEC, reported(member1="Unhealthy"), record, at(10)) == Watch(TRIED)
+    assert remember_failures(SPEC, well, record, at(10)) == FailedCopies(begun, (), at(310))
+    assert remember_failures(SPEC, well, begun, at(310)) == FailedCopies(FailureRecord())
+    assert remember_failures(SPEC, reported(member1="Unhealthy"), record, at(10)) == FailedCopies(TRIED)
 
 
 def test_a_cluster_that_was_left_is_remembered_once_and_its_clock_is_gone() -> None:
@@ -488,14 +488,14 @@ def test_a_cluster_that_was_left_is_remembered_once_and_its_clock_is_gone() -> N
 
 
 def test_what_is_held_back_says_since_when_it_fails_and_where_else_it_has() -> None:
-    alone = Watch(FailureRecord(since={"a": at(0)}), reported(a="Unhealthy"))
+    alone = FailedCopies(FailureRecord(since={"a": at(0)}), reported(a="Unhealthy"))
     assert held_failure(alone, "none fits") == Condition(
         "leeward.dev/EvictionHeld",
         "True",
         "NoPlaceToGo",
         "not evicted from a (unhealthy since 2026-01-01T00:00:00Z): there is no place to go: none fits",
     )
-    both = Watch(FailureRecord(since={"b": at(0)}, left=("a",)), reported(b="Unhealthy"))
+    both = FailedCopies(FailureRecord(since={"b": at(0)}, left=("a",)), reported(b="Unhealthy"))
     assert held_failure(both, "none fits") == Condition(
         "leeward.dev/EvictionHeld",
         "True",

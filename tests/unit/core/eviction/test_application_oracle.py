@@ -9,12 +9,12 @@ from kubeapi.codec import from_wire, to_wire
 from kubeapi.meta import format_time
 from leeward.api.work import AggregatedStatusItem, Binding, ClusterResourceBinding, ResourceBinding
 from leeward.core.eviction.application import (
+    FailedCopies,
     FailureRecord,
     StateNotPreserved,
-    Watch,
     after_leaving,
+    find_failures,
     task_of,
-    watch,
 )
 from leeward.core.eviction.tasks import leave
 from tests.oracle import Case, Difference, all_at, at, load, replay, told
@@ -45,22 +45,22 @@ def _steps(case: Case, *, karmada_forgets: bool) -> list[dict[str, Any]]:
     for step in given["steps"]:
         now += timedelta(seconds=step["sleepSeconds"])
         items = tuple(from_wire(item, AggregatedStatusItem) for item in all_at(step, "aggregatedStatus"))
-        watched = watch(binding.spec, items, record, now)
-        after, complete = _evict_failed(binding, watched)
-        left = tuple(i.cluster_name for i in watched.failed) if complete else ()
-        since = after_leaving(watched.record, left).since
+        failures = find_failures(binding.spec, items, record, now)
+        after, complete = _evict_failed(binding, failures)
+        left = tuple(i.cluster_name for i in failures.failed) if complete else ()
+        since = after_leaving(failures.record, left).since
         if not complete and karmada_forgets:
             since = {**since, **record.since}
         record = FailureRecord(since=since)
-        answers.append(_answer(after, record, watched, now, complete))
+        answers.append(_answer(after, record, failures, now, complete))
         binding = after if complete else binding
     return answers
 
 
-def _evict_failed(binding: Binding, watched: Watch) -> tuple[Binding, bool]:
+def _evict_failed(binding: Binding, failures: FailedCopies) -> tuple[Binding, bool]:
     """One after the other, as Karmada does; a state that cannot be preserved ends the step, which is then not kept."""
     spec = binding.spec
-    for item in watched.failed:
+    for item in failures.failed:
         try:
             spec = leave(spec, [task_of(binding, item)])
         except StateNotPreserved:
@@ -68,9 +68,11 @@ def _evict_failed(binding: Binding, watched: Watch) -> tuple[Binding, bool]:
     return msgspec.structs.replace(binding, spec=spec), True
 
 
-def _answer(binding: Binding, record: FailureRecord, watched: Watch, now: datetime, complete: bool) -> dict[str, Any]:
+def _answer(
+    binding: Binding, record: FailureRecord, failures: FailedCopies, now: datetime, complete: bool
+) -> dict[str, Any]:
     """A time to look again is no matter of a step that failed: the queue's back-off decides."""
-    wait = int((watched.wake_at - now).total_seconds()) if watched.wake_at and complete else 0
+    wait = int((failures.wake_at - now).total_seconds()) if failures.wake_at and complete else 0
     spec = to_wire(binding.spec)
     told_step = told(
         {

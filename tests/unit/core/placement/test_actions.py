@@ -27,7 +27,7 @@ from leeward.api.work import (
     GracefulEvictionTask,
     ResourceBinding,
 )
-from leeward.core.eviction.application import FailureRecord, Watch
+from leeward.core.eviction.application import FailedCopies, FailureRecord
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets
@@ -92,7 +92,7 @@ def situation(
 ) -> Situation:
     """That of `bound`, of which these parts are found already; otherwise nothing is due."""
     at = Situation(Snapshot(bound, fleet(*clusters.values()), settings=settings, now=now))
-    vars(at).update({"spec": bound.spec, "watched": Watch(FailureRecord()), **found})
+    vars(at).update({"spec": bound.spec, "failures": FailedCopies(FailureRecord()), **found})
     return at
 
 
@@ -121,8 +121,8 @@ def test_what_is_asked_for_is_placed_and_its_tasks_go_on() -> None:
     bound = bound_to(SHARES, 4, opened, a=2)
     decision = place(situation(bound, fleet(A, B, C), at(10)))
     assert decision == Outcome(targets(a=2, b=2), (opened,), Placed(targets(a=2, b=2), ""))
-    tried = Watch(FailureRecord(left=("a",)))
-    elsewhere = place(situation(bound_to(SHARES, 2), fleet(A, B), at(10), watched=tried))
+    tried = FailedCopies(FailureRecord(left=("a",)))
+    elsewhere = place(situation(bound_to(SHARES, 2), fleet(A, B), at(10), failures=tried))
     assert kept(elsewhere) == {"b": 2}
 
 
@@ -154,9 +154,9 @@ def evicted(
     settings: PlacementSettings = SETTINGS,
     tried: tuple[str, ...] = (),
 ) -> Outcome:
-    watched = Watch(FailureRecord(left=tried))
+    failures = FailedCopies(FailureRecord(left=tried))
     there = fleet(*clusters, LEFT_AT_ONCE)
-    return evict(situation(bound, there, at(seconds), settings, due=due, watched=watched))
+    return evict(situation(bound, there, at(seconds), settings, due=due, failures=failures))
 
 
 def test_leaving_and_placing_are_one_decision() -> None:
@@ -341,9 +341,9 @@ def test_s11_where_nothing_finds_room_nothing_leaves() -> None:
 # fail_over
 
 
-def failed(*names: str, left: tuple[str, ...] = ()) -> Watch:
+def failed(*names: str, left: tuple[str, ...] = ()) -> FailedCopies:
     items = tuple(AggregatedStatusItem(cluster_name=name, health="Unhealthy") for name in names)
-    return Watch(FailureRecord(since=dict.fromkeys(names, at(0)), left=left), items)
+    return FailedCopies(FailureRecord(since=dict.fromkeys(names, at(0)), left=left), items)
 
 
 def app(bound: ResourceBinding, **how: object) -> ResourceBinding:
@@ -352,9 +352,9 @@ def app(bound: ResourceBinding, **how: object) -> ResourceBinding:
 
 
 def fails(
-    bound: ResourceBinding, watched: Watch, *clusters: Cluster, settings: PlacementSettings = SETTINGS
+    bound: ResourceBinding, failures: FailedCopies, *clusters: Cluster, settings: PlacementSettings = SETTINGS
 ) -> Outcome:
-    return fail_over(situation(bound, fleet(*clusters, LEFT_AT_ONCE), at(60), settings, watched=watched))
+    return fail_over(situation(bound, fleet(*clusters, LEFT_AT_ONCE), at(60), settings, failures=failures))
 
 
 def test_a_failed_copy_goes_where_its_release_has_not_failed() -> None:
@@ -424,7 +424,7 @@ def goes_on(
     tried: tuple[str, ...] = (),
     settings: PlacementSettings = SETTINGS,
 ) -> Outcome | None:
-    found = {"watched": Watch(FailureRecord(left=tried)), "stalled": StalledTargets(stalled)}
+    found = {"failures": FailedCopies(FailureRecord(left=tried)), "stalled": StalledTargets(stalled)}
     return move_on(situation(bound, fleet(*clusters, LEFT_AT_ONCE), at(900), settings, **found))
 
 
@@ -494,7 +494,7 @@ def traced(**found: object) -> tuple[Situation, Trace]:
     trace = Trace()
     bound = app(bound_to(SHARES, 4, a=2, b=2))
     at_300 = Situation(Snapshot(bound, fleet(A, B, C, LEFT_AT_ONCE), settings=SETTINGS, now=at(300)), trace=trace)
-    vars(at_300).update({"spec": bound.spec, "watched": Watch(FailureRecord()), **found})
+    vars(at_300).update({"spec": bound.spec, "failures": FailedCopies(FailureRecord()), **found})
     return at_300, trace
 
 
@@ -503,9 +503,9 @@ def test_each_action_tells_why_copies_go_where_they_go() -> None:
     place(situation_with(placed_anew, replicas=6))
     evicting, of_eviction = traced(due=lost("a"))
     evict(evicting)
-    again, of_second = traced(due=lost("a"), watched=Watch(FailureRecord(left=("b",))))
+    again, of_second = traced(due=lost("a"), failures=FailedCopies(FailureRecord(left=("b",))))
     evict(again)
-    failing, of_failure = traced(watched=failed("a"))
+    failing, of_failure = traced(failures=failed("a"))
     fail_over(failing)
     stalling, of_stall = traced(stalled=StalledTargets((STALLED,)))
     move_on(stalling)
