@@ -18,7 +18,7 @@ from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import holds
-from leeward.core.cluster_health.outage import OutageReport, is_lost
+from leeward.core.cluster_health.outage import OutageReport, has_outage
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.outlook import expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
@@ -120,7 +120,7 @@ def expected_of(state: FleetState) -> Mapping[str, Cluster]:
     """The clusters by name, with the taints that will be there if their outages last."""
     watched, expectation = state.recorded.attention.time, state.settings.expectation
     return {
-        name: expected_taints(cluster, state.as_of, expectation, watched) if is_lost(cluster) else cluster
+        name: expected_taints(cluster, state.as_of, expectation, watched) if has_outage(cluster) else cluster
         for name, cluster in state.clusters.items()
     }
 

@@ -20,7 +20,7 @@ from leeward.answers.room_arithmetic import RoomRow, room_rows
 from leeward.answers.what_helps import Help, what_helps
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.outage import is_lost
+from leeward.core.cluster_health.outage import has_outage
 from leeward.core.placement import Decision, Snapshot
 from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.selection import room_decides
@@ -162,7 +162,8 @@ def _headline(
     if how is ApplicationState.UNPLACED and isinstance(decision.result, Unplaceable):
         return f"Not placed: {decision.result.message}"
     if how is ApplicationState.OUTAGE:
-        lost = [t.name for t in binding.spec.clusters if t.name in state.clusters and is_lost(state.clusters[t.name])]
+        known = (state.clusters.get(target.name) for target in binding.spec.clusters)
+        lost = [cluster.name for cluster in known if cluster is not None and has_outage(cluster)]
         return f"{', '.join(lost)} {'is' if len(lost) == 1 else 'are'} lost; {serves}"
     if how is ApplicationState.MOVING:
         return f"It is moving; {serves}"

@@ -24,7 +24,7 @@ from leeward.core.cluster_health.outage import (
     Outlook,
     all_not_seen,
     find_outages,
-    is_tainted,
+    has_condition_taint,
 )
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
 from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
@@ -45,7 +45,7 @@ def expected_taints(
     cluster: Cluster, now: datetime, expectation: TaintExpectation, watched: WatchedTime = ALWAYS
 ) -> Cluster:
     """The cluster as it will be tainted if its outage lasts; the same object where nothing will change."""
-    if not is_tainted(cluster) or any(taint.effect == NO_EXECUTE for taint in cluster.spec.taints):
+    if not has_condition_taint(cluster) or any(taint.effect == NO_EXECUTE for taint in cluster.spec.taints):
         return cluster
 
     def taints_at(instant: datetime) -> tuple[datetime | None, Cluster]:
@@ -78,7 +78,9 @@ def foresee(snapshot: Snapshot, decided: Decision) -> OutageReport | None:
     if not outages:
         return OutageReport(not_seen=not_seen)
     is_moving = spec != snapshot.binding.spec
-    if is_moving or any(outage.since is not None and not is_tainted(clusters[outage.cluster]) for outage in outages):
+    if is_moving or any(
+        outage.since is not None and not has_condition_taint(clusters[outage.cluster]) for outage in outages
+    ):
         return None
     return OutageReport(tuple(_outlook(outage, snapshot, decided) for outage in outages), not_seen)
 

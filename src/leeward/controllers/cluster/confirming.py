@@ -1,9 +1,10 @@
-"""Confirms outages: that a cluster which looks dead was found so since the present heartbeat began.
+"""Confirmation of outages: a cluster that looks dead counts as lost once this process has found it so itself.
 
-    Push   a probe of this process has failed since; where another process probes, as for Pull
-    Pull   this process has listened for half its grace period, and the cluster still looks dead
+    a Push cluster that this process probes    a probe has failed since the present heartbeat began
+    a Pull cluster, or one that another        this process has listened for half of the monitor grace period, and the
+    process probes                             cluster still looks dead
 
-Nothing automatic evicts before. Decides nothing else. Holds: S13.
+Nothing automatic evicts before that. Holds: S13.
 """
 
 from collections.abc import Callable

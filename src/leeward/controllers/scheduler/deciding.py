@@ -18,7 +18,7 @@ from leeward.api.work import Binding
 from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.outage import NO_OUTAGE, clusters_of, is_lost
+from leeward.core.cluster_health.outage import NO_OUTAGE, clusters_of, has_outage
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
@@ -42,7 +42,7 @@ from leeward.runtime.statuses import CROWD
 from leeward.runtime.strokes import Strokes
 
 _REACH = Reach(skipped_namespaces=())
-"""Of namespaces that are skipped by a flag only the binding controller knows, which carries nothing of them out."""
+"""Without the namespaces of --skipped-propagating-namespaces: the binding controller renders nothing of those."""
 DecisionListener = Callable[[Snapshot, Decision], None]
 log = logging.getLogger(__name__)
 
@@ -250,7 +250,7 @@ class Deciding:
         self, bindings: Mapping[BindingKey, Binding], plans: Mapping[BindingKey, Decision], brake: bool, now: datetime
     ) -> Mapping[BindingKey, Decision]:
         """The decisions with what is to be said of clusters that are lost, on a fleet that is tainted as it will be."""
-        lost = {cluster.name for cluster in self._fleet.values() if is_lost(cluster)}
+        lost = {cluster.name for cluster in self._fleet.values() if has_outage(cluster)}
         told = {key: replace(decision, outage=NO_OUTAGE) for key, decision in plans.items()}
         concerned = [key for key in plans if not lost.isdisjoint(clusters_of(bindings[key].spec))]
         if not concerned:

@@ -1,9 +1,11 @@
 """The brake: when most of the fleet looks dead, the control plane is more likely cut off than the world at its end.
 
-While it is engaged no automatic NoExecute taint is set, and no eviction for one starts, on a cluster that looks dead.
-Taints set by hand or by a policy on a cluster that is alive are not held. It releases itself when the ratio has
-stayed below its threshold for a while. A cut is not noticed everywhere at once: while clusters begin to fail that would
-raise the alarm, evictions are held already.
+While it is engaged, a cluster that looks dead gets no automatic NoExecute taint, and no automatic eviction from it
+starts (`due_evictions.is_automatic`). What a person has tainted is evicted, and so is what a policy has tainted in a
+cluster that is alive. The brake releases itself when the ratio has stayed below its threshold for a while.
+
+A cut is not noticed everywhere at once: where clusters begin to fail, and would raise the alarm if they were lost,
+evictions are held already.
 
 Clusters that have vanished from the list (`vanished.py`) count as lost, and half of the fleet is an alarm.
 
@@ -75,17 +77,17 @@ def is_dubious(clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
     That is soon decided, either way: nothing is engaged for it, but no eviction starts meanwhile.
     """
     clusters = list(clusters)
-    return any(map(looks_dead, clusters)) and is_alarming(clusters, settings, is_lost=_is_being_lost)
+    return any(map(looks_dead, clusters)) and is_alarming(clusters, settings, is_dead=_looks_dead_or_fails)
 
 
-def _is_being_lost(cluster: Cluster) -> bool:
+def _looks_dead_or_fails(cluster: Cluster) -> bool:
     return looks_dead(cluster) or is_failing(cluster)
 
 
 def is_alarming(
     clusters: Iterable[Cluster],
     settings: BrakeSettings,
-    is_lost: Callable[[Cluster], bool] = looks_dead,
+    is_dead: Callable[[Cluster], bool] = looks_dead,
     vanished: Collection[str] = (),
 ) -> bool:
     """Whether so much of the fleet looks dead that it is more likely us. The fleet is what was ever Ready."""
@@ -93,7 +95,7 @@ def is_alarming(
         return False
     fleet = [cluster for cluster in clusters if cluster.status.kubernetes_version and not cluster.is_being_deleted]
     size = len(fleet) + len(vanished)
-    lost = sum(map(is_lost, fleet)) + len(vanished)
+    lost = sum(map(is_dead, fleet)) + len(vanished)
     most = lost >= settings.minimum and lost > settings.threshold * size
     return most or (lost > 0 and lost == size) or _is_list_short(vanished, size)
 

@@ -156,8 +156,8 @@ def nodes_down(cluster: Cluster) -> int:
     return nodes.total_num if cluster.is_ready and nodes is not None and not nodes.ready_num else 0
 
 
-def is_lost(cluster: Cluster) -> bool:
-    """Whether there is something to say of it: it is not Ready, or none of its nodes is."""
+def has_outage(cluster: Cluster) -> bool:
+    """Whether the cluster is not Ready, or none of its nodes is: a binding says so of its copy there."""
     return not cluster.is_ready or bool(nodes_down(cluster))
 
 
@@ -167,7 +167,7 @@ def clusters_of(spec: ResourceBindingSpec) -> Iterator[str]:
     yield from (task.from_cluster for task in spec.graceful_eviction_tasks)
 
 
-def is_tainted(cluster: Cluster) -> bool:
+def has_condition_taint(cluster: Cluster) -> bool:
     """Whether its outage was noted as taints, which tell when its clock began."""
     return any(key_of(taint) in CONDITION_TAINTS for taint in cluster.spec.taints)
 

@@ -30,12 +30,12 @@ from leeward.core.placement.decision import Outcome
 from leeward.core.placement.replacement import (
     find_partial_replacement,
     find_replacement,
-    is_leaving,
     place_anew,
 )
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 from leeward.core.scheduling.affinity import common_term
+from leeward.core.scheduling.reschedule import is_unjoined
 from leeward.core.scheduling.selection import is_spread
 
 
@@ -54,7 +54,7 @@ def place(at: Situation) -> Outcome:
         case Unplaceable(kind="FitError"):
             clusters = ()
         case Unplaceable():
-            clusters = tuple(target for target in spec.clusters if not is_leaving(at.clusters.get(target.name)))
+            clusters = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
     return Outcome(clusters, spec.graceful_eviction_tasks, result)
 
 

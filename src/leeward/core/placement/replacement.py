@@ -24,6 +24,7 @@ from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
 from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.cluster_arrays import ClusterView
+from leeward.core.scheduling.reschedule import is_unjoined
 from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.toleration import untolerated_taint
 
@@ -121,13 +122,13 @@ def _find_replacement(
     trace: Trace | None,
 ) -> Placed | Unplaceable:
     kept = {*excluded, *staying}
-    pinned = tuple(t for t in left.clusters if t.name in kept or has_died(fleet.get(t.name)))
+    pinned = tuple(t for t in left.clusters if t.name in kept or is_copy_lost(fleet.get(t.name)))
     asked, barred = _without_pinned(left, pinned, staying), {*kept, *(target.name for target in pinned)}
     if left.is_divided and not asked.is_divided:
         return NOBODY_ALIVE
     result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
-    while isinstance(result, Placed) and (dead := _dead_among(result, fleet)):
-        barred |= dead
+    while isinstance(result, Placed) and (lost := _lost_among(result, fleet)):
+        barred |= lost
         result = schedule(asked, binding.status, candidates(left, fleet, now, barred), keep_assigned=True, trace=trace)
     if isinstance(result, Unplaceable):
         return result
@@ -141,9 +142,9 @@ def _find_replacement(
     return replace(result, clusters=placed) if result.clusters else NOBODY_ALIVE
 
 
-def _dead_among(result: Placed, fleet: Mapping[str, Cluster]) -> set[str]:
+def _lost_among(result: Placed, fleet: Mapping[str, Cluster]) -> set[str]:
     """The clusters of a result that look dead, but are not tainted yet: the taint is another controller's write."""
-    return {target.name for target in result.clusters if has_died(fleet.get(target.name))}
+    return {target.name for target in result.clusters if is_copy_lost(fleet.get(target.name))}
 
 
 def find_partial_replacement(
@@ -179,7 +180,7 @@ def _stay(
     """Where `count` replicas stay: in clusters that are alive first, where they are of use."""
     staying: dict[str, int] = {}
     targets = (target for target in spec.clusters if target.name in leaving)
-    for target in sorted(targets, key=lambda target: (has_died(fleet.get(target.name)), target.name)):
+    for target in sorted(targets, key=lambda target: (is_copy_lost(fleet.get(target.name)), target.name)):
         staying[target.name] = min(count, target.replicas)
         count -= staying[target.name]
     return {name: replicas for name, replicas in staying.items() if replicas}
@@ -215,10 +216,6 @@ def _without_pinned(
     )
 
 
-def has_died(cluster: Cluster | None) -> bool:
-    """Whether a copy in the cluster counts as lost."""
-    return is_leaving(cluster) or cluster is None or looks_dead(cluster)
-
-
-def is_leaving(cluster: Cluster | None) -> bool:
-    return cluster is None or cluster.is_being_deleted
+def is_copy_lost(cluster: Cluster | None) -> bool:
+    """Whether a copy in the cluster counts as lost: the cluster looks dead, or leaves the fleet."""
+    return cluster is None or is_unjoined(cluster) or looks_dead(cluster)

@@ -25,7 +25,7 @@ def needs_scheduling(binding: Binding, clusters: Mapping[str, Cluster]) -> bool:
         or is_reschedule_requested(spec, binding.status.last_scheduled_time)
         or not spec.is_workload
         or scheduling_type(spec) == "Duplicated"
-        or any(_is_leaving(clusters.get(target.name)) for target in spec.clusters)
+        or any(is_unjoined(clusters.get(target.name)) for target in spec.clusters)
     )
 
 
@@ -77,7 +77,8 @@ def _has_strategy(spec: ResourceBindingSpec) -> bool:
     return spec.placement is not None and spec.placement.replica_scheduling is not None
 
 
-def _is_leaving(cluster: Cluster | None) -> bool:
+def is_unjoined(cluster: Cluster | None) -> bool:
+    """Whether the cluster has left the fleet, or is about to."""
     return cluster is None or cluster.is_being_deleted
 
 

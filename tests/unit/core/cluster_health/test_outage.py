@@ -11,7 +11,7 @@ from leeward.core.cluster_health.outage import (
     OutageReport,
     Outcome,
     Outlook,
-    is_lost,
+    has_outage,
     not_seen_since,
     with_last_seen,
 )
@@ -106,7 +106,7 @@ def test_a_cluster_is_lost_when_it_is_not_ready_or_none_of_its_nodes_is(
 ) -> None:
     there = with_conditions(ready)
     there = msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, node_summary=nodes))
-    assert is_lost(there) is lost
+    assert has_outage(there) is lost
 
 
 def test_only_outages_that_were_not_told_are_news() -> None:

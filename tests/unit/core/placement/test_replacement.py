@@ -16,11 +16,11 @@ from leeward.core.placement.replacement import (
     candidates,
     find_partial_replacement,
     find_replacement,
-    has_died,
-    is_leaving,
+    is_copy_lost,
     place_anew,
 )
 from leeward.core.scheduling import Placed, Unplaceable
+from leeward.core.scheduling.reschedule import is_unjoined
 from leeward.core.scheduling.selection import is_spread
 from leeward.planning import Fleet
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
@@ -325,7 +325,7 @@ def test_static_weights_ask_for_no_groups_as_in_karmada() -> None:
     ],
 )
 def test_a_copy_counts_as_lost_where_its_cluster_is_or_goes(there: Cluster | None, *, died: bool, goes: bool) -> None:
-    assert (has_died(there), is_leaving(there)) == (died, goes)
+    assert (is_copy_lost(there), is_unjoined(there)) == (died, goes)
 
 
 def part_of(bound: ResourceBinding, gone: tuple[str, ...], *clusters: Cluster, **how: bool) -> tuple[object, object]:
