@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import (
+    AWAITED_TARGETS_ANNOTATION,
     EVICTION_HELD_CONDITION,
     HOME_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
@@ -146,6 +147,7 @@ def _depends_on_health(binding: Binding) -> bool:
     return (
         bool(binding.spec.graceful_eviction_tasks)
         or application_failover(binding.spec) is not None
+        or AWAITED_TARGETS_ANNOTATION in binding.metadata.annotations
         or HOME_ANNOTATION in binding.metadata.annotations
     )
 

@@ -6,13 +6,15 @@ its eviction to become healthy; then the part of it that does not serve goes to 
 Where it went in vain is remembered in the binding's failure record (`core.eviction.application`), so that each
 cluster is tried once for a release, and nothing goes round in circles (C1). Without a next place it stays.
 
+What replaces a copy of which no task tells, as after a cluster was unjoined, has as long (`awaited_targets`).
+
 A whole copy that was there before the failover began is no replacement: it stays, however it is (S12). What somebody
 has suspended is not expected to be taken, and has its time when it goes on.
 
 Holds: S1 (what serves there stays until its replacement is seen healthy), L2. Karmada has no such thing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -20,6 +22,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.eviction.awaited_targets import NONE_AWAITED, AwaitedTargets
 from leeward.core.eviction.evidence import (
     is_seen_healthy,
     is_uncounted,
@@ -62,27 +65,26 @@ def find_stalled(
     now: datetime,
     grace_seconds: float,
     attention: Attention = UNKEPT,
+    awaited: AwaitedTargets = NONE_AWAITED,
 ) -> StalledTargets:
-    """Judges the targets of a binding that is in the middle of a failover; `works` are its Works by cluster.
+    """Judges the targets of a binding that is in the middle of a failover, and those that are `awaited`; `works` are
+    its Works by cluster.
 
     Only watched time counts (S13).
     """
     if not attention.has_settled(now):
         return StalledTargets(wake_at=attention.settles_at(now))
     tasks = [task for task in binding.spec.graceful_eviction_tasks if _is_moving(task)]
-    instants = [task.creation_timestamp for task in tasks if task.creation_timestamp]
-    if not instants:
+    if not awaited and not any(task.creation_timestamp for task in tasks):
         return StalledTargets()
-    first, began = min(instants), max(instants)
-    bound = timedelta(seconds=max(grace_of(task, grace_seconds) for task in tasks))
+    bound = timedelta(seconds=max((grace_of(task, grace_seconds) for task in tasks), default=grace_seconds))
     found: list[StalledTarget] = []
     later: list[datetime] = []
     for target in binding.spec.clusters:
         work = works.get(target.name)
-        if not binding.spec.is_divided and was_there_before(work, first):
-            continue
-        judged = _judge(binding, target, clusters.get(target.name), work)
-        if judged is None:
+        began = _began(binding, tasks, work) or awaited.get(target.name)
+        judged = _judge(binding, target, clusters.get(target.name), work) if began is not None else None
+        if began is None or judged is None:
             continue
         stalled, since = judged
         stalled_at = attention.time.moved(max(began, since or began)) + bound
@@ -91,6 +93,14 @@ def find_stalled(
         else:
             later.append(stalled_at + timedelta(microseconds=1))
     return StalledTargets(tuple(found), min(later, default=None))
+
+
+def _began(binding: Binding, tasks: Sequence[GracefulEvictionTask], work: Work | None) -> datetime | None:
+    """When the copy of this Work was last given something to replace; None where it replaces nothing that leaves."""
+    instants = [task.creation_timestamp for task in tasks if task.creation_timestamp]
+    if not instants or (not binding.spec.is_divided and was_there_before(work, min(instants))):
+        return None
+    return max(instants)
 
 
 def _is_moving(task: GracefulEvictionTask) -> bool:

@@ -217,7 +217,9 @@ def move_on(at: Situation) -> Outcome | None:
     What left `Directly` goes on so, since at most one copy runs (S7); not where any of it serves: that would go first.
     """
     spec, stalled = at.spec, at.stalled.targets
-    directly = any(not rules_of_task(task).keeps_copy for task in spec.graceful_eviction_tasks)
+    directly = any(not rules_of_task(task).keeps_copy for task in spec.graceful_eviction_tasks) or (
+        not spec.graceful_eviction_tasks and not rules_of(purge_mode_with_volumes(at.binding, at.purge_mode)).keeps_copy
+    )
     mode = PurgeMode.DIRECTLY if directly else PurgeMode.GRACEFULLY
     if not at.authority.places or (directly and any(target.serving for target in stalled)):
         return None

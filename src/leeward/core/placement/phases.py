@@ -22,6 +22,12 @@ from functools import partial
 from leeward.api.meta import Condition
 from leeward.api.work import Binding
 from leeward.core.eviction.application import after_leaving, record_patch
+from leeward.core.eviction.awaited_targets import (
+    AwaitedTargets,
+    await_targets,
+    awaited_targets_patch,
+    parse_awaited_targets,
+)
 from leeward.core.eviction.blocked_evictions import held_deferred, held_in_place, held_tasks, held_unconfirmed
 from leeward.core.eviction.failback import decide_failback
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
@@ -115,6 +121,7 @@ def _decide(at: Situation) -> Decision:
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
     if at.authority.fails_over:
         annotations |= record_patch(at.binding, record)
+        annotations |= awaited_targets_patch(at.binding, _awaited_after(at, outcome))
     before = at.binding.spec.clusters
     instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.failures.wake_at, at.stalled.wake_at)
     return Decision(
@@ -160,6 +167,17 @@ def _original_after(at: Situation, outcome: Outcome) -> OriginalPlacement | None
     if not at.failback_options.automatic:
         return None
     return remembered_placement(at.original, at.spec, outcome.evicted, at.clusters, at.now)
+
+
+def _awaited_after(at: Situation, outcome: Outcome) -> AwaitedTargets:
+    """What replaces copies of which no task tells. What returns to where it was replaces nothing."""
+    snapshot = at.snapshot
+    if at.settings.exact_health:
+        return {}
+    if outcome.withdrawal is not None or not at.authority.places:
+        return parse_awaited_targets(at.binding, at.now)
+    targets, tasks = outcome.clusters, outcome.eviction_tasks
+    return await_targets(at.binding, targets, tasks, at.clusters, snapshot.works, at.now)
 
 
 def _earliest(*instants: datetime | None) -> datetime | None:

@@ -29,6 +29,7 @@ from leeward.core.eviction.application import (
     remember_failures,
     seen_items,
 )
+from leeward.core.eviction.awaited_targets import NONE_AWAITED, parse_awaited_targets
 from leeward.core.eviction.blocked_evictions import is_braked
 from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
@@ -158,7 +159,8 @@ class Situation:
         if not self.authority.fails_over or self.settings.exact_health or at.brake:
             return StalledTargets()
         kept = msgspec.structs.replace(self.binding, spec=self.spec)
-        return find_stalled(kept, at.clusters, at.works, at.now, at.settings.graceful_seconds, at.attention)
+        awaited = NONE_AWAITED if self.stays_in_place else parse_awaited_targets(at.binding, at.now)
+        return find_stalled(kept, at.clusters, at.works, at.now, at.settings.graceful_seconds, at.attention, awaited)
 
     @cached_property
     def failback_options(self) -> FailbackOptions:
