@@ -5,20 +5,28 @@ from dataclasses import dataclass
 
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
+from leeward.sim.histories.manifests import BATCHES
 from leeward.sim.histories.truth import Truth
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a binding runs in the end. `choosy`: which clusters it runs on is up to scores, beside the room there."""
+    """Where a binding runs in the end. `choosy`: which clusters it runs on is up to scores, beside the room there.
+
+    `roomless`: it is divided by room, and its replicas take none in the members. Karmada counts what is assigned as
+    room for a result that is made afresh; so such replicas are drawn to where they were, and the past stays in it.
+    """
 
     replicas: Mapping[str, int]
     divided: bool
     choosy: bool
+    roomless: bool = False
 
     def agrees(self, other: "Place") -> bool:
         """Whether the difference is a tie at most."""
         here, there = self.replicas, other.replicas
+        if self.roomless:
+            return sum(here.values()) == sum(there.values())
         if self.choosy:
             return sorted(here.values()) == sorted(there.values())
         if not self.divided:
@@ -43,16 +51,19 @@ def places(truth: Truth) -> dict[str, Place]:
     placed = {key: binding for key, binding in truth.bindings.items() if binding.spec.placement is not None}
     if any(_is_short(binding.spec) for binding in placed.values()):
         return {}
-    return {str(key): _place(binding) for key, binding in placed.items()}
+    return {str(key): place_of(binding) for key, binding in placed.items()}
 
 
-def _place(binding: ResourceBinding) -> Place:
+def place_of(binding: ResourceBinding) -> Place:
     spec = binding.spec
     placement = spec.placement
     strategy = placement.replica_scheduling if placement is not None else None
     packs = strategy is not None and strategy.replica_division_preference == "Aggregated"
     choosy = packs or bool(placement is not None and placement.spread_constraints)
-    return Place({target.name: target.replicas for target in spec.clusters}, spec.is_divided, choosy)
+    weights = strategy.weight_preference if strategy is not None else None
+    by_room = packs or (weights is not None and bool(weights.dynamic_weight))
+    roomless = spec.is_divided and by_room and spec.resource.kind == BATCHES.kind
+    return Place({target.name: target.replicas for target in spec.clusters}, spec.is_divided, choosy, roomless)
 
 
 def _is_short(spec: ResourceBindingSpec) -> bool:

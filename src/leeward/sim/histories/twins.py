@@ -1,8 +1,9 @@
 """The twin of a history: the same users want the same, and nothing fails. What they end up with must be the same.
 
 Templates, policies and how many replicas each binding has in all must agree. Where they run may differ, since what was
-evicted does not move back; so both have everything rebalanced in the end, and then it must agree, too. On a tie the
-template's uid decides, which twins do not share: a replica, or a cluster as good as another, is no disagreement.
+evicted does not move back; so both have everything rebalanced in the end, and then it must agree, too: twice, since the
+first application finds what the others have left where chance has put them. On a tie the template's uid decides, which
+twins do not share: a replica, or a cluster as good as another, is no disagreement.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from leeward.sim.histories.places import Place
 from leeward.sim.histories.playing import Run, play
 from leeward.sim.histories.timings import TIMINGS, bound_seconds
 
+ROUNDS = 2
 APART_SECONDS = 30.0
 """Between the rebalancing of one application and the next, which finds the room that the first has left."""
 
@@ -25,10 +27,11 @@ def twin_of(history: History) -> History:
 
 
 def rebalanced(history: History) -> History:
-    """Everything is placed afresh when all is over and settled."""
+    """Everything is placed afresh when all is over and settled, and once more when the others have been."""
     at = history.ends_at + bound_seconds(TIMINGS[history.pace])
     apps = dict.fromkeys(step.app for step in history.steps if isinstance(step, Deploy))
-    afresh = (Rebalance(at=round(at + number * APART_SECONDS, 3), app=app) for number, app in enumerate(apps))
+    turns = enumerate([*apps] * ROUNDS)
+    afresh = (Rebalance(at=round(at + number * APART_SECONDS, 3), app=app) for number, app in turns)
     return msgspec.structs.replace(history, steps=(*history.steps, *afresh))
 
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from leeward.sim.histories.places import Place
+from kubeapi.codec import from_wire
+from leeward.api.work import ResourceBinding
+from leeward.sim.histories.places import Place, place_of
 
 
 @pytest.mark.parametrize(
@@ -21,3 +23,30 @@ def test_ends_agree_but_for_ties(
 ) -> None:
     one, other = Place(here, divided, choosy), Place(there, divided, choosy)
     assert (one.agrees(other), other.agrees(one)) == (agree, agree)
+
+
+def test_what_takes_no_room_where_room_decides_is_compared_by_its_number() -> None:
+    one = Place({"m2": 3, "m3": 3}, divided=True, choosy=True, roomless=True)
+    assert one.agrees(Place({"m2": 1, "m3": 5}, divided=True, choosy=True, roomless=True))
+    assert not one.agrees(Place({"m2": 1, "m3": 4}, divided=True, choosy=True, roomless=True))
+
+
+@pytest.mark.parametrize(
+    ("kind", "strategy", "roomless"),
+    [
+        ("Batch", {"weightPreference": {"dynamicWeight": "AvailableReplicas"}}, True),
+        ("Batch", {"replicaDivisionPreference": "Aggregated"}, True),
+        ("Batch", {"weightPreference": {"staticWeightList": []}}, False),
+        ("Deployment", {"weightPreference": {"dynamicWeight": "AvailableReplicas"}}, False),
+    ],
+)
+def test_only_what_has_no_pods_and_is_divided_by_room_takes_none(
+    kind: str, strategy: dict[str, object], roomless: bool
+) -> None:
+    resource = {"apiVersion": "v1", "kind": kind, "name": "web", "namespace": "default"}
+    scheduling = {"replicaSchedulingType": "Divided", **strategy}
+    requirements = {"resourceRequest": {"cpu": "1"}}
+    spec = {"resource": resource, "replicas": 2, "replicaRequirements": requirements}
+    placement = {"placement": {"replicaScheduling": scheduling}, "clusters": [{"name": "m1", "replicas": 2}]}
+    bound = from_wire({"metadata": {"name": "web", "namespace": "default"}, "spec": spec | placement}, ResourceBinding)
+    assert place_of(bound).roomless == roomless
