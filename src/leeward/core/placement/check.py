@@ -221,6 +221,8 @@ def _serves_on(move: _Move) -> Iterator[Violation]:
     if not move.decision.withdrawn:
         return
     before, after, left = move.before, move.after, {task.from_cluster for task in move.decision.eviction_tasks}
+    for name in sorted({*move.decision.withdrawn} - after.keys() - left):
+        yield Violation("S1", f"{name} comes back, and is no target")
     serves, will = (sum(move.serving(name, count) for name, count in each.items()) for each in (before, after))
     if will < serves:
         yield Violation("S1", f"{serves} replicas are known to serve, and {will} would")

@@ -3,7 +3,8 @@
 What is assigned may move, be evicted, replaced and taken back; what is wanted beyond it has to wait. So a quota that is
 full stops no failover, also where the user wanted more replicas before the outage (Holds: S1, S11). But whether an
 eviction is finished is judged by all that is wanted: replicas that were lost and that the quota refuses are missing,
-and old copies stay for them.
+and old copies stay for them. So does a copy that would come back where there is no room for it
+beside what replaces it: its eviction goes on.
 
 Karmada: differs. Its scheduler tries the larger result again and again, and what a dead cluster has lost stays lost.
 """
@@ -26,7 +27,9 @@ def decide_within_usage(snapshot: Snapshot, decide: Callable[[Snapshot, Binding]
     clusters = decision.clusters if spec.is_divided else _as_many(spec.clusters, decision.clusters)
     is_cut = clusters != decision.clusters
     is_illegal = is_cut and not is_spread(msgspec.structs.replace(spec, clusters=clusters), snapshot.clusters)
-    if is_illegal or not spec.clusters or _sum(clusters) > _sum(spec.clusters):
+    returned = {*decision.withdrawn, *decision.returning}
+    is_lost = not returned.issubset(target.name for target in clusters)
+    if is_illegal or is_lost or not spec.clusters or _sum(clusters) > _sum(spec.clusters):
         decision = _staying(snapshot.binding, decision)
     else:
         decision = replace(decision, clusters=clusters)

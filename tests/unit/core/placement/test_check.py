@@ -260,7 +260,7 @@ TAINTED = cluster("c", taints=(Taint(key="theirs", effect="NoSchedule"),))
         ({}, ["S2: c is a new target, though: "]),
         ({"withdrawn": ("c",)}, []),
         ({"returning": {"c": 1}}, []),
-        ({"withdrawn": ("b",), "returning": {"b": 1}}, ["S2"]),
+        ({"withdrawn": ("b",), "returning": {"b": 1}}, ["S2", "S1: b comes back, and is no target"]),
     ],
 )
 def test_a_copy_that_is_still_there_or_comes_back_is_no_new_target(

@@ -103,3 +103,19 @@ def test_s1_an_eviction_does_not_end_where_nothing_is_assigned_yet() -> None:
     )
     decision = bounded(aggregated(placed), dead("member1"), cluster("member2"), copies=works({"member1": 3}))
     assert ([task.from_cluster for task in decision.eviction_tasks], decision.finished) == (["member1"], ())
+
+
+@pytest.mark.parametrize("wanted", [4, 6], ids=["as many as there are", "more than there are"])
+def test_s1_a_copy_that_comes_back_and_has_no_room_beside_its_replacement_is_not_forgotten(wanted: int) -> None:
+    task = evicted("member1", 4)
+    placed = aggregated(binding(duplicated(*NAMES), wanted, targets(member2=4), (task,)))
+    copies = works({"member1": 4, "member2": 0})
+    decision = bounded(placed, cluster("member1"), cluster("member2"), copies=copies)
+    assert (replicas(decision), decision.eviction_tasks, decision.withdrawn) == ({"member2": 4}, (task,), ())
+
+
+def test_a_copy_that_comes_back_in_the_place_of_its_replacement_does_so_within_a_quota() -> None:
+    placed = aggregated(binding(HALVES, 8, targets(member2=4), (evicted("member1", 4),)))
+    copies = works({"member1": 4, "member2": 0})
+    decision = bounded(placed, cluster("member1"), cluster("member2"), copies=copies)
+    assert (replicas(decision), decision.eviction_tasks, decision.withdrawn) == ({"member1": 4}, (), ("member1",))
