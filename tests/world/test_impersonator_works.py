@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kubeapi.meta import Manifest
-from leeward.api.names import execution_space
+from leeward.api.names import RENDERED_ANNOTATION, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, EVENTS, WORKS
 from leeward.client import NotFound
 from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
@@ -113,6 +113,54 @@ def test_s6_a_role_of_somebody_else_stays_as_it_is_and_is_told_of() -> None:
         assert (found["metadata"]["uid"], found["rules"] or []) == (uid, [])
         told = [event.message for event in (await world.client.list(EVENTS, SPACE)).items]
         assert any("is not managed by this Work" in message for message in told), told
+
+    play(story, manager=ASKED_FOR)
+
+
+async def switched_from_karmada(world: World, cluster: str) -> None:
+    """The Works are as Karmada makes them: they belong to the Cluster, and carry no label of ours."""
+    uid = (await world.client.get(CLUSTERS, cluster)).metadata.uid
+    owner = {"apiVersion": CLUSTERS.api_version, "kind": "Cluster", "name": cluster, "uid": uid, "controller": True}
+    for work in (await world.client.list(WORKS, SPACE)).items:
+        metadata = {"labels": {SYSTEM_LABEL: None}, "ownerReferences": [owner]}
+        metadata |= {"annotations": {RENDERED_ANNOTATION: None}}
+        await world.client.patch(WORKS, work.name, {"metadata": metadata}, SPACE)
+
+
+async def versions(world: World) -> dict[str, str]:
+    works = (await world.client.list(WORKS, SPACE)).items
+    return {work.name: work.metadata.resource_version for work in works}
+
+
+def test_the_works_of_a_karmada_are_left_as_they_are_until_other_users_have_the_right() -> None:
+    async def story(world: World) -> None:
+        await may_use_proxies(world, "jane")
+        await is_reached(world)
+        member = world.member("member3").client
+        uid = (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["uid"]
+        await switched_from_karmada(world, "member3")
+        before = await versions(world)
+        await may_use_proxies(world, "jane")
+        await is_reached(world, None)
+        await is_reached(world)
+        assert await versions(world) == before, "nothing is written, and nothing deleted"
+        await may_use_proxies(world, "john")
+        assert await spoken_for(world) == ["john"]
+        assert (await member.get(CLUSTER_ROLES, IMPERSONATOR))["metadata"]["uid"] == uid
+        marked = [RENDERED_ANNOTATION in w.metadata.annotations for w in (await world.client.list(WORKS, SPACE)).items]
+        assert sorted(marked) == [False, True], "the binding of the role says the same as before"
+
+    play(story, manager=ASKED_FOR)
+
+
+def test_s6_the_works_of_another_cluster_of_that_name_stay_somebody_elses() -> None:
+    async def story(world: World) -> None:
+        await may_use_proxies(world, "jane")
+        await is_reached(world)
+        await switched_from_karmada(world, "member1")
+        before = await versions(world)
+        await may_use_proxies(world, "john")
+        assert (await versions(world), await spoken_for(world)) == (before, ["jane"])
 
     play(story, manager=ASKED_FOR)
 

@@ -6,17 +6,19 @@
 Push members have both from joining, and `unified_auth` writes the role there. Here nothing is made in a member whose
 Cluster names no Secret with the account's token: nobody speaks for users there. What is there and was not made from
 these Works is left as it is, and the Work says so (Holds: S6). A Work of such a name that is a binding's stays one.
+Those of a Karmada, which belong to the Cluster, go on as they are until other users have the right to the proxy.
 
 Karmada: pkg/controllers/unifiedauth; there, for Push members as well.
 """
 
 from datetime import datetime
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
     EXECUTION_SPACE_PREFIX,
+    RENDERED_ANNOTATION,
     SYSTEM_LABEL,
     cluster_of_execution_space,
     execution_space,
@@ -32,6 +34,7 @@ from leeward.core.impersonation import impersonation_rules, impersonator_objects
 from leeward.runtime.identity import key_of
 from leeward.runtime.plane import ControlPlane
 
+_RENDERED: Manifest = {RENDERED_ANNOTATION: "true"}
 _NAMES = frozenset(work_name(each["kind"], each["metadata"]["name"], "") for each in impersonator_objects([]))
 
 
@@ -77,24 +80,27 @@ class ImpersonatorWorks:
         """Whether the Work of an object had to be written. Raises: WorldError."""
         space = execution_space(cluster.name)
         name = work_name(manifest["kind"], manifest["metadata"]["name"], "")
-        present, wanted = self._works.get(name, space), stamp(manifest, space, name)
-        spec: Manifest = {"workload": {"manifests": [wanted]}}
+        present = self._works.get(name, space)
         if present is None:
             metadata = {"name": name, "labels": {SYSTEM_LABEL: "true"}, "finalizers": [EXECUTION_CONTROLLER_FINALIZER]}
+            metadata["annotations"] = _RENDERED
+            spec: Manifest = {"workload": {"manifests": [stamp(manifest, space, name)]}}
             try:
                 created = await self._plane.client.create(WORKS, {"metadata": metadata, "spec": spec}, space)
             except AlreadyExists as error:
                 raise Conflict(error.status) from error
             self._works.remember(created)
             return True
-        if not _is_ours(present):
+        if not _is_ours(present) and not _is_karmadas(present, cluster):
             message = f"the Work {key_of(present)} is somebody else's, and is left as it is"
             self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", message)
             return False
+        wanted = _brought_to(present, manifest)
         if present.metadata.deletion_timestamp is not None or list(present.spec.workload.manifests) == [wanted]:
             return False
+        change: Manifest = {"metadata": {"annotations": _RENDERED}, "spec": {"workload": {"manifests": [wanted]}}}
         version = present.metadata.resource_version
-        patched = await self._plane.client.patch(WORKS, name, {"spec": spec}, space, resource_version=version)
+        patched = await self._plane.client.patch(WORKS, name, change, space, resource_version=version)
         self._works.remember(patched)
         return True
 
@@ -127,6 +133,25 @@ class ImpersonatorWorks:
 
 def _is_ours(work: Work) -> bool:
     return work.metadata.labels.get(SYSTEM_LABEL) == "true" and not any(owners_of(work))
+
+
+def _is_karmadas(work: Work, cluster: Cluster) -> bool:
+    """Whether Karmada has made it for this very Cluster, and no binding."""
+    owners = (owner for owner in work.metadata.owner_references if owner.kind == CLUSTERS.kind)
+    return any(owner.uid == cluster.metadata.uid for owner in owners) and not any(owners_of(work))
+
+
+def _brought_to(work: Work, manifest: Manifest) -> ReadOnlyManifest:
+    """The object of the Work with the contents of `manifest`. What Karmada has written stays where it says the same;
+    its labels, by which a member knows the object, stay in any case."""
+    empty: ReadOnlyManifest = {}
+    present = next(iter(work.spec.workload.manifests), empty)
+    labels: Manifest = {}
+    if not _is_ours(work):
+        if all(present.get(field) == value for field, value in manifest.items() if field != "metadata"):
+            return present
+        labels = dict(labels_of(present))
+    return stamp(manifest, work.namespace, work.name, labels)
 
 
 def _asked(cluster: Cluster) -> tuple[object, ...]:

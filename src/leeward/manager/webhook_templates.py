@@ -8,7 +8,7 @@ Karmada: differs. Its kube-apiserver asks the webhook, and refuses the write (de
 
 from kubeapi import codec
 from kubeapi.meta import ReadOnlyManifest
-from kubeserver.store import Store
+from kubeserver.store import Record, Store
 from kubeserver.webhooks.configuration import Configured
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL
 from leeward.api.policy import ClusterPropagationPolicy
@@ -45,6 +45,13 @@ class WebhookTemplates:
         """Whether a policy has claimed it, or will in a moment."""
         if CLUSTER_POLICY_ID_LABEL in (configuration["metadata"].get("labels") or {}):
             return True
-        records = self._store.list(_POLICIES).records
-        policies = [codec.decode(record.value, ClusterPropagationPolicy) for record in records]
+        policies = [policy for record in self._store.list(_POLICIES).records if (policy := _policy(record)) is not None]
         return find_policy(configuration, (), policies) is not None
+
+
+def _policy(record: Record) -> ClusterPropagationPolicy | None:
+    """None for one that nobody can read: it claims nothing, so that what it may have meant is asked as any webhook."""
+    try:
+        return codec.decode(record.value, ClusterPropagationPolicy)
+    except codec.DecodeError:
+        return None

@@ -12,16 +12,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from kubeapi.untrusted import mapping_in
-from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, MANAGED_LABEL, execution_space, work_name
+from leeward.api.names import (
+    EXECUTION_CONTROLLER_FINALIZER,
+    MANAGED_LABEL,
+    RENDERED_ANNOTATION,
+    execution_space,
+    work_name,
+)
 from leeward.api.quota import FederatedResourceQuota
 from leeward.api.work import Work
 from leeward.core.amounts import render_amounts
 from leeward.core.execution.ownership import stamp
+from leeward.core.interpreter.fields import with_annotations
 from leeward.core.quota.usage import amounts_of
 
 QUOTA_NAMESPACE_LABEL = "federatedresourcequota.karmada.io/namespace"
 QUOTA_NAME_LABEL = "federatedresourcequota.karmada.io/name"
 """On the Works of a quota."""
+_RENDERED: Manifest = {RENDERED_ANNOTATION: "true"}
 API_VERSION = "work.karmada.io/v1alpha1"
 
 
@@ -56,6 +64,8 @@ def brought_to(work: Work, manifest: Manifest) -> Manifest | None:
     metadata: Manifest = {**present["metadata"], "labels": labels}
     spec: Manifest = {**mapping_in(present, "spec"), "workload": manifest["spec"]["workload"]}
     wanted: Manifest = {**present, "metadata": metadata, "spec": spec}
+    if spec != present["spec"]:
+        wanted = with_annotations(wanted, _RENDERED)
     return None if wanted == present else wanted
 
 
@@ -83,6 +93,7 @@ def _work(quota: FederatedResourceQuota, cluster: str, hard: Manifest) -> Manife
             "name": name,
             "namespace": space,
             "labels": labels,
+            "annotations": _RENDERED,
             "finalizers": [EXECUTION_CONTROLLER_FINALIZER],
         },
         "spec": {"workload": {"manifests": [stamp(resource_quota, space, name)]}},

@@ -104,6 +104,7 @@ def test_a_work_carries_the_limit_of_its_cluster_and_names_its_quota() -> None:
     work = work_of(manifests["a"])
     assert (work.namespace, work.metadata.finalizers) == ("karmada-es-a", ("karmada.io/execution-controller",))
     assert quota_of_work(work) == ("shop", "team")
+    assert work.metadata.annotations == {"leeward.dev/rendered": "true"}
     [limit] = work.spec.workload.manifests
     assert (limit["kind"], limit["metadata"]["namespace"], limit["spec"]) == (
         "ResourceQuota",
@@ -127,7 +128,10 @@ def test_of_a_work_only_contents_and_labels_are_ours() -> None:
     changed = brought_to(work, after)
     assert changed is not None
     assert changed["spec"] == {**to_wire(work)["spec"], "workload": after["spec"]["workload"]}
-    assert changed["metadata"]["annotations"] == {"of": "others"}
+    assert changed["metadata"]["annotations"] == {"of": "others", "leeward.dev/rendered": "true"}
+    relabelled = brought_to(work_of({**marked, "metadata": {**marked["metadata"], "labels": {}}}), before)
+    assert relabelled is not None
+    assert relabelled["metadata"]["annotations"] == {"of": "others"}, "what Karmada has rendered is still so"
 
 
 def test_what_clusters_report_is_added_up_and_what_is_absurd_is_cut_and_told() -> None:
