@@ -25,10 +25,10 @@ _PROPAGATION = ((POLICY, "PropagationPolicy"), (POLICY, "ClusterPropagationPolic
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A kind, or a field of it, that is stored and ignored.
+    """A field that is stored and ignored.
 
-    `kinds` are pairs of group and kind. `field` has dots; "" is the whole object. `concerns` says which values of the
-    field ask for something. `instead` is what happens, and the way out where there is one.
+    `kinds` are pairs of group and kind. `field` has dots. `concerns` says which values of the field ask for something.
+    `instead` is what happens, and the way out where there is one.
     """
 
     kinds: tuple[tuple[str, str], ...]
@@ -60,7 +60,7 @@ def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
     """What to tell whoever creates or updates this object; nothing for one that is being deleted."""
     if _value_at(manifest, "metadata.deletionTimestamp"):
         return []
-    key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
+    key = _key_of(manifest)
     found = (
         _unsupported,
         _gated,
@@ -75,7 +75,7 @@ def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
 
 def warnings_of_live_templates(manifest: ReadOnlyManifest) -> list[str]:
     """What a kube-apiserver does with the templates that a policy selects, beside keeping them for members."""
-    key = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
+    key = _key_of(manifest)
     if key not in _PROPAGATION or _value_at(manifest, "metadata.deletionTimestamp"):
         return []
     kinds = dict.fromkeys(
@@ -90,10 +90,15 @@ def warnings_of_live_templates(manifest: ReadOnlyManifest) -> list[str]:
     ]
 
 
+def _key_of(manifest: ReadOnlyManifest) -> tuple[str, str]:
+    """Group and kind."""
+    return str(manifest.get("apiVersion")).partition("/")[0], str(manifest.get("kind"))
+
+
 def _unsupported(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
     for line in UNSUPPORTED:
-        if key in line.kinds and line.concerns(_value_at(manifest, line.field) if line.field else manifest):
-            yield f"{line.field or key[1]} is stored and has no effect yet: {line.instead}"
+        if key in line.kinds and line.concerns(_value_at(manifest, line.field)):
+            yield f"{line.field} is stored and has no effect yet: {line.instead}"
 
 
 def _gated(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:

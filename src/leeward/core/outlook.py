@@ -100,10 +100,8 @@ def _outlook(outage: Outage, snapshot: Snapshot, decided: Decision) -> Outlook:
         return Outlook(outage, Outcome.TOLERATED)
     if snapshot.brake and looks_dead(cluster):
         return Outlook(outage, Outcome.HELD, why=MOST_LOOKS_DEAD)
-    if due <= now:
-        why = decided.held.message if decided.held is not None else ""
-        return Outlook(outage, Outcome.HELD, due, why=why) if why else Outlook(outage, Outcome.UNDECIDED, due)
-    return _decided_then(outage, snapshot.binding, decide(replace(snapshot, now=due)), due)
+    decision = decided if due <= now else decide(replace(snapshot, now=due))
+    return _decided_then(outage, snapshot.binding, decision, due)
 
 
 def _decided_then(outage: Outage, binding: Binding, decision: Decision, at: datetime) -> Outlook:

@@ -114,9 +114,9 @@ class Fleet(ClusterArrays):
     def _room(self, request: Request) -> Ints:
         requirements = request.spec.replica_requirements
         asked = None if requirements is None else requirements.resource_request
-        key = None if asked is None else encode(asked)
         make = partial(CachedAvailability, asked, self.names, self.reservations)
-        return self._kept(self._availability, key, make, self._capacity_changed, self.capacity_revision).available
+        kept = self._kept(self._availability, encode(asked), make, self._capacity_changed, self.capacity_revision)
+        return kept.available
 
     def _kept(self, arrays: dict[K, A], key: K, make: Callable[[], A], changed: Ints, revision: int) -> A:
         """The arrays of `key`, renewed where something changed since; `changed` has the revision of each row."""
@@ -157,7 +157,7 @@ class Fleet(ClusterArrays):
         self._facts_changed: Ints = np.zeros(len(self.names), dtype=np.int64)
         self._capacity_changed: Ints = np.zeros(len(self.names), dtype=np.int64)
         self._feasibility: dict[PlacementKey, CachedFeasibility] = {}
-        self._availability: dict[bytes | None, CachedAvailability] = {}
+        self._availability: dict[bytes, CachedAvailability] = {}
         self._stays: dict[Hashable, CachedStays] = {}
         self._answers: dict[Hashable, tuple[tuple[int, int], Placed | Unplaceable]] = {}
 

@@ -5,8 +5,11 @@ import pytest
 
 from leeward.api.policy import ClusterAffinityTerm
 from leeward.api.work import ResourceBindingStatus
+from leeward.core.scheduling import Placed, Unplaceable, schedule
 from leeward.core.scheduling.pipeline import affinity_names_to_try
+from leeward.planning import Fleet
 from tests.builders import at, binding, duplicated
+from tests.placements import TAINT, binding_spec, cluster
 
 
 @pytest.mark.parametrize(
@@ -41,3 +44,14 @@ def test_without_terms_there_is_one_without_a_name() -> None:
     spec = binding(duplicated("a"), 1).spec
     assert affinity_names_to_try(spec, status) == ("before",)
     assert affinity_names_to_try(msgspec.structs.replace(spec, placement=None), status) == ("before",)
+
+
+def test_a_failover_alone_flees_to_a_term_before_the_present_one() -> None:
+    terms = [{"affinityName": name, "clusterNames": [name]} for name in ("m1", "m2")]
+    spec = binding_spec({"clusterAffinities": terms})
+    status = ResourceBindingStatus(scheduler_observing_affinity_name="m2")
+    view = Fleet([cluster("m1"), cluster("m2", taints=[TAINT])]).view()
+    fled = schedule(spec, status, view, keep_assigned=True)
+    assert isinstance(fled, Placed)
+    assert ([each.name for each in fled.clusters], fled.affinity_name) == (["m1"], "m1")
+    assert isinstance(schedule(spec, status, view), Unplaceable)

@@ -1,5 +1,6 @@
 """A trace says why, and changes nothing."""
 
+import pytest
 from hypothesis import given
 
 from leeward.api.cluster import Cluster
@@ -34,6 +35,18 @@ def test_a_trace_tells_filters_scores_weights_and_remainders() -> None:
     (division,) = term.divisions
     assert (division.replicas, division.weights, division.result) == (3, {"m1": 3, "m2": 6}, {"m1": 1, "m2": 2})
     assert division.remainders == {"m1": 0.0, "m2": 0.0}
+
+
+def test_a_division_tells_of_those_who_take_part_and_of_what_they_miss() -> None:
+    fleet = [cluster("m1", pods=3), cluster("m2", pods=0), cluster("m3", pods=4)]
+    trace = Trace()
+    schedule(binding_spec({"replicaScheduling": DYNAMIC}, 4), STATUS, Fleet(fleet).view(), trace=trace)
+    (division,) = trace.terms[0].divisions
+    assert (division.weights, division.result) == ({"m1": 3, "m3": 4}, {"m1": 2, "m3": 2})
+    assert division.remainders == pytest.approx({"m1": -2 / 7, "m3": 2 / 7})
+    named_by_weights_alone = DivisionTrace.of(3, {"m1": 2, "m2": 1}, {"m9": 4}, {"m1": 3, "m9": 4})
+    assert named_by_weights_alone.remainders == {"m1": -1.0, "m2": 1.0}
+    assert DivisionTrace.of(0, {"m1": 0}, {"m1": 2}, {"m1": 2}).remainders == {"m1": 0.0}
 
 
 def test_a_trace_tells_the_groups() -> None:

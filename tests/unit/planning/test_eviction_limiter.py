@@ -63,6 +63,39 @@ def test_c4_at_a_rate_of_one_in_two_seconds_the_third_leaves_after_four() -> Non
     assert leave(limiter, "d", web, 5) == (set(), 1)
 
 
+def test_c4_a_step_of_the_wall_clock_moves_all_turns_with_it() -> None:
+    """An hour forward on the wall, while the monotonic clock says that a second has passed; and back again."""
+    limiter, web = EvictionLimiter[str](0.5), Binding("member1")
+    limiter.look(after(0), 100)
+    assert [leave(limiter, key, web, 0) for key in "abc"] == [({"member1"}, 0), (set(), 2), (set(), 4)]
+    limiter.look(after(3601), 101)
+    assert [leave(limiter, key, web, 3601) for key in "bcd"] == [(set(), 1), (set(), 3), (set(), 5)]
+    limiter.look(after(3602), 102)
+    assert leave(limiter, "b", web, 3602) == ({"member1"}, 0)
+    limiter.look(after(3), 103)
+    assert [leave(limiter, key, web, 3) for key in "cd"] == [(set(), 1), (set(), 3)]
+
+
+def test_c4_a_step_of_the_wall_clock_moves_the_instant_from_which_others_may_leave() -> None:
+    limiter, web = EvictionLimiter[str](0.5), Binding("member1")
+    for wall, monotonic in ((0, 100), (7200, 101), (0, 101)):
+        limiter.look(after(wall), monotonic)
+    assert leave(limiter, "a", web, 0) == ({"member1"}, 0), "nobody has left yet"
+    limiter.look(after(3601), 102)
+    assert leave(limiter, "b", web, 3601) == (set(), 1)
+    limiter.forget("b")
+    assert leave(limiter, "c", web, 3601) == (set(), 1)
+
+
+def test_c4_an_eviction_of_ours_is_known_again_after_a_step_of_the_wall_clock() -> None:
+    limiter, web = EvictionLimiter[str](0.5), Binding("member1")
+    limiter.look(after(7200), 100)
+    assert leave(limiter, "a", web, 7200) == ({"member1"}, 0)
+    limiter.look(after(3), 103)
+    limiter.see_evictions([after(1)], after(3))
+    assert leave(limiter, "b", web, 3) == (set(), 1), "one after ours has happened elsewhere"
+
+
 def test_c4_what_an_earlier_process_has_evicted_counts_to_the_second_that_is_known() -> None:
     limiter, web = EvictionLimiter[str](0.1), Binding("member1")
     limiter.see_evictions([after(100), after(90)], after(103.5))

@@ -148,6 +148,19 @@ def test_room_is_found_anew_where_something_was_reported_or_reserved() -> None:
     assert room(fleet, asked("nonsense")) == [0, 0]
 
 
+def test_room_for_sets_is_counted_in_whole_sets_cluster_by_cluster() -> None:
+    alone = {**DYNAMIC, "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+    parts = [
+        {"name": name, "replicas": count, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}}
+        for name, count in (("server", 1), ("worker", 2))
+    ]
+    request = Request(binding_spec(alone, 0, components=parts), multiple_pod_templates=True)
+    fleet = Fleet([offering("m1", "2"), offering("m2", "7"), offering("m3", "3")])
+    fleet.refresh()
+    assert room(fleet, request) == [0, 2, 1]
+    assert fleet.available(request, np.array([1])).tolist() == [2]
+
+
 def test_what_was_reserved_is_kept_while_clusters_join_and_leave() -> None:
     fleet = Fleet([offering("m1", "2")])
     fleet.reserve("default/early", asked("1").spec, targets(m1=1))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from kubeapi.codec import from_wire
@@ -316,3 +317,15 @@ def test_answers_are_right_whatever_was_asked_for_in_between() -> None:
         nodes.take((("cpu", milli + 5_000),), 1)
     nodes.take(LARGE, 1)
     assert [nodes.fit(each) for each in (SMALL, MIDDLE, LARGE)] == [8, 2, 1]
+
+
+def test_what_is_used_up_or_not_there_has_room_for_no_set_however_small() -> None:
+    smallest = parts_of(component("a", 1, cpu="1m"))
+    used_up = member(cpu="1")
+    assert used_up.status.resource_summary is not None
+    summary = msgspec.structs.replace(used_up.status.resource_summary, allocated={"cpu": "1"})
+    used_up = msgspec.structs.replace(used_up, status=msgspec.structs.replace(used_up.status, resource_summary=summary))
+    for each, expected in ((member(cpu="2m"), 2), (used_up, 0), (member(memory="1Gi"), 0)):
+        capacity = Capacity.of(each)
+        assert capacity is not None
+        assert capacity.sets(smallest) == expected

@@ -33,12 +33,12 @@ class Found:
 
     @staticmethod
     def of(request: Request, arrays: ClusterArrays, rows: Ints) -> "Found":
-        assigned, score = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
-        kept = np.zeros(len(rows), dtype=np.bool_)
+        assigned = np.zeros(len(rows), dtype=np.int64)
+        score, kept = np.zeros_like(assigned), np.zeros(len(rows), dtype=np.bool_)
         for name, replicas in request.assigned.items():
             row = arrays.rows.get(name)
-            at = -1 if row is None else int(np.searchsorted(rows, row))
-            if 0 <= at < len(rows) and rows[at] == row:
+            at = len(rows) if row is None else int(np.searchsorted(rows, row))
+            if at < len(rows) and rows[at] == row:
                 assigned[at], score[at], kept[at] = replicas, MAX_SCORE, request.keep_assigned
         if arrays.profile.scores != (CLUSTER_LOCALITY,):
             score = np.array([_score(request, arrays, row) for row in rows], dtype=np.int64)

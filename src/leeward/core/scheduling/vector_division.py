@@ -95,10 +95,10 @@ def _scale_down(request: Request, arrays: ClusterArrays, selected: Found, aggreg
 def _divide(
     request: Request, arrays: ClusterArrays, selected: Found, replicas: int, weights: Ints, initial: Ints
 ) -> Ints:
-    """As `division.divide`, for weights of which some are above 0."""
-    parties = np.flatnonzero(weights > 0)
-    if not len(parties) or (replicas == 0 and initial.any()):
+    """As `division.divide`; where there is something to divide, some weights are above 0."""
+    if not replicas:
         return initial
+    parties = np.flatnonzero(weights > 0)
     result = initial.copy()
     descend = names_descend(request.spec.resource.uid)
     result[parties] = allocate(replicas, weights[parties], initial[parties], descend)

@@ -55,7 +55,7 @@ def _question(request: Request, view: ClusterView) -> tuple[object, ...]:
         request.keep_assigned,
         request.propagate_empty_workloads,
         request.is_set,
-        repr(spec.components) if spec.components else "",
+        repr(spec.components),
         None if view.allowed is None else view.allowed.tobytes(),
     )
 
@@ -80,7 +80,7 @@ def _find(request: Request, view: ClusterView) -> Placed | Unplaceable:
         rejected = reasons_of(_rejections(request, view, feasibility))
         return Unplaceable("FitError", fit_message(len(view), rejected), rejected)
     found = Found.of(request, arrays, rows)
-    selected = _select(request, arrays, feasibility, found) if _is_plain(request, feasibility, found) else None
+    selected = _select(request, arrays, feasibility, found) if _is_plain(request) else None
     if selected is not None and request.trace is not None:
         _note_selection(request.trace, arrays, feasibility, found, selected)
     if selected is None:
@@ -139,12 +139,10 @@ def _rejections(request: Request, view: ClusterView, feasibility: Feasibility) -
     return rejections
 
 
-def _is_plain(request: Request, feasibility: Feasibility, found: Found) -> bool:
+def _is_plain(request: Request) -> bool:
     """Whether nothing is asked for that has to be looked at cluster by cluster."""
     overflows = request.term is not None and request.term.overflow_affinities is not None
-    if request.is_set or overflows or request.propagate_empty_workloads:
-        return False
-    return not feasibility.tiers[found.rows].any()
+    return not (request.is_set or overflows or request.propagate_empty_workloads)
 
 
 def _select(request: Request, arrays: ClusterArrays, feasibility: Feasibility, found: Found) -> Found | None:
